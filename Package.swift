@@ -1,0 +1,28 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+let package = Package(
+    name: "diffserver",
+    products: [
+        .executable(name: "diffserver", targets: ["diffserver"]),
+        .library(name: "SnapshotKit", targets: ["SnapshotKit"]),
+        .library(name: "HTTPCore", targets: ["HTTPCore"]),
+    ],
+    targets: [
+        .systemLibrary(name: "CSystem"),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+
+        .target(name: "SnapshotKit", swiftSettings: strict),
+        .target(name: "HTTPCore", dependencies: ["CSystem", "COpenSSL", "CZlib"], swiftSettings: strict),
+        .executableTarget(
+            name: "diffserver", dependencies: ["SnapshotKit", "HTTPCore"], path: "Sources/DiffServer",
+            swiftSettings: strict),
+
+        .testTarget(name: "SnapshotKitTests", dependencies: ["SnapshotKit"], swiftSettings: strict),
+        .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

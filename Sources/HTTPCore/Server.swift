@@ -1,0 +1,2 @@
+/// An HTTP server.
+public struct Server {}

@@ -1,0 +1,2 @@
+/// One list state.
+public struct Snapshot {}
