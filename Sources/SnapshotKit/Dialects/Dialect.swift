@@ -1,0 +1,60 @@
+/// A way to write a changeset down.
+public enum Dialect: String, Sendable, CaseIterable {
+    /// Operations on ids, applied in order: the DOM, Compose, SwiftUI.
+    case keyed
+    /// Indexes in the old and the new state: batch rules of one's own, logs, tests.
+    case indexed
+    /// At most five stages, each safe as one `performBatchUpdates` of UITableView or UICollectionView.
+    case staged
+    /// Final ids and what to redraw: NSDiffableDataSourceSnapshot.
+    case diffable
+    /// Splices of one flat list, applied in order: RecyclerView, AppKit, Flutter.
+    case sequential
+    /// RFC 6902 on the document.
+    case jsonPatch = "json-patch"
+}
+
+/// How many batches a staged changeset takes.
+public enum Staging: String, Sendable, CaseIterable {
+    /// Every border kept that any view ever needed.
+    case safe
+    /// Stages merged where neither kind of view objects.
+    case compact
+}
+
+/// How an update carries content.
+public enum ContentStyle: String, Sendable, CaseIterable {
+    /// All of it.
+    case full
+    /// As an RFC 7396 merge patch, where that is lossless and smaller.
+    case patch
+}
+
+extension Changeset {
+    /// The changeset in a dialect, as JSON: what an answer carries as `changes`. O(operations), but for `diffable`, which
+    /// lists all ids.
+    public func json(_ dialect: Dialect, staging: Staging = .safe, content: ContentStyle = .full) -> [UInt8] {
+        var writer = JSONWriter(capacity: 64 * counts.total + 256)
+        write(dialect, staging: staging, content: content, into: &writer)
+        return writer.bytes()
+    }
+
+    /// Writes what `json(_:staging:content:)` returns.
+    public func write(
+        _ dialect: Dialect, staging: Staging = .safe, content: ContentStyle = .full, into writer: inout JSONWriter
+    ) {
+        old.withView { oldView in
+            new.withView { newView in
+                let script = Script(change: self, old: oldView, new: newView, style: content)
+                switch dialect {
+                case .keyed: script.writeKeyed(into: &writer)
+                case .indexed: script.writeIndexed(into: &writer)
+                case .staged: script.writeStaged(staging, into: &writer)
+                case .diffable: script.writeDiffable(into: &writer)
+                case .sequential: script.writeSequential(into: &writer)
+                case .jsonPatch: script.writeJSONPatch(into: &writer)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// For data sources that stage by themselves: all final ids, and what they cannot compute since they never see content.
+
+extension Script {
+    func writeDiffable(into writer: inout JSONWriter) {
+        writer.append("{\"sections\":[")
+        var list = JSONList()
+        for section in new.sections.indices {
+            list.separate(&writer)
+            writer.append("{\"id\":")
+            writer.append(new.id(ofSection: section).token)
+            writer.append(",\"items\":[")
+            var ids = JSONList()
+            for row in new.rows(ofSection: section) {
+                ids.separate(&writer)
+                appendID(ofRow: row, to: &writer)
+            }
+            writer.append("]}")
+        }
+        writer.append("],\"reload\":[")
+        listIDs(&writer) { change.rowFates[$0].isSuperset(of: [.updated, .reload]) }
+        writer.append("],\"reconfigure\":[")
+        listIDs(&writer) { isUpdated(row: $0) && !change.rowFates[$0].contains(.reload) }
+        writer.append("],\"reloadSections\":[")
+        list = JSONList()
+        for section in new.sections.indices where isUpdated(section: section) {
+            list.separate(&writer)
+            writer.append(new.id(ofSection: section).token)
+        }
+        writer.append("],\"items\":[")
+        list = JSONList()
+        for row in 0..<new.rowCount where isNew(row: row) || isUpdated(row: row) {
+            list.separate(&writer)
+            writer.append(item: new.item(ofRow: row), of: new, returnsToRoot: returnsToRoot(row: row))
+        }
+        writer.append("],\"sectionContents\":[")
+        list = JSONList()
+        for section in new.sections.indices where isNew(section: section) || isUpdated(section: section) {
+            list.separate(&writer)
+            append(section: section, to: &writer)
+        }
+        writer.append("]}")
+    }
+
+    private func listIDs(_ writer: inout JSONWriter, where includes: (Int) -> Bool) {
+        var list = JSONList()
+        for row in 0..<new.rowCount where includes(row) {
+            list.separate(&writer)
+            appendID(ofRow: row, to: &writer)
+        }
+    }
+}

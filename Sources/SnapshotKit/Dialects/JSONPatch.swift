@@ -1,0 +1,370 @@
+// RFC 6902 on the document, with items as units: an id is added, removed or moved, never written over another.
+//
+// Containers are the array of sections and each `items` array. The target is walked from the top down, each container from its start:
+// what stays is passed, what is new is added (with those of its descendants that are new too), what was elsewhere is moved here. So
+// when an element is placed, everything above it is in its final place, and no element is ever moved into itself. Elements that are
+// gone stay where they are until everything that survives has left them; then the topmost of them are removed.
+//
+// Array indexes shift with every step. Each container that changes has a `ListTracker`, which tells where its elements are right now; the
+// path to an element asks one container a level.
+
+extension Script {
+    func writeJSONPatch(into writer: inout JSONWriter) {
+        var patch = JSONPatch(self, writer)
+        patch.placeAll()
+        patch.removeAll()
+        patch.updateAll()
+        writer = patch.finish()
+    }
+}
+
+/// A patch in the making.
+struct JSONPatch {
+    let script: Script
+    private(set) var writer: JSONWriter
+    private var list = JSONList()
+    private let oldTree: Containers
+    private let newTree: Containers
+    /// Of items, and of sections: in both states, in the same container, and not to be moved.
+    private var itemStays: [Bool]
+    private var sectionStays: [Bool]
+    /// Containers of the new document that differ from the old ones.
+    private var trackers: [Container: ListTracker] = [:]
+    /// Containers of items that are gone, while anything is in them.
+    private var lostTrackers: [Container: ListTracker] = [:]
+
+    init(_ script: Script, _ writer: JSONWriter) {
+        self.script = script
+        self.writer = writer
+        self.writer.append(byte: UInt8(ascii: "["))
+        oldTree = Containers(script.old)
+        newTree = Containers(script.new)
+        itemStays = [Bool](repeating: false, count: script.new.nodes.count)
+        sectionStays = script.new.sections.indices.map { script.stays(section: $0) }
+        planSections()
+        for section in script.new.sections.indices { plan(.section(section)) }
+        for item in script.new.nodes.indices where newTree.hasChildren(item) || oldHasChildren(item) { plan(.item(item)) }
+    }
+
+    consuming func finish() -> JSONWriter {
+        writer.append(byte: UInt8(ascii: "]"))
+        return writer
+    }
+
+    private func oldHasChildren(_ item: Int) -> Bool {
+        let oldItem = partner(item)
+        return oldItem >= 0 && oldTree.hasChildren(oldItem)
+    }
+
+    /// The old item of a new one, or -1.
+    func partner(_ item: Int) -> Int { Int(script.change.items.oldOfNew[item]) }
+
+    /// The new item of an old one, or -1.
+    private func successor(_ oldItem: Int) -> Int { Int(script.change.items.newOfOld[oldItem]) }
+
+    // MARK: Planning
+
+    private mutating func planSections() {
+        let stays = sectionStays.indices.filter { sectionStays[$0] }.map {
+            ListTracker.Stay(final: $0, old: script.oldSection(of: $0))
+        }
+        let staying = Set(stays.map(\.old))
+        guard stays.count < script.old.sections.count || stays.count < script.new.sections.count else { return }
+        trackers[.sections] = ListTracker(
+            stays: stays, leavers: script.old.sections.indices.filter { !staying.contains($0) },
+            oldCount: script.old.sections.count)
+    }
+
+    /// The container of the old document that a new one was; nil if there was none.
+    private func old(_ container: Container) -> Container? {
+        switch container {
+        case .sections: return .sections
+        case .section(let section): return script.isNew(section: section) ? nil : .section(script.oldSection(of: section))
+        case .item(let item): return partner(item) < 0 ? nil : .item(partner(item))
+        }
+    }
+
+    /// Decides what stays in a container of items, and tracks it if anything does not.
+    private mutating func plan(_ container: Container) {
+        let before = old(container)
+        let oldChildren = before.map(oldTree.children) ?? []
+        let children = newTree.children(of: container)
+        let stays = before == nil ? arrivals(children) : kept(children, before!)
+        guard stays.count < children.count || stays.count < oldChildren.count || before == nil else { return }
+        let staying = Set(stays.map(\.old))
+        let leavers = before == nil ? [] : oldChildren.indices.filter { !staying.contains($0) }
+        trackers[container] = ListTracker(stays: stays, leavers: leavers, oldCount: oldChildren.count)
+    }
+
+    /// A container that is new holds its new elements from the start.
+    private mutating func arrivals(_ children: [Int]) -> [ListTracker.Stay] {
+        children.indices.filter { partner(children[$0]) < 0 }.map { ListTracker.Stay(final: $0, old: 0) }
+    }
+
+    private mutating func kept(_ children: [Int], _ container: Container) -> [ListTracker.Stay] {
+        var places: [Int] = []
+        var values: [Int32] = []
+        for (place, item) in children.enumerated() where partner(item) >= 0 {
+            guard oldTree.container(of: partner(item), script.old) == container else { continue }
+            places.append(place)
+            values.append(oldTree.ordinals[partner(item)])
+        }
+        var stays: [ListTracker.Stay] = []
+        var run = IncreasingRun()
+        values.withUnsafeBufferPointer { values in
+            run.find(in: values, isFixed: { Int(values[$0]) == places[$0] }) {
+                stays.append(ListTracker.Stay(final: places[$0], old: Int(values[$0])))
+                itemStays[children[places[$0]]] = true
+            }
+        }
+        return stays.reversed()
+    }
+
+    // MARK: Placing
+
+    mutating func placeAll() {
+        for section in script.new.sections.indices { place(section: section) }
+        for section in script.new.sections.indices { placeChildren(of: .section(section)) }
+    }
+
+    private mutating func place(section: Int) {
+        guard trackers[.sections] != nil else { return }
+        if sectionStays[section] {
+            _ = trackers[.sections]!.place()
+        } else if script.isNew(section: section) {
+            let index = trackers[.sections]!.place()
+            begin("add")
+            writer.append("/sections/")
+            writer.append(index)
+            writer.append("\",\"value\":")
+            script.append(openSection: section, to: &writer)
+            writer.append(",\"items\":[")
+            appendArrivals(newTree.itemRange(of: .section(section), script.new))
+            writer.append("]}}")
+        } else {
+            let from = trackers[.sections]!.leave(script.oldSection(of: section))
+            let to = trackers[.sections]!.place()
+            begin("move", member: "from")
+            writer.append("/sections/")
+            writer.append(from)
+            writer.append("\",\"path\":\"/sections/")
+            writer.append(to)
+            writer.append("\"}")
+        }
+    }
+
+    /// Siblings that are new, with those of their descendants that are.
+    private mutating func appendArrivals(_ range: Range<Int>) {
+        let script = script
+        writer.append(documents: range, of: script.new) { script.change.items.oldOfNew[$0] < 0 }
+    }
+
+    private mutating func placeChildren(of container: Container) {
+        let children = newTree.children(of: container)
+        if trackers[container] != nil {
+            if case .item(let item) = container, partner(item) >= 0, !oldTree.hasChildren(partner(item)) {
+                openArray(of: item)
+            }
+            let arrivedWithContainer = arrives(container)
+            for child in children { place(child, in: container, arrivedWithContainer: arrivedWithContainer) }
+        }
+        for child in children where newTree.hasChildren(child) { placeChildren(of: .item(child)) }
+    }
+
+    /// Whether a container is new, and so brought its new elements along.
+    private func arrives(_ container: Container) -> Bool { old(container) == nil }
+
+    /// An item that had no children gets its array, with the children that are new.
+    private mutating func openArray(of item: Int) {
+        begin("add")
+        appendPath(.item(item))
+        writer.append("\",\"value\":[")
+        appendArrivals(newTree.itemRange(of: .item(item), script.new))
+        writer.append("]}")
+        let children = newTree.children(of: .item(item))
+        trackers[.item(item)] = ListTracker(stays: arrivals(children), leavers: [], oldCount: 0)
+    }
+
+    private mutating func place(_ item: Int, in container: Container, arrivedWithContainer: Bool) {
+        if itemStays[item] {
+            _ = trackers[container]!.place()
+        } else if partner(item) < 0 {
+            let wasBrought = arrivedWithContainer || isArrayOpened(container)
+            let index = trackers[container]!.place()
+            if wasBrought { return }
+            begin("add")
+            appendPath(container)
+            writer.append(byte: UInt8(ascii: "/"))
+            writer.append(index)
+            writer.append("\",\"value\":")
+            let script = script
+            writer.append(document: item, of: script.new) { script.change.items.oldOfNew[$0] < 0 }
+            writer.append(byte: UInt8(ascii: "}"))
+        } else {
+            move(item, to: container)
+        }
+    }
+
+    private func isArrayOpened(_ container: Container) -> Bool {
+        guard case .item(let item) = container else { return false }
+        return partner(item) >= 0 && !oldTree.hasChildren(partner(item))
+    }
+
+    private mutating func move(_ item: Int, to container: Container) {
+        begin("move", member: "from")
+        let oldItem = partner(item)
+        let source = oldTree.container(of: oldItem, script.old)
+        appendPath(lost: source)
+        writer.append(byte: UInt8(ascii: "/"))
+        writer.append(leave(oldItem, source))
+        writer.append("\",\"path\":\"")
+        let index = trackers[container]!.place()
+        appendPath(container)
+        writer.append(byte: UInt8(ascii: "/"))
+        writer.append(index)
+        writer.append("\"}")
+    }
+
+    private mutating func leave(_ oldItem: Int, _ source: Container) -> Int {
+        let ordinal = Int(oldTree.ordinals[oldItem])
+        if let container = new(source) { return trackers[container]!.leave(ordinal) }
+        if lostTrackers[source] == nil {
+            let count = oldTree.children(of: source).count
+            lostTrackers[source] = ListTracker(stays: [], leavers: 0..<count, oldCount: count)
+        }
+        return lostTrackers[source]!.leave(ordinal)
+    }
+
+    /// The container of the new document that an old one is now; nil if its item or section is gone.
+    private func new(_ container: Container) -> Container? {
+        switch container {
+        case .sections: return .sections
+        case .section(let section): return script.isGone(oldSection: section) ? nil : .section(script.newSection(of: section))
+        case .item(let item): return successor(item) < 0 ? nil : .item(successor(item))
+        }
+    }
+
+    // MARK: Removing
+
+    mutating func removeAll() {
+        for section in script.new.sections.indices { removeLeavers(of: .section(section)) }
+        for item in script.new.nodes.indices where trackers[.item(item)] != nil { removeLeavers(of: .item(item)) }
+        removeLeavers(of: .sections)
+    }
+
+    private mutating func removeLeavers(of container: Container) {
+        guard let before = old(container), let tracker = trackers[container] else { return }
+        if case .item(let item) = container, !newTree.hasChildren(item) {
+            begin("remove")
+            appendPath(container)
+            writer.append("\"}")
+            return
+        }
+        guard tracker.leaversLeft > 0 else { return }
+        for ordinal in goneOrdinals(of: before).reversed() {
+            let index = trackers[container]!.leave(ordinal)
+            begin("remove")
+            appendPath(container)
+            writer.append(byte: UInt8(ascii: "/"))
+            writer.append(index)
+            writer.append("\"}")
+        }
+    }
+
+    private func goneOrdinals(of container: Container) -> [Int] {
+        if case .sections = container { return script.old.sections.indices.filter { script.isGone(oldSection: $0) } }
+        let children = oldTree.children(of: container)
+        return children.indices.filter { successor(children[$0]) < 0 }
+    }
+
+    // MARK: Paths
+
+    /// Starts an operation, up to the quote of its first pointer.
+    mutating func begin(_ operation: StaticString, member: StaticString = "path") {
+        list.separate(&writer)
+        writer.append("{\"op\":\"")
+        writer.append(operation)
+        writer.append("\",\"")
+        writer.append(member)
+        writer.append("\":\"")
+    }
+
+    /// Adds raw pieces of an operation.
+    mutating func write(_ body: (inout JSONWriter) -> Void) { body(&writer) }
+
+    /// Forgets everything after a position that `begin` was called at.
+    mutating func withdraw(to start: (count: Int, list: JSONList)) {
+        writer.truncate(to: start.count)
+        list = start.list
+    }
+
+    /// Where the next operation starts.
+    var position: (count: Int, list: JSONList) { (writer.count, list) }
+
+    /// The path of a container of the new document, as it is now.
+    mutating func appendPath(_ container: Container) {
+        switch container {
+        case .sections: writer.append("/sections")
+        case .section(let section):
+            appendPath(section: section)
+            writer.append("/items")
+        case .item(let item):
+            appendPath(item: item)
+            writer.append("/items")
+        }
+    }
+
+    mutating func appendPath(section: Int) {
+        writer.append("/sections/")
+        writer.append(trackers[.sections]?.index(ofFinal: section) ?? section)
+    }
+
+    /// The path of an item of the new document that is in the document by now.
+    mutating func appendPath(item: Int) {
+        let container = newTree.container(of: item, script.new)
+        let ordinal = Int(newTree.ordinals[item])
+        guard let tracker = trackers[container] else {
+            appendPath(container)
+            return append(index: ordinal)
+        }
+        let isInPlace = ordinal < tracker.placed || itemStays[item] || partner(item) < 0
+        if isInPlace {
+            appendPath(container)
+            append(index: tracker.index(ofFinal: ordinal))
+        } else {
+            appendPath(lostItem: partner(item))
+        }
+    }
+
+    private mutating func append(index: Int) {
+        writer.append(byte: UInt8(ascii: "/"))
+        writer.append(index)
+    }
+
+    /// The path of an old container, wherever it is now.
+    private mutating func appendPath(lost container: Container) {
+        if let container = new(container) { return appendPath(container) }
+        switch container {
+        case .sections: writer.append("/sections")
+        case .section(let section):
+            writer.append("/sections/")
+            writer.append(trackers[.sections]!.index(ofLeaver: section))
+            writer.append("/items")
+        case .item(let item):
+            appendPath(lostItem: item)
+            writer.append("/items")
+        }
+    }
+
+    /// The path of an old item that still stands in its old container.
+    private mutating func appendPath(lostItem oldItem: Int) {
+        let source = oldTree.container(of: oldItem, script.old)
+        let ordinal = Int(oldTree.ordinals[oldItem])
+        appendPath(lost: source)
+        if let container = new(source) {
+            append(index: trackers[container]!.index(ofLeaver: ordinal))
+        } else {
+            append(index: lostTrackers[source]?.index(ofLeaver: ordinal) ?? ordinal)
+        }
+    }
+}

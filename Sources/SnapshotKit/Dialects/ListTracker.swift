@@ -1,0 +1,111 @@
+// Where is an element right now, while a list is turned into another one step by step?
+//
+// The list holds elements that are in place for good (those that stay, and those put in so far, from the first final index on) and
+// leavers, which stand where they always stood until they are taken away. An element is put directly behind its final predecessor, so
+// a leaver stands behind everything placed after the last staying element before it. Hence both counts that make up an index are
+// sums: placed elements are counted by final index, leavers by old index in a Fenwick tree (Fenwick 1994). O(log n) a question.
+
+/// Current indexes of one list under splices.
+struct ListTracker {
+    /// An element that is there from the start and never moves.
+    struct Stay {
+        /// Final index.
+        var final: Int
+        /// Old index: leavers with a smaller one stand before it.
+        var old: Int
+    }
+
+    private let stays: [Stay]
+    private var leavers: FenwickTree
+    /// All final indexes below this are in place.
+    private(set) var placed = 0
+    /// How many of `stays` are below `placed`.
+    private var staysPlaced = 0
+
+    /// - Parameters:
+    ///   - stays: ascending in both numbers.
+    ///   - leavers: old indexes, below `oldCount`.
+    init(stays: [Stay], leavers: some Sequence<Int>, oldCount: Int) {
+        self.stays = stays
+        self.leavers = FenwickTree(count: oldCount, ones: leavers)
+    }
+
+    /// Puts the element of the next final index in place, be it by an operation or since it stays; returns its index.
+    mutating func place() -> Int {
+        let index = self.index(ofFinal: placed)
+        if staysPlaced < stays.count, stays[staysPlaced].final == placed { staysPlaced += 1 }
+        placed += 1
+        return index
+    }
+
+    /// Takes a leaver away; returns the index it had.
+    mutating func leave(_ old: Int) -> Int {
+        let index = index(ofLeaver: old)
+        leavers.remove(old)
+        return index
+    }
+
+    /// Where an element in place stands, or where the next one will.
+    func index(ofFinal final: Int) -> Int {
+        let rank = firstStay { $0.final > final }
+        let before = final <= placed ? final : placed + rank - 1 - staysPlaced
+        return before + (rank == 0 ? 0 : leavers.count(below: stays[rank - 1].old))
+    }
+
+    /// Where a leaver stands.
+    func index(ofLeaver old: Int) -> Int {
+        let rank = firstStay { $0.old > old }
+        let isPassed = rank < stays.count && stays[rank].final <= placed
+        let before = isPassed ? stays[rank].final : placed + max(0, rank - staysPlaced)
+        return before + leavers.count(below: old)
+    }
+
+    /// Leavers that are still there.
+    var leaversLeft: Int { leavers.count }
+
+    private func firstStay(where isBehind: (Stay) -> Bool) -> Int {
+        var (low, high) = (0, stays.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isBehind(stays[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
+/// Prefix sums over zeros and ones.
+struct FenwickTree {
+    private var sums: [Int32]
+    private(set) var count = 0
+
+    init(count size: Int, ones: some Sequence<Int>) {
+        sums = [Int32](repeating: 0, count: size + 1)
+        for place in ones {
+            sums[place + 1] += 1
+            count += 1
+        }
+        for place in 1..<max(size + 1, 1) {
+            let parent = place + place & -place
+            if parent <= size { sums[parent] += sums[place] }
+        }
+    }
+
+    mutating func remove(_ place: Int) {
+        count -= 1
+        var at = place + 1
+        while at < sums.count {
+            sums[at] -= 1
+            at += at & -at
+        }
+    }
+
+    func count(below place: Int) -> Int {
+        var sum = 0
+        var at = min(place, sums.count - 1)
+        while at > 0 {
+            sum += Int(sums[at])
+            at -= at & -at
+        }
+        return sum
+    }
+}

@@ -1,0 +1,143 @@
+// Rows and sections as every answer writes them: what was given, verbatim, and where a row stands in the outline.
+
+extension JSONWriter {
+    @inline(__always)
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        if let start = bytes.baseAddress { append(start, bytes.count) }
+    }
+
+    /// An item as a row: without its children, but with their number.
+    ///
+    /// - Parameters:
+    ///   - returnsToRoot: an update that has to say that there is no parent any more.
+    ///   - script: where content may be written as a patch.
+    @inline(__always)
+    mutating func append(
+        item: Int, of view: ColumnsView, returnsToRoot: Bool = false, contentOf script: Script? = nil
+    ) {
+        let node = view.nodes[item]
+        append("{\"id\":")
+        append(view.id(ofItem: item).token)
+        if node.flags.contains(.hasContent), script?.appendPatch(ofItem: item, to: &self) != true {
+            append(",\"content\":")
+            append(view.content(ofItem: item))
+        }
+        if node.flags.contains(.hasKind) {
+            append(",\"kind\":")
+            append(view.kind(ofItem: item))
+        }
+        if node.parent >= 0 {
+            append(",\"level\":")
+            append(Int(node.level))
+            append(",\"parent\":")
+            append(view.id(ofItem: Int(node.parent)).token)
+        } else if returnsToRoot {
+            append(",\"level\":0,\"parent\":null")
+        }
+        if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
+        if Int(node.end) > item + 1 {
+            append(",\"children\":")
+            append(view.childCount(ofItem: item))
+        }
+        append(byte: UInt8(ascii: "}"))
+    }
+
+    /// A section's id, content and expanded; the brace stays open.
+    mutating func append(openSection section: Int, of view: ColumnsView) {
+        let node = view.sections[section]
+        append("{\"id\":")
+        append(view.id(ofSection: section).token)
+        if node.flags.contains(.hasContent) {
+            append(",\"content\":")
+            append(view.content(ofSection: section))
+        }
+        if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
+    }
+}
+
+extension Snapshot {
+    /// The state in rows, as a reset carries it: visible items only, depth first, never nested. O(n).
+    public func rowsJSON() -> [UInt8] {
+        var writer = JSONWriter(capacity: columns.bytes.count + rowCount * 32)
+        writeRows(into: &writer)
+        return writer.bytes()
+    }
+
+    /// Writes what `rowsJSON()` returns.
+    public func writeRows(into writer: inout JSONWriter) {
+        write(into: &writer) { view, section, writer in
+            var list = JSONList()
+            for row in view.rows(ofSection: section) {
+                list.separate(&writer)
+                writer.append(item: view.item(ofRow: row), of: view)
+            }
+        }
+    }
+
+    /// The state as a document: nested, every item an object, defaults left out. O(n).
+    public func documentJSON() -> [UInt8] {
+        var writer = JSONWriter(capacity: columns.bytes.count + itemCount * 8)
+        writeDocument(into: &writer)
+        return writer.bytes()
+    }
+
+    /// Writes what `documentJSON()` returns.
+    public func writeDocument(into writer: inout JSONWriter) {
+        write(into: &writer) { view, section, writer in
+            writer.append(
+                documents: Int(view.sections[section].firstItem)..<Int(view.sections[section].endItem), of: view)
+        }
+    }
+
+    private func write(into writer: inout JSONWriter, items: (ColumnsView, Int, inout JSONWriter) -> Void) {
+        columns.withView { view in
+            writer.append("{\"sections\":[")
+            var list = JSONList()
+            for section in view.sections.indices {
+                list.separate(&writer)
+                writer.append(openSection: section, of: view)
+                writer.append(",\"items\":[")
+                items(view, section, &writer)
+                writer.append("]}")
+            }
+            writer.append("]}")
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Siblings with all that is below them, as a document writes them; `range` covers whole subtrees.
+    mutating func append(documents range: Range<Int>, of view: ColumnsView, where includes: (Int) -> Bool = { _ in true }) {
+        var list = JSONList()
+        var item = range.lowerBound
+        while item < range.upperBound {
+            if includes(item) {
+                list.separate(&self)
+                append(document: item, of: view, where: includes)
+            }
+            item = Int(view.nodes[item].end)
+        }
+    }
+
+    /// One item with all that is below it.
+    mutating func append(document item: Int, of view: ColumnsView, where includes: (Int) -> Bool = { _ in true }) {
+        let node = view.nodes[item]
+        append("{\"id\":")
+        append(view.id(ofItem: item).token)
+        if node.flags.contains(.hasContent) {
+            append(",\"content\":")
+            append(view.content(ofItem: item))
+        }
+        if node.flags.contains(.hasKind) {
+            append(",\"kind\":")
+            append(view.kind(ofItem: item))
+        }
+        if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
+        if Int(node.end) > item + 1 {
+            append(",\"items\":[")
+            append(documents: item + 1..<Int(node.end), of: view, where: includes)
+            append(byte: UInt8(ascii: "]"))
+        }
+        append(byte: UInt8(ascii: "}"))
+    }
+}

@@ -1,0 +1,116 @@
+/// A changeset laid open for writing: both states as memory, and what the dialects share.
+struct Script {
+    let change: Changeset
+    let old: ColumnsView
+    let new: ColumnsView
+    let style: ContentStyle
+
+    // MARK: What becomes of rows and sections
+
+    func isNew(row: Int) -> Bool { change.oldRowOfNew[row] < 0 }
+    func isGone(oldRow: Int) -> Bool { change.newRowOfOld[oldRow] < 0 }
+    func stays(row: Int) -> Bool { change.rowFates[row].contains(.stays) }
+    func moves(row: Int) -> Bool { !stays(row: row) && !isNew(row: row) }
+    func isUpdated(row: Int) -> Bool { change.rowFates[row].contains(.updated) }
+    func oldRow(of row: Int) -> Int { Int(change.oldRowOfNew[row]) }
+    func newRow(of oldRow: Int) -> Int { Int(change.newRowOfOld[oldRow]) }
+
+    func isNew(section: Int) -> Bool { change.sections.oldOfNew[section] < 0 }
+    func isGone(oldSection: Int) -> Bool { change.sections.newOfOld[oldSection] < 0 }
+    func stays(section: Int) -> Bool { change.sectionFates[section].contains(.stays) }
+    func isUpdated(section: Int) -> Bool { change.sectionFates[section].contains(.updated) }
+    func oldSection(of section: Int) -> Int { Int(change.sections.oldOfNew[section]) }
+    func newSection(of oldSection: Int) -> Int { Int(change.sections.newOfOld[oldSection]) }
+
+    func section(ofOldRow row: Int) -> Int { Int(old.nodes[old.item(ofRow: row)].section) }
+    func section(ofRow row: Int) -> Int { Int(new.nodes[new.item(ofRow: row)].section) }
+
+    // MARK: Pieces of JSON
+
+    func appendID(ofRow row: Int, to writer: inout JSONWriter) { writer.append(new.id(ofItem: new.item(ofRow: row)).token) }
+
+    func appendID(ofOldRow row: Int, to writer: inout JSONWriter) {
+        writer.append(old.id(ofItem: old.item(ofRow: row)).token)
+    }
+
+    /// A new row, whole.
+    func append(row: Int, to writer: inout JSONWriter) { writer.append(item: new.item(ofRow: row), of: new) }
+
+    /// A common row, with what an update says.
+    func append(update row: Int, to writer: inout JSONWriter) {
+        writer.append(
+            item: new.item(ofRow: row), of: new, returnsToRoot: returnsToRoot(row: row),
+            contentOf: style == .patch ? self : nil)
+    }
+
+    /// Whether a common row had a parent and has none now, which must be said.
+    func returnsToRoot(row: Int) -> Bool {
+        guard !isNew(row: row) else { return false }
+        return old.nodes[old.item(ofRow: oldRow(of: row))].parent >= 0 && new.nodes[new.item(ofRow: row)].parent < 0
+    }
+
+    /// `,"as":"reload"` or reconfigure, of an updated row.
+    func appendRedraw(ofRow row: Int, to writer: inout JSONWriter) {
+        if change.rowFates[row].contains(.reload) {
+            writer.append(",\"as\":\"reload\"")
+        } else {
+            writer.append(",\"as\":\"reconfigure\"")
+        }
+    }
+
+    /// The same of a section; nothing unless it was marked.
+    func appendRedraw(ofSection section: Int, to writer: inout JSONWriter) {
+        let fate = change.sectionFates[section]
+        guard fate.contains(.marked) else { return }
+        if fate.contains(.reload) { writer.append(",\"as\":\"reload\"") } else { writer.append(",\"as\":\"reconfigure\"") }
+    }
+
+    /// A section's id, content and expanded, without a closing brace.
+    func append(openSection section: Int, to writer: inout JSONWriter) {
+        writer.append(openSection: section, of: new)
+    }
+
+    /// A section without its items.
+    func append(section: Int, to writer: inout JSONWriter) {
+        append(openSection: section, to: &writer)
+        writer.append(byte: UInt8(ascii: "}"))
+    }
+
+    /// A section with those of its rows that `includes` says.
+    func append(section: Int, to writer: inout JSONWriter, rows includes: (Int) -> Bool) {
+        append(openSection: section, to: &writer)
+        writer.append(",\"items\":[")
+        var list = JSONList()
+        for row in new.rows(ofSection: section) where includes(row) {
+            list.separate(&writer)
+            append(row: row, to: &writer)
+        }
+        writer.append("]}")
+    }
+
+    /// Appends content of a common item as a merge patch; false, and nothing appended, if that is impossible or no smaller.
+    func appendPatch(ofItem item: Int, to writer: inout JSONWriter) -> Bool {
+        let oldItem = Int(change.items.oldOfNew[item])
+        guard !old.payloads.isEmpty, oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent) else { return false }
+        let content = new.content(ofItem: item)
+        let start = writer.count
+        writer.append(",\"patch\":")
+        let body = writer.count
+        if appendMergePatch(from: old.content(ofItem: oldItem), to: content, into: &writer), writer.count - body < content.count {
+            return true
+        }
+        writer.truncate(to: start)
+        return false
+    }
+}
+
+/// Puts a comma between the elements of a list.
+struct JSONList {
+    private var isEmpty = true
+
+    @inline(__always)
+    mutating func separate(_ writer: inout JSONWriter) {
+        if !isEmpty { writer.append(byte: UInt8(ascii: ",")) }
+        isEmpty = false
+    }
+}

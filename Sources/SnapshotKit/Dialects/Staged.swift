@@ -1,0 +1,258 @@
+// At most five batches, each one `performBatchUpdates` that UITableView and UICollectionView accept. Each border is there because
+// crossing it crashed somebody: reloads among moves, section deletes among section moves, item operations in sections that move,
+// reloads of sections whose count changes (docs/diff.md lists the reports).
+//
+// A survivor is a common row whose old and new section are both kept. Any other row goes with its section, comes with its section,
+// or is deleted and inserted; so no operation on an item ever falls into a section that comes or goes.
+
+extension Script {
+    func writeStaged(_ staging: Staging, into writer: inout JSONWriter) {
+        let plan = StagePlan(self)
+        writer.append(byte: UInt8(ascii: "["))
+        var list = JSONList()
+        writeUpdates(plan, &list, &writer)
+        if staging == .compact, plan.mergesItems {
+            writeMergedItems(plan, &list, &writer)
+        } else if staging == .compact, plan.mergesSections {
+            writeMergedSections(plan, &list, &writer)
+        } else {
+            writeDeletes(plan, &list, &writer)
+            writeSections(plan, &list, &writer)
+            writeItems(plan, &list, &writer)
+        }
+        writeHeaders(plan, &list, &writer)
+        writer.append(byte: UInt8(ascii: "]"))
+    }
+
+    // MARK: Stages
+
+    private func writeUpdates(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
+        write("updates", counts: old.sections.indices.lazy.map { old.rows(ofSection: $0).count }, &list, &writer) {
+            (lists, writer) in
+            for oldRow in 0..<old.rowCount where plan.survives(oldRow: oldRow) && isUpdated(row: newRow(of: oldRow)) {
+                let row = newRow(of: oldRow)
+                lists.next(.items, .updated, &writer)
+                writer.append("{\"at\":")
+                append(oldPath: oldRow, to: &writer)
+                writer.append(",\"item\":")
+                append(update: row, to: &writer)
+                appendRedraw(ofRow: row, to: &writer)
+                writer.append(byte: UInt8(ascii: "}"))
+            }
+        }
+    }
+
+    private func writeDeletes(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
+        write("deletes", counts: plan.keptInOldOrder.lazy.map { plan.survivors[$0] }, &list, &writer) { (lists, writer) in
+            listDeletedSections(&lists, &writer)
+            listDeletedRows(plan, &lists, &writer)
+        }
+    }
+
+    private func writeSections(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
+        write("sections", counts: new.sections.indices.lazy.map { plan.countAfterSections($0, self) }, &list, &writer) {
+            (lists, writer) in
+            listInsertedSections(&lists, &writer)
+            listMovedSections(&lists, &writer) { plan.placeAmongKept[$0] }
+        }
+    }
+
+    private func writeItems(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
+        write("items", counts: finalCounts, &list, &writer) { (lists, writer) in
+            listInsertedRows(plan, &lists, &writer)
+            listMovedRows(plan, &lists, &writer) { oldRow, writer in
+                let oldSection = section(ofOldRow: oldRow)
+                writer.append(path: newSection(of: oldSection), plan.placeAmongSurvivors[oldRow])
+            }
+        }
+    }
+
+    private func writeHeaders(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
+        write("headers", counts: finalCounts, &list, &writer) { (lists, writer) in
+            for section in new.sections.indices where isUpdated(section: section) {
+                lists.next(.sections, .updated, &writer)
+                writer.append("{\"at\":")
+                writer.append(section)
+                writer.append(",\"section\":")
+                append(section: section, to: &writer)
+                appendRedraw(ofSection: section, to: &writer)
+                writer.append(byte: UInt8(ascii: "}"))
+            }
+        }
+    }
+
+    /// Stages 2 and 4 as one: sections keep their places, so old and final indexes speak of the same sections.
+    private func writeMergedItems(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
+        write("items", counts: finalCounts, &list, &writer) { (lists, writer) in
+            listDeletedRows(plan, &lists, &writer)
+            listInsertedRows(plan, &lists, &writer)
+            listMovedRows(plan, &lists, &writer) { append(oldPath: $0, to: &$1) }
+        }
+    }
+
+    /// Stages 2 and 3 as one: no item moves between them.
+    private func writeMergedSections(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
+        write("sections", counts: finalCounts, &list, &writer) { (lists, writer) in
+            listDeletedSections(&lists, &writer)
+            listInsertedSections(&lists, &writer)
+            listMovedSections(&lists, &writer) { $0 }
+        }
+    }
+
+    private var finalCounts: [Int] { new.sections.indices.map { new.rows(ofSection: $0).count } }
+
+    /// Writes a stage, or nothing if `body` lists nothing.
+    private func write(
+        _ name: StaticString, counts: some Collection<Int>, _ list: inout JSONList, _ writer: inout JSONWriter,
+        _ body: (inout IndexLists, inout JSONWriter) -> Void
+    ) {
+        let (start, before) = (writer.count, list)
+        list.separate(&writer)
+        writer.append("{\"name\":\"")
+        writer.append(name)
+        writer.append("\",\"counts\":[")
+        var separator = JSONList()
+        for count in counts {
+            separator.separate(&writer)
+            writer.append(count)
+        }
+        writer.append(byte: UInt8(ascii: "]"))
+        var lists = IndexLists(follows: true)
+        body(&lists, &writer)
+        lists.close(&writer)
+        writer.append(byte: UInt8(ascii: "}"))
+        guard lists.wroteNothing else { return }
+        writer.truncate(to: start)
+        list = before
+    }
+
+    // MARK: Lists
+
+    private func listDeletedSections(_ lists: inout IndexLists, _ writer: inout JSONWriter) {
+        for section in old.sections.indices where isGone(oldSection: section) {
+            lists.next(.sections, .deleted, &writer)
+            writer.append(section)
+        }
+    }
+
+    private func listInsertedSections(_ lists: inout IndexLists, _ writer: inout JSONWriter) {
+        for section in new.sections.indices where isNew(section: section) {
+            lists.next(.sections, .inserted, &writer)
+            writer.append("{\"at\":")
+            writer.append(section)
+            writer.append(",\"section\":")
+            append(section: section, to: &writer) { _ in true }
+            writer.append(byte: UInt8(ascii: "}"))
+        }
+    }
+
+    private func listMovedSections(_ lists: inout IndexLists, _ writer: inout JSONWriter, from: (Int) -> Int) {
+        for section in new.sections.indices where !isNew(section: section) && !stays(section: section) {
+            lists.next(.sections, .moved, &writer)
+            writer.append("{\"from\":")
+            writer.append(from(oldSection(of: section)))
+            writer.append(",\"to\":")
+            writer.append(section)
+            writer.append(byte: UInt8(ascii: "}"))
+        }
+    }
+
+    private func listDeletedRows(_ plan: StagePlan, _ lists: inout IndexLists, _ writer: inout JSONWriter) {
+        for section in old.sections.indices where !isGone(oldSection: section) {
+            for row in old.rows(ofSection: section) where !plan.survives(oldRow: row) {
+                lists.next(.items, .deleted, &writer)
+                append(oldPath: row, to: &writer)
+            }
+        }
+    }
+
+    private func listInsertedRows(_ plan: StagePlan, _ lists: inout IndexLists, _ writer: inout JSONWriter) {
+        for section in new.sections.indices where !isNew(section: section) {
+            for row in new.rows(ofSection: section) where !plan.survives(row: row, self) {
+                lists.next(.items, .inserted, &writer)
+                writer.append("{\"at\":")
+                append(path: row, to: &writer)
+                writer.append(",\"item\":")
+                append(row: row, to: &writer)
+                writer.append(byte: UInt8(ascii: "}"))
+            }
+        }
+    }
+
+    private func listMovedRows(
+        _ plan: StagePlan, _ lists: inout IndexLists, _ writer: inout JSONWriter,
+        from: (Int, inout JSONWriter) -> Void
+    ) {
+        for row in 0..<new.rowCount where plan.survives(row: row, self) && !stays(row: row) {
+            lists.next(.items, .moved, &writer)
+            writer.append("{\"from\":")
+            from(oldRow(of: row), &writer)
+            writer.append(",\"to\":")
+            append(path: row, to: &writer)
+            writer.append(byte: UInt8(ascii: "}"))
+        }
+    }
+}
+
+/// Which rows survive, and where they stand between the stages.
+private struct StagePlan {
+    /// Index among the survivors of its section, by old row; -1 for the others.
+    let placeAmongSurvivors: [Int]
+    /// Survivors of each old section.
+    let survivors: [Int]
+    let keptInOldOrder: [Int]
+    /// Index of each old section once others are deleted.
+    let placeAmongKept: [Int]
+    /// Whether stages 2 and 4 both exist and may be one.
+    let mergesItems: Bool
+    /// Whether stages 2 and 3 both exist and may be one.
+    let mergesSections: Bool
+
+    init(_ script: Script) {
+        var places = [Int](repeating: -1, count: script.old.rowCount)
+        var survivors = [Int](repeating: 0, count: script.old.sections.count)
+        var (deletesRows, placesRows) = (false, false)
+        for section in script.old.sections.indices where !script.isGone(oldSection: section) {
+            for row in script.old.rows(ofSection: section) {
+                let newRow = script.newRow(of: row)
+                guard newRow >= 0, !script.isNew(section: script.section(ofRow: newRow)) else {
+                    deletesRows = true
+                    continue
+                }
+                places[row] = survivors[section]
+                survivors[section] += 1
+                if !script.stays(row: newRow) { placesRows = true }
+            }
+        }
+        placeAmongSurvivors = places
+        self.survivors = survivors
+        let kept = script.old.sections.indices.filter { !script.isGone(oldSection: $0) }
+        keptInOldOrder = kept
+        var amongKept = [Int](repeating: -1, count: script.old.sections.count)
+        for (place, section) in kept.enumerated() { amongKept[section] = place }
+        placeAmongKept = amongKept
+
+        let deletesSections = kept.count < script.old.sections.count
+        let insertsSections = script.new.sections.indices.contains { script.isNew(section: $0) }
+        let movesSections = script.new.sections.indices.contains { !script.isNew(section: $0) && !script.stays(section: $0) }
+        if !placesRows {
+            for section in script.new.sections.indices where !script.isNew(section: section) {
+                let rows = script.new.rows(ofSection: section)
+                if rows.contains(where: { script.isNew(row: $0) || places[script.oldRow(of: $0)] < 0 }) { placesRows = true }
+            }
+        }
+        mergesItems = deletesRows && placesRows && !deletesSections && !insertsSections && !movesSections
+        mergesSections = deletesSections && insertsSections && !movesSections && !deletesRows && !placesRows
+    }
+
+    func survives(oldRow: Int) -> Bool { placeAmongSurvivors[oldRow] >= 0 }
+
+    func survives(row: Int, _ script: Script) -> Bool {
+        !script.isNew(row: row) && placeAmongSurvivors[script.oldRow(of: row)] >= 0
+    }
+
+    func countAfterSections(_ section: Int, _ script: Script) -> Int {
+        script.isNew(section: section)
+            ? script.new.rows(ofSection: section).count : survivors[script.oldSection(of: section)]
+    }
+}

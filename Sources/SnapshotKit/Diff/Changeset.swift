@@ -1,0 +1,102 @@
+// What changed between two states: pairs, what stays, what shows differently. Computed once; each dialect only writes it down.
+
+/// The smallest change that leads from one state to another.
+///
+/// Deletions are the rows only in the old state, insertions the rows only in the new one. Moves are as few as can be: within each kept
+/// section, and over the list of kept sections, the longest increasing subsequence stays; an item whose section changed is
+/// always one move. Updates are the common rows that show differently. `docs/diff.md` proves the minimum.
+public struct Changeset: Sendable {
+    /// What becomes of a record of the new state.
+    struct Fate: OptionSet {
+        let rawValue: UInt8
+        /// In both states, and need not move.
+        static let stays = Fate(rawValue: 1)
+        /// In both states, and shows differently or is marked.
+        static let updated = Fate(rawValue: 2)
+        /// To be redrawn with a new cell.
+        static let reload = Fate(rawValue: 4)
+        /// Marked to be redrawn.
+        static let marked = Fate(rawValue: 8)
+    }
+
+    let old: Columns
+    let new: Columns
+    /// How contents were compared, for a dialect that looks at hidden items too.
+    let basis: Basis
+    /// Of all items, hidden ones included.
+    let items: Pairing
+    let sections: Pairing
+    /// Of rows: both visible. Shares memory with `items` where every item is a row.
+    let oldRowOfNew: [Int32]
+    let newRowOfOld: [Int32]
+    /// By new row, and by new section.
+    let rowFates: [Fate]
+    let sectionFates: [Fate]
+    /// How many operations of each sort.
+    public let counts: OperationCounts
+
+    /// Compares two states. O(n log n) in the worst case, O(n) where rows keep their order.
+    ///
+    /// - Parameters:
+    ///   - marks: rows and sections to be redrawn though nothing changed.
+    ///   - ignored: places inside items' contents that do not count as a change.
+    public init(from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = []) {
+        let ignored = IgnoredPlaces(ignored)
+        self.init(old.columns, new.columns, basis: .contents(ignoring: ignored), marks: marks) { oldView, newView in
+            SnapshotComparison(oldView, newView, ignoring: ignored)
+        }
+    }
+
+    /// Compares with a state whose contents are no longer known, only their fingerprints; `fingerprints` are those of `new`, by
+    /// the same hash.
+    public init(from old: Skeleton, to new: Snapshot, fingerprints: Fingerprints, marks: Marks = .none) {
+        self.init(old.columns, new.columns, basis: .fingerprints(fingerprints), marks: marks) { oldView, _ in
+            SkeletonComparison(oldView, fingerprints)
+        }
+    }
+
+    enum Basis: Sendable {
+        case contents(ignoring: IgnoredPlaces)
+        case fingerprints(Fingerprints)
+    }
+
+    private init<Comparison: ContentComparison>(
+        _ old: Columns, _ new: Columns, basis: Basis, marks: Marks,
+        comparison: (ColumnsView, ColumnsView) -> Comparison
+    ) {
+        var draft = old.withView { oldView in
+            new.withView { newView in
+                var comparison = comparison(oldView, newView)
+                return ChangesetDraft(oldView, newView, &comparison, marks)
+            }
+        }
+        self.old = old
+        self.new = new
+        self.basis = basis
+        items = draft.items
+        sections = draft.sections
+        oldRowOfNew = draft.oldRowOfNew
+        newRowOfOld = draft.newRowOfOld
+        rowFates = draft.rowFates
+        sectionFates = draft.sectionFates
+        counts = draft.counted()
+    }
+
+    /// Whether nothing changed at all.
+    public var isEmpty: Bool { counts.total == 0 }
+}
+
+/// Numbers of operations, of items and sections together, as the dialect `indexed` lists them.
+public struct OperationCounts: Sendable, Equatable {
+    /// Rows and sections only in the old state.
+    public var deletions = 0
+    /// Rows and sections only in the new state.
+    public var insertions = 0
+    /// Common ones that do not stay where they are.
+    public var moves = 0
+    /// Common ones that show differently.
+    public var updates = 0
+
+    /// All of them.
+    public var total: Int { deletions + insertions + moves + updates }
+}

@@ -1,0 +1,192 @@
+/// A changeset in the making: pair, keep, compare, in this order.
+struct ChangesetDraft {
+    typealias Fate = Changeset.Fate
+
+    private(set) var items: Pairing
+    private(set) var sections: Pairing
+    private(set) var oldRowOfNew: [Int32]
+    private(set) var newRowOfOld: [Int32]
+    private(set) var rowFates: [Fate]
+    private(set) var sectionFates: [Fate]
+
+    init<Comparison: ContentComparison>(
+        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks
+    ) {
+        items = Pairing(old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable)
+        sections = Pairing(old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable)
+        (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
+        rowFates = [Fate](repeating: [], count: new.rowCount)
+        sectionFates = [Fate](repeating: [], count: new.sections.count)
+        keep(old, new)
+        compareSections(old, new, &comparison)
+        compareRows(old, new, &comparison)
+        if !marks.isEmpty { apply(marks, new) }
+    }
+
+    /// Pairs of rows from pairs of items.
+    private static func rows(_ items: Pairing, _ old: ColumnsView, _ new: ColumnsView) -> ([Int32], [Int32]) {
+        if old.allVisible, new.allVisible { return (items.oldOfNew, items.newOfOld) }
+        let row = { (item: Int32, view: ColumnsView) in item < 0 ? -1 : Int32(truncatingIfNeeded: view.row(ofItem: Int(item))) }
+        return (
+            (0..<new.rowCount).map { row(items.oldOfNew[new.item(ofRow: $0)], old) },
+            (0..<old.rowCount).map { row(items.newOfOld[old.item(ofRow: $0)], new) }
+        )
+    }
+
+    // MARK: What stays
+
+    private mutating func keep(_ old: ColumnsView, _ new: ColumnsView) {
+        var run = IncreasingRun()
+        var values: [Int32] = []
+        var places: [Int32] = []
+        keepSections(&run, &values, &places)
+        for section in new.sections.indices where sections.oldOfNew[section] >= 0 {
+            let oldRows = old.rows(ofSection: Int(sections.oldOfNew[section]))
+            let newRows = new.rows(ofSection: section)
+            if !keepOrdered(oldRows, newRows) { keepLongest(oldRows, newRows, &run, &values, &places) }
+        }
+    }
+
+    private mutating func keepSections(_ run: inout IncreasingRun, _ values: inout [Int32], _ places: inout [Int32]) {
+        for section in sectionFates.indices where sections.oldOfNew[section] >= 0 {
+            values.append(sections.oldOfNew[section])
+            places.append(Int32(truncatingIfNeeded: section))
+        }
+        values.withUnsafeBufferPointer { buffer in
+            run.find(in: buffer, isFixed: { buffer[$0] == places[$0] }) { sectionFates[Int(places[$0])].insert(.stays) }
+        }
+    }
+
+    /// The common case: the rows that a section kept are in order, and all stay. False if they are not.
+    private mutating func keepOrdered(_ oldRows: Range<Int>, _ newRows: Range<Int>) -> Bool {
+        oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
+            rowFates.withUnsafeMutableBufferPointer { fates in
+                var last = -1
+                for row in newRows {
+                    let oldRow = Int(oldRowOfNew[row])
+                    guard oldRows.contains(oldRow) else { continue }
+                    if oldRow < last { return false }
+                    last = oldRow
+                    fates[row] = .stays
+                }
+                return true
+            }
+        }
+    }
+
+    private mutating func keepLongest(
+        _ oldRows: Range<Int>, _ newRows: Range<Int>, _ run: inout IncreasingRun, _ values: inout [Int32],
+        _ places: inout [Int32]
+    ) {
+        values.removeAll(keepingCapacity: true)
+        places.removeAll(keepingCapacity: true)
+        for row in newRows {
+            rowFates[row] = []
+            guard oldRows.contains(Int(oldRowOfNew[row])) else { continue }
+            values.append(oldRowOfNew[row])
+            places.append(Int32(truncatingIfNeeded: row))
+        }
+        let distance = Int32(truncatingIfNeeded: newRows.lowerBound - oldRows.lowerBound)
+        values.withUnsafeBufferPointer { values in
+            places.withUnsafeBufferPointer { places in
+                run.find(in: values, isFixed: { places[$0] - values[$0] == distance }) {
+                    rowFates[Int(places[$0])] = .stays
+                }
+            }
+        }
+    }
+
+    // MARK: What shows differently
+
+    private mutating func compareSections<Comparison: ContentComparison>(
+        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison
+    ) {
+        for section in new.sections.indices {
+            let oldSection = Int(sections.oldOfNew[section])
+            guard oldSection >= 0 else { continue }
+            let (one, other) = (old.sections[oldSection], new.sections[section])
+            if one.flags.intersection(.shown) != other.flags.intersection(.shown)
+                || (other.flags.contains(.hasContent) && !comparison.hasSameContent(section: oldSection, section))
+            {
+                sectionFates[section].insert(.updated)
+            }
+        }
+    }
+
+    private mutating func compareRows<Comparison: ContentComparison>(
+        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison
+    ) {
+        items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
+            oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
+                rowFates.withUnsafeMutableBufferPointer { fates in
+                    for row in fates.indices where oldRowOfNew[row] >= 0 {
+                        let item = new.item(ofRow: row)
+                        let oldItem = Int(oldOfNew[item])
+                        let change = Self.change(oldItem, item, old, new, oldOfNew, &comparison)
+                        if !change.isEmpty { fates[row].formUnion(change) }
+                    }
+                }
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func change<Comparison: ContentComparison>(
+        _ oldItem: Int, _ newItem: Int, _ old: ColumnsView, _ new: ColumnsView, _ oldOfNew: UnsafeBufferPointer<Int32>,
+        _ comparison: inout Comparison
+    ) -> Fate {
+        let (one, other) = (old.nodes[oldItem], new.nodes[newItem])
+        if other.flags.contains(.hasKind) || one.flags.contains(.hasKind) {
+            guard one.flags.contains(.hasKind), other.flags.contains(.hasKind), comparison.hasSameKind(item: oldItem, newItem)
+            else { return [.updated, .reload] }
+        }
+        if one.flags.intersection(.shown) != other.flags.intersection(.shown) || one.level != other.level { return .updated }
+        let parent = other.parent < 0 ? -1 : oldOfNew[Int(other.parent)]
+        if one.parent != parent || (other.parent >= 0 && parent < 0) { return .updated }
+        if other.flags.contains(.hasContent), !comparison.hasSameContent(item: oldItem, newItem) { return .updated }
+        let (oldLeaf, newLeaf) = (Int(one.end) == oldItem + 1, Int(other.end) == newItem + 1)
+        if oldLeaf, newLeaf { return [] }
+        return old.childCount(ofItem: oldItem) == new.childCount(ofItem: newItem) ? [] : .updated
+    }
+
+    // MARK: Marks, numbers
+
+    private mutating func apply(_ marks: Marks, _ new: ColumnsView) {
+        for (id, redraw) in marks.items {
+            id.withUnsafeBytes { text in
+                guard let item = new.item(withID: text, hash: idHash(text.baseAddress!, text.count)) else { return }
+                let row = new.row(ofItem: item)
+                guard row >= 0, oldRowOfNew[row] >= 0 else { return }
+                rowFates[row].formUnion(redraw == .reload ? [.updated, .marked, .reload] : [.updated, .marked])
+            }
+        }
+        for (id, redraw) in marks.sections {
+            id.withUnsafeBytes { text in
+                guard let section = new.section(withID: text, hash: idHash(text.baseAddress!, text.count)),
+                    sections.oldOfNew[section] >= 0
+                else { return }
+                sectionFates[section].formUnion(redraw == .reload ? [.updated, .marked, .reload] : [.updated, .marked])
+            }
+        }
+    }
+
+    mutating func counted() -> OperationCounts {
+        var counts = OperationCounts()
+        for row in rowFates.indices { counts.count(rowFates[row], isNew: oldRowOfNew[row] < 0) }
+        for section in sectionFates.indices { counts.count(sectionFates[section], isNew: sections.oldOfNew[section] < 0) }
+        counts.deletions += newRowOfOld.count { $0 < 0 } + sections.newOfOld.count { $0 < 0 }
+        return counts
+    }
+}
+
+extension OperationCounts {
+    @inline(__always)
+    fileprivate mutating func count(_ fate: Changeset.Fate, isNew: Bool) {
+        if isNew {
+            insertions += 1
+        } else {
+            if !fate.contains(.stays) { moves += 1 }
+            if fate.contains(.updated) { updates += 1 }
+        }
+    }
+}

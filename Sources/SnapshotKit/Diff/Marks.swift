@@ -1,0 +1,39 @@
+/// Rows and sections that someone wants drawn again though nothing changed. Not part of a state.
+public struct Marks: Sendable, Equatable {
+    /// How to redraw.
+    public enum Redraw: Sendable, Equatable {
+        /// The same cell, configured anew.
+        case reconfigure
+        /// A new cell.
+        case reload
+    }
+
+    /// By the UTF-8 of the id's text; of several marks the strongest stays.
+    private(set) var items: [[UInt8]: Redraw] = [:]
+    private(set) var sections: [[UInt8]: Redraw] = [:]
+
+    /// No marks.
+    public static let none = Marks()
+
+    /// Whether there are no marks.
+    public var isEmpty: Bool { items.isEmpty && sections.isEmpty }
+
+    /// Marks in all.
+    public var count: Int { items.count + sections.count }
+
+    mutating func mark(item id: [UInt8], _ redraw: Redraw) { items.merge([id: redraw], uniquingKeysWith: Self.stronger) }
+
+    mutating func mark(section id: [UInt8], _ redraw: Redraw) {
+        sections.merge([id: redraw], uniquingKeysWith: Self.stronger)
+    }
+
+    /// Adds the marks of a later revision.
+    public mutating func formUnion(_ other: Marks) {
+        items.merge(other.items, uniquingKeysWith: Self.stronger)
+        sections.merge(other.sections, uniquingKeysWith: Self.stronger)
+    }
+
+    private static func stronger(_ one: Redraw, _ other: Redraw) -> Redraw {
+        one == .reload || other == .reload ? .reload : .reconfigure
+    }
+}

@@ -1,0 +1,128 @@
+// Which record of the old list has the same id as which of the new one?
+//
+// Lists that follow each other line up almost everywhere, so both are walked in step; where they part, a window of a few records
+// on either side finds the place where they join again. Any two records with the same id are a pair, whatever the walk believed,
+// since ids are unique on either side: the walk can only save look-ups, never mislead. What it left over is looked up in
+// the table that the new list has had since it was checked for duplicates. O(n + m) expected; nothing is hashed here.
+
+/// Partners by index; -1 for none.
+struct Pairing {
+    private(set) var oldOfNew: [Int32]
+    private(set) var newOfOld: [Int32]
+
+    /// Records on either side of the walk in which it looks for the place to join again.
+    private static let window = 4
+    /// After as many records without a partner the rest is left to the table.
+    private static let patience = 64
+
+    init<Record: IdentifiedRecord>(
+        _ old: UnsafeBufferPointer<Record>, in oldBytes: UnsafeRawPointer,
+        _ new: UnsafeBufferPointer<Record>, in newBytes: UnsafeRawPointer, table: IDTable
+    ) {
+        var walk = PairingWalk(old: old, oldBytes: oldBytes, new: new, newBytes: newBytes)
+        oldOfNew = [Int32](repeating: -1, count: new.count)
+        newOfOld = [Int32](repeating: -1, count: old.count)
+        oldOfNew.withUnsafeMutableBufferPointer { oldOfNew in
+            newOfOld.withUnsafeMutableBufferPointer { newOfOld in
+                walk.trimEnds(oldOfNew, newOfOld)
+                walk.walk(oldOfNew, newOfOld, window: Self.window, patience: Self.patience)
+                walk.lookUp(oldOfNew, newOfOld, in: table)
+            }
+        }
+    }
+}
+
+/// Two lists, each with a range that is still to be paired.
+private struct PairingWalk<Record: IdentifiedRecord> {
+    typealias Partners = UnsafeMutableBufferPointer<Int32>
+
+    let old: UnsafeBufferPointer<Record>
+    let oldBytes: UnsafeRawPointer
+    let new: UnsafeBufferPointer<Record>
+    let newBytes: UnsafeRawPointer
+    var oldRest = 0..<0
+    var newRest = 0..<0
+    /// Old records in `oldRest` without a partner so far, and new ones likewise.
+    var oldLeft = 0
+    var newLeft = 0
+
+    init(
+        old: UnsafeBufferPointer<Record>, oldBytes: UnsafeRawPointer, new: UnsafeBufferPointer<Record>,
+        newBytes: UnsafeRawPointer
+    ) {
+        (self.old, self.oldBytes, self.new, self.newBytes) = (old, oldBytes, new, newBytes)
+    }
+
+    @inline(__always)
+    private func same(_ one: Int, _ other: Int) -> Bool { old[one].hasSameID(as: new[other], oldBytes, newBytes) }
+
+    @inline(__always)
+    private func pair(_ one: Int, _ other: Int, _ oldOfNew: Partners, _ newOfOld: Partners) {
+        oldOfNew[other] = Int32(truncatingIfNeeded: one)
+        newOfOld[one] = Int32(truncatingIfNeeded: other)
+    }
+
+    /// Pairs what both lists begin and end with.
+    mutating func trimEnds(_ oldOfNew: Partners, _ newOfOld: Partners) {
+        var start = 0
+        let shorter = min(old.count, new.count)
+        while start < shorter, same(start, start) {
+            pair(start, start, oldOfNew, newOfOld)
+            start += 1
+        }
+        var (oldEnd, newEnd) = (old.count, new.count)
+        while oldEnd > start, newEnd > start, same(oldEnd - 1, newEnd - 1) {
+            oldEnd -= 1
+            newEnd -= 1
+            pair(oldEnd, newEnd, oldOfNew, newOfOld)
+        }
+        oldRest = start..<oldEnd
+        newRest = start..<newEnd
+        oldLeft = oldRest.count
+        newLeft = newRest.count
+    }
+
+    /// Pairs what lines up between the ends.
+    mutating func walk(_ oldOfNew: Partners, _ newOfOld: Partners, window: Int, patience: Int) {
+        var (one, other) = (oldRest.lowerBound, newRest.lowerBound)
+        var misses = 0
+        while one < oldRest.upperBound, other < newRest.upperBound, misses < patience {
+            if same(one, other) {
+                pair(one, other, oldOfNew, newOfOld)
+                oldLeft -= 1
+                newLeft -= 1
+                one += 1
+                other += 1
+                misses = 0
+                continue
+            }
+            misses += 1
+            let (skipOld, skipNew) = skip(one, other, window)
+            one += skipOld
+            other += skipNew
+        }
+    }
+
+    /// How far to skip on either side, one of them by none, to a pair; one each if the window holds none.
+    private func skip(_ one: Int, _ other: Int, _ window: Int) -> (Int, Int) {
+        let hash = (old[one].hash, new[other].hash)
+        for distance in 1...window {
+            if one + distance < oldRest.upperBound, old[one + distance].hash == hash.1, same(one + distance, other) {
+                return (distance, 0)
+            }
+            if other + distance < newRest.upperBound, new[other + distance].hash == hash.0, same(one, other + distance) {
+                return (0, distance)
+            }
+        }
+        return (1, 1)
+    }
+
+    /// Looks up what the walk left over.
+    func lookUp(_ oldOfNew: Partners, _ newOfOld: Partners, in table: IDTable) {
+        guard oldLeft > 0, newLeft > 0 else { return }
+        for one in oldRest where newOfOld[one] < 0 {
+            let found = table.first(old[one].hash) { same(one, $0) }
+            if let found { pair(one, found, oldOfNew, newOfOld) }
+        }
+    }
+}

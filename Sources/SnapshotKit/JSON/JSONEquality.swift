@@ -1,0 +1,93 @@
+// When are two contents the same JSON value? White space, order of members and the way a string is escaped do not matter; number
+// tokens are compared as text, so that 1.0 and 1 differ and nothing above 2^53 is ever mistaken. Most pairs are the same bytes,
+// which one memcmp tells; the next most common are the same members in the same order, which two cursors in step tell without
+// an allocation. Only members that changed places cost a search.
+
+/// Whether two accepted JSON texts are the same value, leaving out `ignored`. O(n), or O(n log n) where members changed places.
+func sameValue(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: IgnoredPlaces) -> Bool {
+    guard let first = one.baseAddress, let second = other.baseAddress else { return one.count == other.count }
+    if one.count == other.count, compareBytes(first, second, one.count) == 0 { return true }
+    var left = JSONCursor(first)
+    var right = JSONCursor(second)
+    return takesSameValue(&left, &right, ignored)
+}
+
+/// Takes a value from each cursor if they are the same; where it returns false the cursors stand anywhere.
+private func takesSameValue(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: IgnoredPlaces) -> Bool {
+    switch (left.byte, right.byte) {
+    case (UInt8(ascii: "\""), UInt8(ascii: "\"")): return left.takeString() == right.takeString()
+    case (UInt8(ascii: "{"), UInt8(ascii: "{")): return takesSameObject(&left, &right, ignored)
+    case (UInt8(ascii: "["), UInt8(ascii: "[")): return takesSameArray(&left, &right, ignored)
+    case (UInt8(ascii: "\""), _), (_, UInt8(ascii: "\"")), (UInt8(ascii: "{"), _), (_, UInt8(ascii: "{")),
+        (UInt8(ascii: "["), _), (_, UInt8(ascii: "[")):
+        return false
+    default:
+        return left.takeToken().elementsEqual(right.takeToken())
+    }
+}
+
+private func takesSameArray(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: IgnoredPlaces) -> Bool {
+    var (hasLeft, hasRight) = (left.enter(), right.enter())
+    var index = 0
+    while hasLeft, hasRight {
+        if let inner = ignored.isEmpty ? ignored : ignored.below(index) {
+            guard takesSameValue(&left, &right, inner) else { return false }
+        } else {
+            left.skipValue()
+            right.skipValue()
+        }
+        (hasLeft, hasRight) = (left.takesComma(), right.takesComma())
+        index += 1
+    }
+    return hasLeft == hasRight
+}
+
+private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: IgnoredPlaces) -> Bool {
+    guard ignored.isEmpty else { return takesSameMembers(&left, &right, ignored) }
+    let (leftStart, rightStart) = (left, right)
+    var (hasLeft, hasRight) = (left.enter(), right.enter())
+    while hasLeft, hasRight {
+        guard left.takeName() == right.takeName() else {
+            (left, right) = (leftStart, rightStart)
+            return takesSameMembers(&left, &right, ignored)
+        }
+        guard takesSameValue(&left, &right, ignored) else { return false }
+        (hasLeft, hasRight) = (left.takesComma(), right.takesComma())
+    }
+    return hasLeft == hasRight
+}
+
+private struct Member {
+    let name: JSONString
+    let value: UnsafeRawPointer
+    let ignored: IgnoredPlaces
+    let mark: UInt64
+}
+
+/// Members in any order: both sides sorted by a hash of the name, then in step.
+private func takesSameMembers(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: IgnoredPlaces) -> Bool {
+    let ours = members(&left, ignored)
+    let theirs = members(&right, ignored)
+    guard ours.count == theirs.count else { return false }
+    for (one, other) in zip(ours, theirs) {
+        guard one.mark == other.mark, one.name == other.name else { return false }
+        var (first, second) = (JSONCursor(one.value), JSONCursor(other.value))
+        guard takesSameValue(&first, &second, one.ignored) else { return false }
+    }
+    return true
+}
+
+private func members(_ cursor: inout JSONCursor, _ ignored: IgnoredPlaces) -> [Member] {
+    var members: [Member] = []
+    guard cursor.enter() else { return members }
+    repeat {
+        let name = cursor.takeName()
+        if let inner = ignored.isEmpty ? ignored : ignored.below(name) {
+            members.append(
+                Member(name: name, value: cursor.at, ignored: inner, mark: fingerprint(of: name, by: .process)))
+        }
+        cursor.skipValue()
+    } while cursor.takesComma()
+    members.sort { $0.mark < $1.mark }
+    return members
+}

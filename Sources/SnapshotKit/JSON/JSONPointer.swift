@@ -1,0 +1,73 @@
+/// A place in a JSON document (RFC 6901).
+public struct JSONPointer: Sendable, Hashable {
+    /// The reference tokens, unescaped, as UTF-8.
+    public let tokens: [[UInt8]]
+
+    /// The whole document.
+    public static let root = JSONPointer(tokens: [])
+
+    init(tokens: [[UInt8]]) { self.tokens = tokens }
+
+    /// Reads the string form: empty, or tokens each behind a `/`, with `~1` for `/` and `~0` for `~`. Nil for anything else.
+    public init?(_ text: String) {
+        guard !text.isEmpty else {
+            self = .root
+            return
+        }
+        guard text.utf8.first == UInt8(ascii: "/") else { return nil }
+        var tokens: [[UInt8]] = []
+        for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            guard let token = Self.unescaped(part) else { return nil }
+            tokens.append(token)
+        }
+        self.tokens = tokens
+    }
+
+    private static func unescaped(_ part: Substring.UTF8View) -> [UInt8]? {
+        var token: [UInt8] = []
+        var bytes = part.makeIterator()
+        while let byte = bytes.next() {
+            guard byte == UInt8(ascii: "~") else {
+                token.append(byte)
+                continue
+            }
+            switch bytes.next() {
+            case UInt8(ascii: "0"): token.append(UInt8(ascii: "~"))
+            case UInt8(ascii: "1"): token.append(UInt8(ascii: "/"))
+            default: return nil
+            }
+        }
+        return token
+    }
+
+    /// A token as it stands in the string form.
+    static func escaped(_ token: some Sequence<UInt8>) -> String {
+        var bytes: [UInt8] = []
+        for byte in token {
+            switch byte {
+            case UInt8(ascii: "~"): bytes += "~0".utf8
+            case UInt8(ascii: "/"): bytes += "~1".utf8
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension JSONPointer: CustomStringConvertible {
+    /// The string form.
+    public var description: String { tokens.map { "/" + Self.escaped($0) }.joined() }
+}
+
+extension [UInt8] {
+    /// An array index as RFC 6901 §4 writes it: digits without a leading zero. Nil for any other token.
+    var arrayIndex: Int? {
+        guard let first, count <= 9, first != UInt8(ascii: "0") || count == 1 else { return nil }
+        var index = 0
+        for byte in self {
+            guard byte &- UInt8(ascii: "0") < 10 else { return nil }
+            index = index * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return index
+    }
+}

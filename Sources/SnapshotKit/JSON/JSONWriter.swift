@@ -1,0 +1,111 @@
+/// Bytes in the making. Amortised O(1) a byte, no allocation a call.
+///
+/// The storage is kept filled to its capacity, so that an append is a check and a copy, never a call per byte.
+public struct JSONWriter: Sendable {
+    private var storage: [UInt8]
+    /// Bytes written so far.
+    public private(set) var count = 0
+
+    /// A writer with room for `capacity` bytes before it grows.
+    public init(capacity: Int = 256) { storage = [UInt8](repeating: 0, count: max(capacity, 64)) }
+
+    /// What was written; the writer is spent.
+    public consuming func bytes() -> [UInt8] {
+        storage.removeLast(storage.count - count)
+        return storage
+    }
+
+    @inline(__always)
+    private mutating func reserve(_ more: Int) {
+        if storage.count - count < more { grow(more) }
+    }
+
+    @inline(never)
+    private mutating func grow(_ more: Int) {
+        let size = max(storage.count * 2, count + more)
+        storage.reserveCapacity(size)
+        storage.append(contentsOf: repeatElement(0, count: size - storage.count))
+    }
+
+    /// Appends a run of bytes.
+    @inline(__always)
+    public mutating func append(_ start: UnsafeRawPointer, _ length: Int) {
+        reserve(length)
+        storage.withUnsafeMutableBytes { ($0.baseAddress! + count).copyMemory(from: start, byteCount: length) }
+        count += length
+    }
+
+    /// Appends a literal of the grammar, such as `{"op":`.
+    @inline(__always)
+    public mutating func append(_ text: StaticString) { append(text.utf8Start, text.utf8CodeUnitCount) }
+
+    /// Appends one byte.
+    @inline(__always)
+    public mutating func append(byte: UInt8) {
+        reserve(1)
+        storage[count] = byte
+        count += 1
+    }
+
+    /// Appends bytes as they are.
+    public mutating func append(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { if let start = $0.baseAddress { append(start, $0.count) } }
+    }
+
+    /// Appends text as it is, without quotes or escapes.
+    public mutating func append(verbatim text: String) {
+        var text = text
+        text.withUTF8 { if let start = $0.baseAddress { append(start, $0.count) } }
+    }
+
+    /// Appends a whole number.
+    public mutating func append(_ number: Int) {
+        var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)
+        withUnsafeMutableBytes(of: &digits) { room in
+            var at = room.count
+            var rest = number.magnitude
+            repeat {
+                at -= 1
+                room[at] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            if number < 0 {
+                at -= 1
+                room[at] = UInt8(ascii: "-")
+            }
+            append(UnsafeRawPointer(room.baseAddress! + at), room.count - at)
+        }
+    }
+
+    /// Appends text as a JSON string, quoted and escaped.
+    public mutating func append(string text: String) {
+        var text = text
+        text.withUTF8 { append(string: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Appends UTF-8 as a JSON string, quoted and escaped.
+    mutating func append(string text: some Sequence<UInt8>) {
+        append(byte: UInt8(ascii: "\""))
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "\""): append("\\\"")
+            case UInt8(ascii: "\\"): append("\\\\")
+            case 0..<0x20:
+                append("\\u00")
+                append(byte: hexByte(byte >> 4))
+                append(byte: hexByte(byte & 0xF))
+            default: append(byte: byte)
+            }
+        }
+        append(byte: UInt8(ascii: "\""))
+    }
+
+    /// What was written so far.
+    var written: ArraySlice<UInt8> { storage[..<count] }
+
+    /// Takes back everything after the first `length` bytes.
+    mutating func truncate(to length: Int) { count = length }
+}
+
+/// The digit of a value below 16.
+func hexByte(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }

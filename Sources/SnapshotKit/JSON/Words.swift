@@ -1,0 +1,48 @@
+// Eight bytes at a time ("SIMD within a register"). A zero byte in w shows as its top bit in (w - 0x01…) & ~w: exact for the
+// lowest such byte, which is the only one asked for. Scalar words rather than SIMD16: strings in lists are short, and a wide
+// compare that is not specialised costs a factor of forty.
+
+/// A byte repeated in all eight places of a word.
+@inline(__always)
+func splat(_ byte: UInt8) -> UInt64 { UInt64(byte) &* 0x0101_0101_0101_0101 }
+
+/// Top bits where a byte of `word` is zero; the lowest one is exact.
+@inline(__always)
+func zeroBytes(_ word: UInt64) -> UInt64 { (word &- splat(0x01)) & ~word & splat(0x80) }
+
+/// Top bits where a byte needs a closer look inside a JSON string: a quote, a backslash, a control or a non-ASCII byte.
+@inline(__always)
+func stringStops(_ word: UInt64) -> UInt64 {
+    let quote = zeroBytes(word ^ splat(UInt8(ascii: "\"")))
+    let backslash = zeroBytes(word ^ splat(UInt8(ascii: "\\")))
+    let control = (word &- splat(0x20)) & ~word & splat(0x80)
+    return quote | backslash | control | (word & splat(0x80))
+}
+
+/// The eight bytes at an address, in little-endian order.
+@inline(__always)
+func load64(_ pointer: UnsafeRawPointer) -> UInt64 { UInt64(littleEndian: pointer.loadUnaligned(as: UInt64.self)) }
+
+/// The four bytes at an address, in little-endian order.
+@inline(__always)
+func load32(_ pointer: UnsafeRawPointer) -> UInt64 {
+    UInt64(UInt32(littleEndian: pointer.loadUnaligned(as: UInt32.self)))
+}
+
+/// Whether two runs of bytes are the same: short runs, as ids are, in place of a call.
+@inline(__always)
+func sameBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Bool {
+    if count >= 8, count <= 32 {
+        var at = 0
+        while at + 8 < count {
+            if load64(one + at) != load64(other + at) { return false }
+            at += 8
+        }
+        return load64(one + count - 8) == load64(other + count - 8)
+    }
+    if count > 32 { return compareBytes(one, other, count) == 0 }
+    for at in 0..<count where one.load(fromByteOffset: at, as: UInt8.self) != other.load(fromByteOffset: at, as: UInt8.self) {
+        return false
+    }
+    return true
+}

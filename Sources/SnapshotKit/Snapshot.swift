@@ -1,2 +1,0 @@
-/// One list state.
-public struct Snapshot {}

@@ -1,0 +1,159 @@
+// A state as columns over one byte buffer. Every item is a `Node` of 24 bytes in document order (depth first), so that a
+// subtree is a contiguous run and "the next sibling" is one addition; what an item shows is a range of the buffer in a column
+// beside it. Nothing is allocated per item, copying a state is one reference, and a diff reads memory in order.
+//
+// Invariants: sections cover the nodes without gaps, in order; node.end > its index; a child's parent stands before it;
+// ranges lie within `bytes`, which ends with at least `JSONScanner.padding` zero bytes; ids are unique.
+//
+// Rejected: the text of ids in a dictionary (40 times the cost, FNV or not, and Swift's String == is canonical equivalence, not
+// bytes); a tree of objects (an allocation an item); re-encoding contents (number tokens must survive).
+
+/// What has an id: where its text stands in the buffer, and its hash.
+protocol IdentifiedRecord {
+    var idStart: UInt32 { get }
+    var idCount: UInt16 { get }
+    var hash: UInt32 { get set }
+}
+
+extension IdentifiedRecord {
+    /// Whether both ids have the same bytes; `ours` and `theirs` are the buffers they stand in.
+    @inline(__always)
+    func hasSameID(as other: Self, _ ours: UnsafeRawPointer, _ theirs: UnsafeRawPointer) -> Bool {
+        hash == other.hash && idCount == other.idCount
+            && sameBytes(ours + Int(idStart), theirs + Int(other.idStart), Int(idCount))
+    }
+}
+
+/// One item: its id, and where it stands in the outline.
+struct Node: IdentifiedRecord {
+    /// Where the text of the id starts, behind its quote.
+    var idStart: UInt32 = 0
+    var idCount: UInt16 = 0
+    /// Ancestors within the section.
+    var level: UInt8 = 0
+    var flags: NodeFlags = []
+    /// Of the id's text, by the process's hash.
+    var hash: UInt32 = 0
+    var section: UInt32 = 0
+    /// Index of the parent's node; -1 at the root of a section.
+    var parent: Int32 = -1
+    /// Index behind the last descendant.
+    var end: UInt32 = 0
+}
+
+/// What a node is, besides its numbers.
+struct NodeFlags: OptionSet {
+    let rawValue: UInt8
+    /// The id was written as a number: its token is its text.
+    static let integerID = NodeFlags(rawValue: 1)
+    /// The id was written with escapes: its token stands before its text, see `TokenStore`.
+    static let escapedID = NodeFlags(rawValue: 2)
+    static let hasContent = NodeFlags(rawValue: 4)
+    static let hasKind = NodeFlags(rawValue: 8)
+    static let isCollapsed = NodeFlags(rawValue: 16)
+    /// Below a collapsed section or item: no row.
+    static let isHidden = NodeFlags(rawValue: 32)
+
+    /// What an update can change, other than by content or kind.
+    static let shown: NodeFlags = [.hasContent, .hasKind, .isCollapsed]
+}
+
+/// What an item shows: ranges of the buffer. The kind's length is that of the JSON string at its start.
+struct Payload {
+    var contentStart: UInt32 = 0
+    var contentCount: UInt32 = 0
+    /// Where the kind's quote stands.
+    var kindStart: UInt32 = 0
+}
+
+/// One section.
+struct SectionNode: IdentifiedRecord {
+    var idStart: UInt32 = 0
+    var idCount: UInt16 = 0
+    var flags: NodeFlags = []
+    var hash: UInt32 = 0
+    var contentStart: UInt32 = 0
+    var contentCount: UInt32 = 0
+    var firstItem: UInt32 = 0
+    var endItem: UInt32 = 0
+    var firstRow: UInt32 = 0
+    var endRow: UInt32 = 0
+}
+
+/// Hashes in place of an item's content and kind; zero where there is none.
+struct Fingerprint: Equatable {
+    /// Two halves, so that the record has no gap.
+    var contentLow: UInt32 = 0
+    var contentHigh: UInt32 = 0
+    var kind: UInt32 = 0
+
+    var content: UInt64 {
+        get { UInt64(contentHigh) << 32 | UInt64(contentLow) }
+        set { (contentLow, contentHigh) = (UInt32(truncatingIfNeeded: newValue), UInt32(newValue >> 32)) }
+    }
+}
+
+/// The columns of one state, immutable.
+final class Columns: Sendable {
+    let bytes: [UInt8]
+    let nodes: [Node]
+    let sections: [SectionNode]
+    /// Empty in a skeleton.
+    let payloads: [Payload]
+    /// Empty in a snapshot.
+    let fingerprints: [Fingerprint]
+    /// Of the sections' contents; empty in a snapshot.
+    let sectionFingerprints: [UInt64]
+    /// Empty in a skeleton: a base is looked up from, never in.
+    let itemTable: IDTable
+    let sectionTable: IDTable
+    /// Row of each item or -1, and item of each row. Both empty where every item is a row.
+    let rowOfItem: [Int32]
+    let itemOfRow: [UInt32]
+
+    init(
+        bytes: [UInt8], nodes: [Node], sections: [SectionNode], payloads: [Payload] = [],
+        fingerprints: [Fingerprint] = [], sectionFingerprints: [UInt64] = [],
+        itemTable: IDTable = .empty, sectionTable: IDTable = .empty, rowOfItem: [Int32] = [], itemOfRow: [UInt32] = []
+    ) {
+        self.bytes = bytes
+        self.nodes = nodes
+        self.sections = sections
+        self.payloads = payloads
+        self.fingerprints = fingerprints
+        self.sectionFingerprints = sectionFingerprints
+        self.itemTable = itemTable
+        self.sectionTable = sectionTable
+        self.rowOfItem = rowOfItem
+        self.itemOfRow = itemOfRow
+    }
+
+    var rowCount: Int { sections.last.map { Int($0.endRow) } ?? 0 }
+
+    /// Memory held, in bytes.
+    var footprint: Int {
+        bytes.capacity + nodes.capacity * MemoryLayout<Node>.stride + sections.capacity * MemoryLayout<SectionNode>.stride
+            + payloads.capacity * MemoryLayout<Payload>.stride
+            + fingerprints.capacity * MemoryLayout<Fingerprint>.stride + sectionFingerprints.capacity * 8
+            + itemTable.footprint + sectionTable.footprint + (rowOfItem.capacity + itemOfRow.capacity) * 4
+    }
+
+    /// Calls `body` with the columns as memory, which is valid for that long.
+    @inline(__always)
+    func withView<Result, Failure: Error>(_ body: (ColumnsView) throws(Failure) -> Result) throws(Failure) -> Result {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(Failure) in
+            try nodes.withUnsafeBufferPointer { (nodes) throws(Failure) in
+                try sections.withUnsafeBufferPointer { (sections) throws(Failure) in
+                    try payloads.withUnsafeBufferPointer { (payloads) throws(Failure) in
+                        try fingerprints.withUnsafeBufferPointer { (fingerprints) throws(Failure) in
+                            try body(
+                                ColumnsView(
+                                    columns: self, bytes: UnsafeRawPointer(bytes.baseAddress!), nodes: nodes,
+                                    sections: sections, payloads: payloads, fingerprints: fingerprints))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+/// Columns in the making, item by item in document order. Finds every duplicate id when it finishes.
+struct ColumnsBuilder {
+    private(set) var nodes: [Node] = []
+    private(set) var payloads: [Payload] = []
+    private(set) var sections: [SectionNode] = []
+    private var hasCollapsed = false
+
+    init(expectedItems: Int = 0) {
+        nodes.reserveCapacity(expectedItems)
+        payloads.reserveCapacity(expectedItems)
+    }
+
+    var openSection: Int { sections.count - 1 }
+
+    // MARK: Sections and items
+
+    /// Starts a section; what is not known yet may be set until the next one starts.
+    mutating func beginSection() {
+        var section = SectionNode()
+        section.firstItem = UInt32(truncatingIfNeeded: nodes.count)
+        section.endItem = section.firstItem
+        sections.append(section)
+    }
+
+    mutating func endSection() { sections[sections.count - 1].endItem = UInt32(truncatingIfNeeded: nodes.count) }
+
+    /// Starts an item below `parent` (-1: none) in the open section and returns its index.
+    @inline(__always)
+    mutating func beginItem(parent: Int, level: Int) -> Int {
+        var node = Node()
+        node.section = UInt32(truncatingIfNeeded: sections.count - 1)
+        node.parent = Int32(truncatingIfNeeded: parent)
+        node.level = UInt8(truncatingIfNeeded: level)
+        nodes.append(node)
+        payloads.append(Payload())
+        return nodes.count - 1
+    }
+
+    @inline(__always)
+    mutating func endItem(_ item: Int) { nodes[item].end = UInt32(truncatingIfNeeded: nodes.count) }
+
+    @inline(__always)
+    mutating func setID(ofItem item: Int, start: Int, count: Int, flags: NodeFlags) {
+        nodes[item].idStart = UInt32(truncatingIfNeeded: start)
+        nodes[item].idCount = UInt16(truncatingIfNeeded: count)
+        nodes[item].flags.formUnion(flags)
+    }
+
+    @inline(__always)
+    mutating func setContent(ofItem item: Int, start: Int, count: Int) {
+        payloads[item].contentStart = UInt32(truncatingIfNeeded: start)
+        payloads[item].contentCount = UInt32(truncatingIfNeeded: count)
+        nodes[item].flags.insert(.hasContent)
+    }
+
+    mutating func setKind(ofItem item: Int, start: Int) {
+        payloads[item].kindStart = UInt32(truncatingIfNeeded: start)
+        nodes[item].flags.insert(.hasKind)
+    }
+
+    mutating func collapse(item: Int) {
+        nodes[item].flags.insert(.isCollapsed)
+        hasCollapsed = true
+    }
+
+    mutating func setID(ofSection section: Int, start: Int, count: Int, flags: NodeFlags) {
+        sections[section].idStart = UInt32(truncatingIfNeeded: start)
+        sections[section].idCount = UInt16(truncatingIfNeeded: count)
+        sections[section].flags.formUnion(flags)
+    }
+
+    mutating func setContent(ofSection section: Int, start: Int, count: Int) {
+        sections[section].contentStart = UInt32(truncatingIfNeeded: start)
+        sections[section].contentCount = UInt32(truncatingIfNeeded: count)
+        sections[section].flags.insert(.hasContent)
+    }
+
+    mutating func collapse(section: Int) {
+        sections[section].flags.insert(.isCollapsed)
+        hasCollapsed = true
+    }
+
+    // MARK: The end
+
+    /// Two items, or two sections, that share an id.
+    struct Duplicate {
+        var isSection: Bool
+        var first: Int
+        var later: Int
+    }
+
+    /// The columns over `bytes`, which are padded, and all duplicates; with any of those the columns are not to be used. O(items).
+    mutating func finish(bytes: [UInt8]) -> (columns: Columns, duplicates: [Duplicate]) {
+        var duplicates: [Duplicate] = []
+        let (itemTable, sectionTable) = bytes.withUnsafeBytes { text -> (IDTable, IDTable) in
+            let base = text.baseAddress!
+            let sectionTable = sections.withUnsafeMutableBufferPointer { sections in
+                Self.table(sections, base) {
+                    duplicates.append(Duplicate(isSection: true, first: $0, later: $1))
+                }
+            }
+            let itemTable = nodes.withUnsafeMutableBufferPointer { nodes in
+                Self.table(nodes, base) {
+                    duplicates.append(Duplicate(isSection: false, first: $0, later: $1))
+                }
+            }
+            return (itemTable, sectionTable)
+        }
+        let (rowOfItem, itemOfRow) = countRows()
+        let columns = Columns(
+            bytes: bytes, nodes: exact(nodes), sections: exact(sections), payloads: exact(payloads),
+            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow)
+        return (columns, duplicates)
+    }
+
+    /// Hashes all ids and enters them; an item whose id is missing is no duplicate of another such.
+    @inline(__always)
+    private static func table<Record: IdentifiedRecord>(
+        _ records: UnsafeMutableBufferPointer<Record>, _ base: UnsafeRawPointer, onDuplicate: (Int, Int) -> Void
+    ) -> IDTable {
+        for index in records.indices {
+            records[index].hash = idHash(base + Int(records[index].idStart), Int(records[index].idCount))
+        }
+        return IDTable(
+            count: records.count, hash: { records[$0].hash },
+            same: { records[$0].hasSameID(as: records[$1], base, base) },
+            onDuplicate: { if records[$0].idCount > 0 { onDuplicate($0, $1) } })
+    }
+
+    /// Growth leaves room behind an array that a state would hold for its whole life.
+    private func exact<Element>(_ array: [Element]) -> [Element] {
+        array.capacity - array.count <= array.count / 64 ? array : Array(unsafeUninitializedCapacity: array.count) {
+            _ = $0.initialize(from: array)
+            $1 = array.count
+        }
+    }
+
+    /// Marks hidden items and numbers the rows of each section.
+    private mutating func countRows() -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
+        guard hasCollapsed else {
+            for index in sections.indices {
+                sections[index].firstRow = sections[index].firstItem
+                sections[index].endRow = sections[index].endItem
+            }
+            return ([], [])
+        }
+        var rowOfItem = [Int32](repeating: -1, count: nodes.count)
+        var itemOfRow: [UInt32] = []
+        for index in sections.indices {
+            sections[index].firstRow = UInt32(truncatingIfNeeded: itemOfRow.count)
+            var item = Int(sections[index].firstItem)
+            var visible = sections[index].flags.contains(.isCollapsed) ? sections[index].endItem : sections[index].firstItem
+            while item < Int(sections[index].endItem) {
+                if item < Int(visible) {
+                    nodes[item].flags.insert(.isHidden)
+                } else {
+                    rowOfItem[item] = Int32(truncatingIfNeeded: itemOfRow.count)
+                    itemOfRow.append(UInt32(truncatingIfNeeded: item))
+                    if nodes[item].flags.contains(.isCollapsed) { visible = nodes[item].end }
+                }
+                item += 1
+            }
+            sections[index].endRow = UInt32(truncatingIfNeeded: itemOfRow.count)
+        }
+        return (rowOfItem, exact(itemOfRow))
+    }
+}

@@ -1,0 +1,128 @@
+/// The columns of a state as memory, for as long as a closure runs.
+struct ColumnsView {
+    unowned(unsafe) let columns: Columns
+    let bytes: UnsafeRawPointer
+    let nodes: UnsafeBufferPointer<Node>
+    let sections: UnsafeBufferPointer<SectionNode>
+    let payloads: UnsafeBufferPointer<Payload>
+    let fingerprints: UnsafeBufferPointer<Fingerprint>
+
+    /// Whether each item is a row, so that rows and items have the same numbers.
+    @inline(__always)
+    var allVisible: Bool { columns.itemOfRow.isEmpty && columns.rowOfItem.isEmpty }
+
+    var rowCount: Int { columns.rowCount }
+
+    @inline(__always)
+    func item(ofRow row: Int) -> Int { allVisible ? row : Int(columns.itemOfRow[row]) }
+
+    /// -1 for an item that is not visible.
+    @inline(__always)
+    func row(ofItem item: Int) -> Int { allVisible ? item : Int(columns.rowOfItem[item]) }
+
+    @inline(__always)
+    func rows(ofSection section: Int) -> Range<Int> {
+        Int(sections[section].firstRow)..<Int(sections[section].endRow)
+    }
+
+    /// Section and row within it, of a row.
+    @inline(__always)
+    func indexPath(ofRow row: Int) -> (section: Int, row: Int) {
+        let section = Int(nodes[item(ofRow: row)].section)
+        return (section, row - Int(sections[section].firstRow))
+    }
+
+    // MARK: Bytes
+
+    @inline(__always)
+    func id(ofItem item: Int) -> IDText {
+        let node = nodes[item]
+        return IDText(start: bytes + Int(node.idStart), count: Int(node.idCount), flags: node.flags)
+    }
+
+    @inline(__always)
+    func id(ofSection section: Int) -> IDText {
+        let node = sections[section]
+        return IDText(start: bytes + Int(node.idStart), count: Int(node.idCount), flags: node.flags)
+    }
+
+    @inline(__always)
+    func content(ofItem item: Int) -> UnsafeRawBufferPointer {
+        let payload = payloads[item]
+        return UnsafeRawBufferPointer(start: bytes + Int(payload.contentStart), count: Int(payload.contentCount))
+    }
+
+    @inline(__always)
+    func content(ofSection section: Int) -> UnsafeRawBufferPointer {
+        let node = sections[section]
+        return UnsafeRawBufferPointer(start: bytes + Int(node.contentStart), count: Int(node.contentCount))
+    }
+
+    /// The kind as its JSON string, quotes included; only of an item that has one.
+    func kind(ofItem item: Int) -> UnsafeRawBufferPointer {
+        let text = kindText(ofItem: item)
+        return UnsafeRawBufferPointer(start: text.start - 1, count: text.count + 2)
+    }
+
+    func kindText(ofItem item: Int) -> JSONString {
+        var cursor = JSONCursor(bytes + Int(payloads[item].kindStart))
+        return cursor.takeString()
+    }
+
+    /// Direct children, hidden ones included. O(children).
+    func childCount(ofItem item: Int) -> Int {
+        var count = 0
+        var child = item + 1
+        let end = Int(nodes[item].end)
+        while child < end {
+            child = Int(nodes[child].end)
+            count += 1
+        }
+        return count
+    }
+
+    /// Item with the given text as its id, hidden ones included. O(1).
+    func item(withID id: UnsafeRawBufferPointer, hash: UInt32) -> Int? {
+        columns.itemTable.first(hash) { (index: Int) in
+            let node = nodes[index]
+            return node.hash == hash && Int(node.idCount) == id.count
+                && (id.count == 0 || sameBytes(bytes + Int(node.idStart), id.baseAddress!, id.count))
+        }
+    }
+
+    /// Section with the given text as its id. O(1).
+    func section(withID id: UnsafeRawBufferPointer, hash: UInt32) -> Int? {
+        columns.sectionTable.first(hash) { (index: Int) in
+            let node = sections[index]
+            return node.hash == hash && Int(node.idCount) == id.count
+                && (id.count == 0 || sameBytes(bytes + Int(node.idStart), id.baseAddress!, id.count))
+        }
+    }
+}
+
+/// An id in memory: its text, and how it was written.
+struct IDText {
+    let start: UnsafeRawPointer
+    let count: Int
+    let flags: NodeFlags
+
+    var text: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+
+    /// The id as it was written: digits, or a string with its quotes.
+    @inline(__always)
+    var token: UnsafeRawBufferPointer {
+        if flags.contains(.integerID) { return text }
+        if flags.contains(.escapedID) { return TokenStore.token(before: start) }
+        return UnsafeRawBufferPointer(start: start - 1, count: count + 2)
+    }
+
+    static func == (one: IDText, other: IDText) -> Bool {
+        one.count == other.count && sameBytes(one.start, other.start, one.count)
+    }
+}
+
+/// The hash that tables of ids use.
+@inline(__always)
+func idHash(_ start: UnsafeRawPointer, _ count: Int) -> UInt32 {
+    UInt32(truncatingIfNeeded: KeyedHash.process.hash(start, count) >> 32)
+}

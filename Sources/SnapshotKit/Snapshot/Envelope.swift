@@ -1,0 +1,150 @@
+/// States and other values that came in one JSON object, such as `{"state":…,"ttl":60}` or `{"old":…,"new":…}`.
+public struct Envelope: Sendable {
+    /// What an object may hold.
+    public struct Members: Sendable {
+        /// Members whose values are states.
+        public var states: [String]
+        /// Members whose values are any JSON.
+        public var values: [String]
+        /// Members of which exactly one must be there; with `allowsBareState` a bare state counts as `state`.
+        public var exactlyOne: [String] = []
+        /// Members that must be there.
+        public var required: [String] = []
+        /// Whether the document may also be the state itself: an array, or an object with `sections` or `items`.
+        public var allowsBareState = false
+
+        /// Members by name.
+        public init(
+            states: [String], values: [String] = [], exactlyOne: [String] = [], required: [String] = [],
+            allowsBareState: Bool = false
+        ) {
+            self.states = states
+            self.values = values
+            self.exactlyOne = exactlyOne
+            self.required = required
+            self.allowsBareState = allowsBareState
+        }
+    }
+
+    /// The states found, by member; a bare one as `state`.
+    public let states: [String: Snapshot]
+    /// The other values found, by member.
+    public let values: [String: JSONSlice]
+
+    init(states: [String: Snapshot], values: [String: JSONSlice]) {
+        self.states = states
+        self.values = values
+    }
+
+    /// Reads a document in one pass.
+    ///
+    /// - Throws: `StateError`: `.json`, then `.wrongShape` for the envelope, then `.limitExceeded` and `.invalid` for the states.
+    public init(
+        json: consuming [UInt8], members: Members, shape: StateShape = .native, limits: StateLimits = StateLimits()
+    ) throws(StateError) {
+        var document = StateDocument(json)
+        self = try document.readEnvelope(members, shape: shape, limits: limits)
+    }
+}
+
+/// Takes an envelope apart, member by member.
+struct EnvelopeReader {
+    let members: Envelope.Members
+    let shape: StateShape
+    let limits: StateLimits
+    private let text: UnsafeRawPointer
+    private let count: Int
+    private var scanner: JSONScanner
+    private(set) var violations: [Violation] = []
+    var states: [(name: String, reader: StateReader)] = []
+    private(set) var values: [String: Range<Int>] = [:]
+    /// Bytes that the states before the next one will put behind the document.
+    private var tail = 0
+
+    init(members: Envelope.Members, shape: StateShape, limits: StateLimits, text: UnsafeRawPointer, count: Int) {
+        self.members = members
+        self.shape = shape
+        self.limits = limits
+        self.text = text
+        self.count = count
+        scanner = JSONScanner(base: text, count: count, maxDepth: min(limits.maxDepth, 512))
+    }
+
+    mutating func read() throws(JSONError) {
+        scanner.skipSpace()
+        switch scanner.byte(scanner.at) {
+        case UInt8(ascii: "{"): try readObject()
+        case UInt8(ascii: "[") where members.allowsBareState:
+            try readState("state") { (reader) throws(JSONError) in try reader.readState(depth: 0, at: "") }
+        default:
+            note("wrong-shape", "the body is \(expectation)", at: "")
+            try scanner.skipValue(depth: 0)
+        }
+        try scanner.finish()
+    }
+
+    private mutating func note(_ code: String, _ detail: String, at pointer: String) {
+        violations.append(Violation(pointer: pointer, code: code, detail: detail))
+    }
+
+    private var expectation: String {
+        let names = (members.exactlyOne.isEmpty ? members.required : members.exactlyOne).map { "\"\($0)\"" }
+        let object = "an object with \(names.joined(separator: members.exactlyOne.isEmpty ? " and " : " or "))"
+        return members.allowsBareState ? object + ", or a state itself" : object
+    }
+
+    private mutating func readObject() throws(JSONError) {
+        scanner.at += 1
+        let frame = scanner.names.open()
+        var bareLists = 0
+        var isEmpty = scanner.takes(UInt8(ascii: "}"))
+        while !isEmpty {
+            let token = try scanner.takeName(in: frame)
+            let name = String(decoding: Array(scanner.string(token).text), as: UTF8.self)
+            if members.states.contains(name) {
+                let shape = shape
+                try readState(name) { (reader) throws(JSONError) in
+                    try reader.read(shape, depth: 1, at: "/" + JSONPointer.escaped(name.utf8))
+                }
+            } else if members.values.contains(name) {
+                scanner.skipSpace()
+                let start = scanner.at
+                try scanner.skipValue(depth: 1)
+                values[name] = start..<scanner.at
+            } else if members.allowsBareState, let list = StateList(scanner.string(token)) {
+                bareLists += 1
+                try readState("state") { (reader) throws(JSONError) in try reader.readList(list, depth: 1) }
+            } else {
+                note("unknown-member", "no member \"\(name)\" is known here", at: "/" + JSONPointer.escaped(name.utf8))
+                try scanner.skipValue(depth: 1)
+            }
+            isEmpty = try !scanner.takesComma(or: UInt8(ascii: "}"))
+        }
+        scanner.names.close(frame)
+        checkMembers(bareLists: bareLists)
+    }
+
+    private mutating func checkMembers(bareLists: Int) {
+        let found = states.map(\.name) + values.keys
+        for name in members.required where !found.contains(name) {
+            note("missing-member", "the body is \(expectation)", at: "")
+        }
+        let alternatives = found.filter(members.exactlyOne.contains).count
+        if !members.exactlyOne.isEmpty, alternatives != 1 {
+            note("wrong-shape", "the body is \(expectation): one of these and no more", at: "")
+        }
+    }
+
+    /// Reads the value that stands here as a state, with the scanner handed over and back.
+    private mutating func readState(
+        _ name: String, reading: (inout StateReader) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        var reader = StateReader(base: text, count: count, limits: limits)
+        reader.store = TokenStore(base: count + DocumentText.trailer.count + tail)
+        swap(&reader.scanner, &scanner)
+        try reading(&reader)
+        swap(&reader.scanner, &scanner)
+        if !reader.store.bytes.isEmpty { tail += reader.store.bytes.count + JSONScanner.padding }
+        states.append((name, reader))
+    }
+}

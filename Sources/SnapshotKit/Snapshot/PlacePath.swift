@@ -1,0 +1,21 @@
+/// Where items stand in the document that is read: turns ordinals into JSON Pointers, for errors only.
+struct PlacePath {
+    /// Pointer to the state or, with pointers, to the document.
+    var root: String
+    /// From the root to the array of sections; nil where the only section is not written as such.
+    var sections: String?
+    /// From a section's element, or from the root, to its array of items.
+    var items: String
+
+    func section(_ ordinal: Int) -> String {
+        guard let sections else { return root }
+        return "\(root)\(sections)/\(ordinal)"
+    }
+
+    /// `ordinals`: an item's place among its siblings at each level, outermost first.
+    func item(section: Int, _ ordinals: some Sequence<Int>) -> String {
+        var path = self.section(section) + items
+        for (level, ordinal) in ordinals.enumerated() { path += level == 0 ? "/\(ordinal)" : "/items/\(ordinal)" }
+        return path
+    }
+}

@@ -1,0 +1,60 @@
+/// What is remembered of a state that is past: ids, order, nesting, what was expanded, which members were there, and fingerprints
+/// in place of contents and kinds. Enough to compute the changeset from it to any later state.
+public struct Skeleton: Sendable {
+    let columns: Columns
+
+    /// Keeps what a skeleton keeps. O(n).
+    public init(of snapshot: Snapshot, fingerprints: Fingerprints) {
+        columns = snapshot.columns.withView { view in
+            var ids = IDBytes(capacity: view.nodes.count * 16)
+            var nodes = Array(view.nodes)
+            var sections = Array(view.sections)
+            for index in nodes.indices { nodes[index].idStart = ids.append(view.id(ofItem: index)) }
+            for index in sections.indices {
+                sections[index].idStart = ids.append(view.id(ofSection: index))
+                sections[index].contentStart = 0
+                sections[index].contentCount = 0
+            }
+            return Columns(
+                bytes: ids.padded(), nodes: nodes, sections: sections, fingerprints: fingerprints.items,
+                sectionFingerprints: fingerprints.sections, rowOfItem: view.columns.rowOfItem,
+                itemOfRow: view.columns.itemOfRow)
+        }
+    }
+
+    /// Memory held, in bytes.
+    public var footprint: Int { columns.footprint }
+
+    /// Items, hidden ones included.
+    public var itemCount: Int { columns.nodes.count }
+}
+
+/// Ids one behind the other, each as it was written.
+private struct IDBytes {
+    private var bytes: [UInt8] = []
+
+    init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
+    /// Appends an id; returns where its text starts.
+    mutating func append(_ id: IDText) -> UInt32 {
+        bytes.append(contentsOf: id.token)
+        if id.flags.contains(.escapedID) {
+            bytes.append(UInt8(truncatingIfNeeded: id.token.count))
+            bytes.append(UInt8(truncatingIfNeeded: id.token.count >> 8))
+            bytes.append(contentsOf: id.text)
+            return UInt32(truncatingIfNeeded: bytes.count - id.count)
+        }
+        let quote = id.flags.contains(.integerID) ? 0 : 1
+        return UInt32(truncatingIfNeeded: bytes.count - id.count - quote)
+    }
+
+    consuming func padded() -> [UInt8] {
+        Array(unsafeUninitializedCapacity: bytes.count + DocumentText.padding.count) { room, count in
+            (_, count) = room.initialize(from: bytes)
+            for byte in DocumentText.padding {
+                room.initializeElement(at: count, to: byte)
+                count += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+// One JSON text that holds states: a state itself, a state inside an envelope such as {"state":…,"ttl":60}, or two of them
+// ({"old":…,"new":…}). All states of a document share its bytes.
+
+/// A JSON text on its way to becoming states.
+struct StateDocument {
+    private var bytes: [UInt8]
+    private let count: Int
+
+    init(_ json: consuming [UInt8]) {
+        bytes = json
+        count = bytes.count
+        bytes.append(contentsOf: DocumentText.trailer)
+    }
+
+    /// The document as one state.
+    mutating func readWhole(shape: StateShape, limits: StateLimits) throws(StateError) -> Snapshot {
+        let count = count
+        var reader = try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> StateReader in
+            var reader = StateReader(base: UnsafeRawPointer(text.baseAddress!), count: count, limits: limits)
+            do throws(JSONError) {
+                try reader.read(shape, depth: 0, at: "")
+                try reader.scanner.finish()
+            } catch { throw .json(error) }
+            return reader
+        }
+        takeTail(of: reader)
+        return try reader.finish(over: bytes)
+    }
+
+    /// Puts what a reader had to store behind the document.
+    private mutating func takeTail(of reader: StateReader) {
+        guard !reader.store.bytes.isEmpty else { return }
+        bytes.append(contentsOf: reader.store.bytes)
+        bytes.append(contentsOf: DocumentText.padding)
+    }
+
+    /// The document as an envelope: an object, or what `bare` allows in place of one.
+    mutating func readEnvelope(
+        _ members: Envelope.Members, shape: StateShape, limits: StateLimits
+    ) throws(StateError) -> Envelope {
+        let count = count
+        var reading = try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> EnvelopeReader in
+            var reading = EnvelopeReader(
+                members: members, shape: shape, limits: limits, text: UnsafeRawPointer(text.baseAddress!), count: count)
+            do throws(JSONError) { try reading.read() } catch { throw .json(error) }
+            return reading
+        }
+        if !reading.violations.isEmpty { throw .wrongShape(reading.violations) }
+        for reader in reading.states { takeTail(of: reader.reader) }
+        var states: [String: Snapshot] = [:]
+        var failures: [Violation] = []
+        for index in reading.states.indices {
+            do throws(StateError) {
+                states[reading.states[index].name] = try reading.states[index].reader.finish(over: bytes)
+            } catch {
+                guard case .invalid(let violations) = error else { throw error }
+                failures += violations
+            }
+        }
+        if !failures.isEmpty { throw .invalid(failures) }
+        let values = reading.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
+        return Envelope(states: states, values: values)
+    }
+}
+
+extension StateReader {
+    /// Takes a value as a state of the given shape.
+    mutating func read(_ shape: StateShape, depth: Int, at root: String) throws(JSONError) {
+        if let places = shape.places {
+            try readDocument(places, depth: depth, at: root)
+        } else {
+            try readState(depth: depth, at: root)
+        }
+    }
+}

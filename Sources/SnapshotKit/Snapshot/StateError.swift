@@ -1,0 +1,61 @@
+/// One place in a document that breaks a rule.
+public struct Violation: Sendable, Equatable {
+    /// JSON Pointer (RFC 6901) into the document that was read.
+    public let pointer: String
+    /// A short name for programs, such as `duplicate-id`.
+    public let code: String
+    /// A sentence for people.
+    public let detail: String
+
+    /// A violation at a place.
+    public init(pointer: String, code: String, detail: String) {
+        self.pointer = pointer
+        self.code = code
+        self.detail = detail
+    }
+}
+
+/// Why a document is no state.
+public enum StateError: Error, Equatable, Sendable {
+    /// The text is not JSON.
+    case json(JSONError)
+    /// The document is JSON, but not of a shape that could hold a state.
+    case wrongShape([Violation])
+    /// A state is there, but breaks a rule: every violation found, at most `StateLimits.maxViolations`.
+    case invalid([Violation])
+    /// A state is there, but larger than the limit. `what` is a phrase such as "items".
+    case limitExceeded(what: String, limit: Int, actual: Int, pointer: String)
+}
+
+/// How large a state may be.
+public struct StateLimits: Sendable, Equatable {
+    /// Sections in a state.
+    public var maxSections = 10_000
+    /// Items in a state, children included.
+    public var maxItems = 100_000
+    /// Levels of items: 1 is a flat list. At most 64.
+    public var maxNesting = 8
+    /// Arrays and objects around a value, those of the state included. At most 512.
+    public var maxDepth = 64
+    /// Edits in a batch.
+    public var maxEdits = 1_000
+    /// Violations reported at once.
+    public var maxViolations = 1_000
+
+    /// The defaults.
+    public init() {}
+
+    /// No limits but the library's own: for lists in one's own hands.
+    public static let none: StateLimits = {
+        var limits = StateLimits()
+        limits.maxSections = 1 << 24
+        limits.maxItems = 1 << 30
+        limits.maxNesting = 64
+        limits.maxDepth = 512
+        limits.maxEdits = 1 << 24
+        return limits
+    }()
+
+    /// Bytes in an id's text.
+    public static let maxIDBytes = 2_048
+}

@@ -1,0 +1,267 @@
+// The library's own shape: {"sections":[{"id","content","expanded","items":[…]}]}, its shorthands, and nothing else. A member that
+// is not known is refused, for it would vanish silently.
+
+/// Members that sections and items may have.
+enum StateMember: UInt8, CaseIterable {
+    case id, content, kind, expanded, items
+
+    var name: StaticString {
+        switch self {
+        case .id: "id"
+        case .content: "content"
+        case .kind: "kind"
+        case .expanded: "expanded"
+        case .items: "items"
+        }
+    }
+
+    var bit: UInt8 { 1 << rawValue }
+}
+
+extension StateReader {
+    /// Takes a state in the library's own shape; `depth` counts what stands around it.
+    mutating func readState(depth: Int, at root: String) throws(JSONError) {
+        path = PlacePath(root: root, sections: nil, items: "")
+        scanner.skipSpace()
+        switch scanner.byte(scanner.at) {
+        case UInt8(ascii: "["): try readMain(depth: depth)
+        case UInt8(ascii: "{"): try readStateObject(depth: depth + 1)
+        default: try refuse("wrong-type", "a state is an array or an object", at: root, depth: depth)
+        }
+    }
+
+    /// Takes an array of items as the one section `main`.
+    mutating func readMain(depth: Int) throws(JSONError) {
+        builder.beginSection()
+        builder.setID(ofSection: 0, start: DocumentText.mainStart(scanner.end), count: 4, flags: [])
+        try readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
+            try reader.readItem(item, level: 0, depth: depth + 1)
+        }
+        builder.endSection()
+    }
+
+    private mutating func readStateObject(depth: Int) throws(JSONError) {
+        try scanner.checkDepth(depth)
+        scanner.at += 1
+        let frame = scanner.names.open()
+        var holdsList = false
+        var isEmpty = scanner.takes(UInt8(ascii: "}"))
+        while !isEmpty {
+            let name = try scanner.takeName(in: frame)
+            if let list = StateList(scanner.string(name)) {
+                if holdsList {
+                    try refuse("ambiguous-state", "a state has either sections or items", at: path.root, depth: depth)
+                } else {
+                    holdsList = true
+                    try readList(list, depth: depth)
+                }
+            } else {
+                try refuseUnknown(name, of: "state", at: path.root, depth: depth)
+            }
+            isEmpty = try !scanner.takesComma(or: UInt8(ascii: "}"))
+        }
+        scanner.names.close(frame)
+        if !holdsList { note("missing-sections", "a state needs sections or items", at: path.root) }
+    }
+
+    /// Takes the value of a state's `sections` or `items`.
+    mutating func readList(_ list: StateList, depth: Int) throws(JSONError) {
+        switch list {
+        case .sections:
+            path.sections = "/sections"
+            path.items = "/items"
+            try readSections(depth: depth) { (reader) throws(JSONError) in try reader.readSection(depth: depth + 1) }
+        case .items:
+            path.items = "/items"
+            try readMain(depth: depth)
+        }
+    }
+
+    // MARK: One section, one item
+
+    /// Takes a section into the open one.
+    mutating func readSection(depth: Int, needsItems: Bool = true) throws(JSONError) {
+        scanner.skipSpace()
+        guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
+            return try refuse("wrong-type", "a section is an object", at: pointer(.section("")), depth: depth)
+        }
+        let section = builder.openSection
+        let seen = try readMembers(depth: depth + 1, of: "section", at: .section("")) {
+            (reader, member) throws(JSONError) in
+            switch member {
+            case .id:
+                guard let id = try reader.readID(depth: depth + 1, at: .section("/id")) else { return }
+                reader.builder.setID(ofSection: section, start: id.start, count: id.count, flags: id.flags)
+            case .content:
+                let range = try reader.readContent(depth: depth + 1)
+                reader.builder.setContent(ofSection: section, start: range.lowerBound, count: range.count)
+            case .expanded:
+                if try reader.readExpanded(depth: depth + 1, at: .section("/expanded")) == false {
+                    reader.builder.collapse(section: section)
+                }
+            case .items:
+                try reader.readItems(parent: -1, level: 0, depth: depth + 1) { (reader, item) throws(JSONError) in
+                    try reader.readItem(item, level: 0, depth: depth + 2)
+                }
+            case .kind:
+                try reader.refuse(
+                    "unknown-member", "a section has no kind", at: reader.pointer(.section("/kind")), depth: depth + 1)
+            }
+        }
+        if seen & StateMember.id.bit == 0 { note("missing-id", "a section needs an id", at: pointer(.section(""))) }
+        if needsItems, seen & StateMember.items.bit == 0 {
+            note("missing-items", "a section needs items, be it an empty array", at: pointer(.section("")))
+        }
+    }
+
+    /// Takes an item and its children: an object, or a bare id.
+    mutating func readItem(_ item: Int, level: Int, depth: Int) throws(JSONError) {
+        scanner.skipSpace()
+        guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
+            guard let id = try readID(depth: depth, at: .item("")) else { return }
+            return builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
+        }
+        let seen = try readMembers(depth: depth + 1, of: "item", at: .item("")) { (reader, member) throws(JSONError) in
+            switch member {
+            case .id:
+                guard let id = try reader.readID(depth: depth + 1, at: .item("/id")) else { return }
+                reader.builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
+            case .content:
+                let range = try reader.readContent(depth: depth + 1)
+                reader.builder.setContent(ofItem: item, start: range.lowerBound, count: range.count)
+            case .kind: try reader.readKind(item, depth: depth + 1)
+            case .expanded:
+                if try reader.readExpanded(depth: depth + 1, at: .item("/expanded")) == false {
+                    reader.builder.collapse(item: item)
+                }
+            case .items:
+                try reader.readItems(parent: item, level: level + 1, depth: depth + 1) { (reader, child) throws(JSONError) in
+                    try reader.readItem(child, level: level + 1, depth: depth + 2)
+                }
+            }
+        }
+        if seen & StateMember.id.bit == 0 { note("missing-id", "an item needs an id", at: pointer(.item(""))) }
+    }
+
+    /// Takes an object's members and returns the bits of those seen.
+    @inline(__always)
+    private mutating func readMembers(
+        depth: Int, of what: String, at place: Place,
+        reading: (inout StateReader, StateMember) throws(JSONError) -> Void
+    ) throws(JSONError) -> UInt8 {
+        try scanner.checkDepth(depth)
+        scanner.at += 1
+        if scanner.takes(UInt8(ascii: "}")) { return 0 }
+        let frame = scanner.names.open()
+        var seen: UInt8 = 0
+        repeat {
+            scanner.skipSpace()
+            let start = scanner.at
+            guard scanner.byte(start) == UInt8(ascii: "\"") else { throw scanner.unexpected(start) }
+            let name = try scanner.takeString()
+            guard let member = StateMember(scanner.string(name)) else {
+                scanner.at = start
+                try refuseUnknown(try scanner.takeName(in: frame), of: what, at: pointer(place), depth: depth)
+                continue
+            }
+            // Known members need no search for duplicates: a bit each.
+            guard seen & member.bit == 0 else { throw JSONError(.duplicateMember, at: start) }
+            seen |= member.bit
+            try scanner.take(UInt8(ascii: ":"))
+            try reading(&self, member)
+        } while try scanner.takesComma(or: UInt8(ascii: "}"))
+        scanner.names.close(frame)
+        return seen
+    }
+
+    /// Notes a member that no rule knows, and takes its value.
+    mutating func refuseUnknown(
+        _ name: StringToken, of what: String, at pointer: String, depth: Int
+    ) throws(JSONError) {
+        let text = Array(scanner.string(name).text)
+        let shown = String(decoding: text, as: UTF8.self)
+        try refuse(
+            "unknown-member",
+            "a \(what) has no member \"\(shown)\"; put it into content, or post the document as it is with ?idAt=/id",
+            at: "\(pointer)/\(JSONPointer.escaped(text))", depth: depth)
+    }
+
+    // MARK: Values
+
+    private mutating func readContent(depth: Int) throws(JSONError) -> Range<Int> {
+        scanner.skipSpace()
+        let start = scanner.at
+        try scanner.skipValue(depth: depth)
+        return start..<scanner.at
+    }
+
+    private mutating func readKind(_ item: Int, depth: Int) throws(JSONError) {
+        scanner.skipSpace()
+        guard scanner.byte(scanner.at) == UInt8(ascii: "\"") else {
+            return try refuse("wrong-type", "a kind is a string", at: pointer(.item("/kind")), depth: depth)
+        }
+        builder.setKind(ofItem: item, start: scanner.at)
+        _ = try scanner.takeString()
+    }
+
+    /// Takes true or false; anything else is a violation.
+    private mutating func readExpanded(depth: Int, at place: Place) throws(JSONError) -> Bool? {
+        scanner.skipSpace()
+        switch scanner.byte(scanner.at) {
+        case UInt8(ascii: "t"):
+            try scanner.takeLiteral("true")
+            return true
+        case UInt8(ascii: "f"):
+            try scanner.takeLiteral("false")
+            return false
+        default:
+            try refuse("wrong-type", "expanded is true or false", at: pointer(place), depth: depth)
+            return nil
+        }
+    }
+}
+
+/// The member of a state that holds its list.
+enum StateList {
+    case sections, items
+
+    init?(_ name: JSONString) {
+        if name.isText("sections") {
+            self = .sections
+        } else if name.isText("items") {
+            self = .items
+        } else {
+            return nil
+        }
+    }
+}
+
+extension StateMember {
+    @inline(__always)
+    init?(_ name: JSONString) {
+        for member in Self.allCases where name.isText(member.name) {
+            self = member
+            return
+        }
+        return nil
+    }
+}
+
+extension JSONScanner {
+    /// A string that was taken, as memory.
+    @inline(__always)
+    func string(_ token: StringToken) -> JSONString {
+        JSONString(start: base + token.start, count: token.count, isEscaped: token.isEscaped)
+    }
+}
+
+extension JSONString {
+    /// Whether this string's text is `word`, which is ASCII.
+    @inline(__always)
+    func isText(_ word: StaticString) -> Bool {
+        if isEscaped { return text.elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)) }
+        guard count == word.utf8CodeUnitCount else { return false }
+        for at in 0..<count where start.load(fromByteOffset: at, as: UInt8.self) != word.utf8Start[at] { return false }
+        return true
+    }
+}

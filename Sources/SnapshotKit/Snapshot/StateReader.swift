@@ -1,0 +1,250 @@
+// From bytes to columns in one strict pass. The scanner checks the grammar; this reader knows the shape of a state and writes down
+// ranges as they go by. A breach of the grammar ends the reading at once: it decides the answer. A breach of the shape is noted,
+// the value is skipped, and the reading goes on, so that a document that is not JSON is called so even if it was no state
+// either, and so that all violations are reported together.
+
+/// Reads states out of one document.
+struct StateReader {
+    var scanner: JSONScanner
+    let limits: StateLimits
+    var builder = ColumnsBuilder()
+    var store: TokenStore
+    private(set) var violations: [Violation] = []
+    private var excess: StateError?
+    var path = PlacePath(root: "", sections: nil, items: "")
+    /// Place among the siblings at each level, of the item that is being read.
+    private var ordinals: [Int] = []
+
+    /// A reader of padded memory; `count` bytes of it are the document.
+    init(base: UnsafeRawPointer, count: Int, limits: StateLimits) {
+        scanner = JSONScanner(base: base, count: count, maxDepth: min(limits.maxDepth, 512))
+        self.limits = limits
+        store = TokenStore(base: count + DocumentText.trailer.count)
+    }
+
+    // MARK: Violations
+
+    mutating func note(_ code: String, _ detail: String, at pointer: String) {
+        guard violations.count < limits.maxViolations else { return }
+        violations.append(Violation(pointer: pointer, code: code, detail: detail))
+    }
+
+    /// Notes a violation and takes the value that stands here.
+    mutating func refuse(_ code: String, _ detail: String, at pointer: String, depth: Int) throws(JSONError) {
+        note(code, detail, at: pointer)
+        try scanner.skipValue(depth: depth)
+    }
+
+    private mutating func exceed(_ what: String, limit: Int, actual: Int, pointer: String) {
+        guard excess == nil else { return }
+        excess = .limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer)
+    }
+
+    /// What a violation is about; turned into a pointer only when there is one.
+    enum Place {
+        /// The open section, or a member of it.
+        case section(StaticString)
+        /// The item that is being read, or a member of it.
+        case item(StaticString)
+        case sections
+        /// The array of items whose elements are being read.
+        case items
+    }
+
+    func pointer(_ place: Place) -> String {
+        switch place {
+        case .section(let member): return path.section(builder.openSection) + "\(member)"
+        case .item(let member): return path.item(section: builder.openSection, ordinals) + "\(member)"
+        case .sections: return path.root + (path.sections ?? "")
+        case .items:
+            guard ordinals.count > 1 else { return path.section(builder.openSection) + path.items }
+            return path.item(section: builder.openSection, ordinals.dropLast()) + "/items"
+        }
+    }
+
+    /// Whether no item is being read, only a section.
+    var ordinalsAreEmpty: Bool { ordinals.isEmpty }
+
+    // MARK: Sections
+
+    /// Takes an array of sections.
+    mutating func readSections(depth: Int, reading: (inout StateReader) throws(JSONError) -> Void) throws(JSONError) {
+        var count = 0
+        try readElements(depth: depth, of: "sections", at: .sections) {
+            (reader) throws(JSONError) in
+            count += 1
+            guard count <= reader.limits.maxSections else {
+                reader.exceed(
+                    "sections", limit: reader.limits.maxSections, actual: count, pointer: reader.path.section(count - 1))
+                return try reader.scanner.skipValue(depth: depth + 1)
+            }
+            reader.builder.beginSection()
+            try reading(&reader)
+            reader.builder.endSection()
+        }
+    }
+
+    /// Takes an array, each element by `element`; anything else is a violation.
+    private mutating func readElements(
+        depth: Int, of what: String, at place: Place,
+        element: (inout StateReader) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        scanner.skipSpace()
+        guard scanner.byte(scanner.at) == UInt8(ascii: "[") else {
+            return try refuse("not-an-array", "\(what) must be an array", at: pointer(place), depth: depth)
+        }
+        try scanner.checkDepth(depth + 1)
+        scanner.at += 1
+        if scanner.takes(UInt8(ascii: "]")) { return }
+        repeat { try element(&self) } while try scanner.takesComma(or: UInt8(ascii: "]"))
+    }
+
+    // MARK: Items
+
+    /// Takes an array of items below `parent` (-1: the section) into the open section; `reading` takes one element.
+    @inline(__always)
+    mutating func readItems(
+        parent: Int, level: Int, depth: Int, reading: (inout StateReader, Int) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        ordinals.append(0)
+        let list = ordinals.count - 1
+        try readElements(depth: depth, of: "items", at: .items) { (reader) throws(JSONError) in
+            if level >= reader.limits.maxNesting {
+                reader.exceed(
+                    "levels of items", limit: reader.limits.maxNesting, actual: level + 1, pointer: reader.pointer(.item("")))
+                try reader.scanner.skipValue(depth: depth + 1)
+            } else if reader.builder.nodes.count >= reader.limits.maxItems {
+                reader.exceed(
+                    "items", limit: reader.limits.maxItems, actual: reader.limits.maxItems + 1,
+                    pointer: reader.pointer(.item("")))
+                try reader.scanner.skipValue(depth: depth + 1)
+            } else {
+                let item = reader.builder.beginItem(parent: parent, level: level)
+                try reading(&reader, item)
+                reader.builder.endItem(item)
+            }
+            reader.ordinals[list] += 1
+        }
+        ordinals.removeLast()
+    }
+
+    // MARK: Ids
+
+    /// An id as it was found: where its text stands, and how it was written.
+    struct FoundID {
+        var start: Int
+        var count: Int
+        var flags: NodeFlags
+    }
+
+    /// Takes a value that should be an id; nil, with a violation noted, if it is none.
+    @inline(__always)
+    mutating func readID(depth: Int, at place: Place) throws(JSONError) -> FoundID? {
+        scanner.skipSpace()
+        let start = scanner.at
+        let first = scanner.byte(start)
+        if first == UInt8(ascii: "\"") {
+            let token = try scanner.takeString()
+            if let id = plainID(token) { return id }
+            return checkedID(token, at: place)
+        }
+        if first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 {
+            let isInteger = try scanner.takeNumber()
+            let count = scanner.at - start
+            if isInteger, count <= StateLimits.maxIDBytes { return FoundID(start: start, count: count, flags: .integerID) }
+            note("invalid-id", "a number that is an id must be an integer of at most 2,048 digits", at: pointer(place))
+            return nil
+        }
+        try refuse("invalid-id", "an id must be a string or an integer", at: pointer(place), depth: depth)
+        return nil
+    }
+
+    /// The common case: short, ASCII, no escapes, and no delete character.
+    @inline(__always)
+    private func plainID(_ token: StringToken) -> FoundID? {
+        guard !token.isEscaped, token.isASCII, token.count > 0, token.count <= 64 else { return nil }
+        var deletes: UInt64 = 0
+        var at = 0
+        while at < token.count {
+            var word = load64(scanner.base + token.start + at)
+            let rest = token.count - at
+            if rest < 8 { word &= (1 << UInt64(rest * 8)) - 1 }
+            deletes |= zeroBytes(word ^ splat(0x7F))
+            at += 8
+        }
+        return deletes == 0 ? FoundID(start: token.start, count: token.count, flags: []) : nil
+    }
+
+    private mutating func checkedID(_ token: StringToken, at place: Place) -> FoundID? {
+        let text = Array(StringText(scanner.base + token.start, token.count))
+        if text.isEmpty {
+            note("invalid-id", "an id must not be empty", at: pointer(place))
+        } else if text.count > StateLimits.maxIDBytes {
+            note("invalid-id", "an id has at most 2,048 bytes, this one has \(text.count)", at: pointer(place))
+        } else if text.holdsControlCharacter {
+            note("invalid-id", "an id must hold no control characters", at: pointer(place))
+        } else if token.isEscaped {
+            let raw = UnsafeRawBufferPointer(start: scanner.base + token.start - 1, count: token.count + 2)
+            return FoundID(start: store.store(token: raw, text: text), count: text.count, flags: .escapedID)
+        } else {
+            return FoundID(start: token.start, count: token.count, flags: [])
+        }
+        return nil
+    }
+
+    // MARK: The end
+
+    /// The finished state, over `bytes`: the document's memory, its padding and the reader's tail.
+    mutating func finish(over bytes: [UInt8]) throws(StateError) -> Snapshot {
+        if let excess { throw excess }
+        let (columns, duplicates) = builder.finish(bytes: bytes)
+        for duplicate in duplicates.prefix(limits.maxViolations) { note(duplicate, in: columns) }
+        guard violations.isEmpty else { throw .invalid(violations) }
+        return Snapshot(columns)
+    }
+
+    /// Notes both places of a duplicate, and a first place once.
+    private mutating func note(_ duplicate: ColumnsBuilder.Duplicate, in columns: Columns) {
+        columns.withView { view in
+            let id = duplicate.isSection ? view.id(ofSection: duplicate.first) : view.id(ofItem: duplicate.first)
+            let text = String(decoding: id.text, as: UTF8.self)
+            let what = duplicate.isSection ? "sections" : "items"
+            for index in [duplicate.first, duplicate.later] {
+                let pointer = duplicate.isSection ? path.section(index) + "/id" : view.pointer(ofItem: index, path)
+                if index == duplicate.first, violations.contains(where: { $0.pointer == pointer }) { continue }
+                note("duplicate-id", "the id \"\(text)\" stands at more than one of the \(what)", at: pointer)
+            }
+        }
+    }
+}
+
+extension ColumnsView {
+    /// Where an item stood in the document, from its siblings and ancestors. O(siblings).
+    func pointer(ofItem item: Int, _ path: PlacePath) -> String {
+        var ordinals: [Int] = []
+        var index = item
+        while index >= 0 {
+            let parent = Int(nodes[index].parent)
+            var sibling = parent < 0 ? Int(sections[Int(nodes[index].section)].firstItem) : parent + 1
+            var ordinal = 0
+            while sibling < index {
+                sibling = Int(nodes[sibling].end)
+                ordinal += 1
+            }
+            ordinals.append(ordinal)
+            index = parent
+        }
+        return path.item(section: Int(nodes[item].section), ordinals.reversed())
+    }
+}
+
+extension [UInt8] {
+    /// Whether UTF-8 text holds a character of Unicode's category Cc: U+0000 to U+001F and U+007F to U+009F.
+    var holdsControlCharacter: Bool {
+        for (index, byte) in enumerated() {
+            if byte < 0x20 || byte == 0x7F { return true }
+            if byte == 0xC2, index + 1 < count, self[index + 1] < 0xA0 { return true }
+        }
+        return false
+    }
+}
