@@ -1,0 +1,55 @@
+import SnapshotKit
+
+/// What a reader has, as far as a session can still tell.
+enum Base: Sendable {
+    /// The head itself, by digest; marks may have come since.
+    case head(marks: Marks)
+    /// A past state.
+    case past(Skeleton, marks: Marks)
+    /// Nothing that a changeset could start from.
+    case none(ResetReason)
+}
+
+/// Why an answer carries the whole state.
+enum ResetReason: String, Sendable, CaseIterable {
+    /// The reader has nothing yet.
+    case initial
+    /// The reader's revision is no longer remembered.
+    case expired
+    /// The reader's revision is of another history.
+    case unknown
+    /// The session was started over since.
+    case replaced
+    /// More operations than the reader wants.
+    case large
+}
+
+/// What a reader said that it has.
+enum Since: Sendable, Equatable {
+    case absent
+    /// Named, but empty: nothing.
+    case nothing
+    case revision(Revision)
+}
+
+extension Session {
+    /// Finds what a reader's revision stands for. O(history).
+    func base(_ revision: Revision, at now: Moment, bounds: History.Bounds) -> Base {
+        if revision.digest == head.revision.digest {
+            return .head(marks: marks(after: revision.sequence))
+        }
+        if let entry = history.entry(revision, at: now, bounds: bounds) {
+            return .past(entry.skeleton, marks: marks(after: revision.sequence))
+        }
+        if revision.sequence < startedAt { return .none(.replaced) }
+        let oldest = history.entries.first?.revision.sequence ?? head.revision.sequence
+        return .none(revision.sequence < oldest ? .expired : .unknown)
+    }
+
+    private func marks(after sequence: UInt64) -> Marks {
+        guard sequence < head.revision.sequence else { return .none }
+        var marks = history.marks(after: sequence)
+        marks.formUnion(head.marks)
+        return marks
+    }
+}

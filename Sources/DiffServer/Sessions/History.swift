@@ -1,0 +1,60 @@
+import SnapshotKit
+
+/// Skeletons of a session's past, oldest first, bounded by count, age and bytes.
+struct History: Sendable {
+    /// One past revision.
+    struct Entry: Sendable {
+        var revision: Revision
+        var skeleton: Skeleton
+        /// Redrawn on the way to this revision.
+        var marks: Marks
+        var retired: Moment
+    }
+
+    /// How much is remembered.
+    struct Bounds: Sendable {
+        /// Revisions. Default 64.
+        var revisions = 64
+        /// Since it was the head. Default 1 h.
+        var age = Duration.seconds(3600)
+        /// Of all skeletons of a session. Default 1 MiB.
+        var bytes = 1 << 20
+    }
+
+    private(set) var entries: [Entry] = []
+    private(set) var footprint = 0
+
+    /// Adds what was the head until now, and forgets what is out of bounds.
+    mutating func retire(_ head: Session.Head, at now: Moment, bounds: Bounds) {
+        let skeleton = Skeleton(of: head.snapshot, fingerprints: head.fingerprints)
+        entries.append(Entry(revision: head.revision, skeleton: skeleton, marks: head.marks, retired: now))
+        footprint += skeleton.footprint
+        trim(at: now, bounds: bounds)
+    }
+
+    /// Forgets what is out of bounds.
+    mutating func trim(at now: Moment, bounds: Bounds) {
+        var surplus = 0
+        while surplus < entries.count {
+            let entry = entries[surplus]
+            guard entries.count - surplus > bounds.revisions || footprint > bounds.bytes || now - entry.retired > bounds.age
+            else { break }
+            footprint -= entry.skeleton.footprint
+            surplus += 1
+        }
+        if surplus > 0 { entries.removeFirst(surplus) }
+    }
+
+    /// The newest revision with a digest; its own sequence first.
+    func entry(_ revision: Revision, at now: Moment, bounds: Bounds) -> Entry? {
+        let fresh = entries.filter { now - $0.retired <= bounds.age }
+        return fresh.last { $0.revision == revision } ?? fresh.last { $0.revision.digest == revision.digest }
+    }
+
+    /// Marks of all revisions after a sequence.
+    func marks(after sequence: UInt64) -> Marks {
+        var marks = Marks.none
+        for entry in entries where entry.revision.sequence > sequence { marks.formUnion(entry.marks) }
+        return marks
+    }
+}

@@ -1,0 +1,35 @@
+/// Writes of late by their `Idempotency-Key`, so that a retry is not executed again. Refusals are not remembered.
+struct ReplayWindow: Sendable {
+    /// Who sent which key: keys of different writers never meet.
+    struct Key: Hashable, Sendable {
+        var writer: String
+        var key: String
+    }
+
+    /// A write that was done.
+    struct Entry: Sendable {
+        var fingerprint: RequestFingerprint
+        var status: Int
+        /// The head before the write; nil if it made the session.
+        var before: Revision?
+        var done: Moment
+    }
+
+    /// How many are remembered, and for how long. Defaults 64 a session, 10 min.
+    static let capacity = 64
+    static let age = Duration.seconds(600)
+
+    private var entries: [(key: Key, entry: Entry)] = []
+
+    var footprint: Int { entries.count * 192 }
+
+    func entry(_ key: Key, at now: Moment) -> Entry? {
+        entries.last { $0.key == key && now - $0.entry.done <= Self.age }?.entry
+    }
+
+    mutating func remember(_ entry: Entry, by key: Key) {
+        entries.removeAll { entry.done - $0.entry.done > Self.age || $0.key == key }
+        if entries.count >= Self.capacity { entries.removeFirst() }
+        entries.append((key, entry))
+    }
+}

@@ -1,0 +1,29 @@
+/// The only cursor: which state of a session is meant. Written `<sequence>-<digest>`, such as `2-0c4f77d1aa19be02`.
+struct Revision: Hashable, Sendable {
+    /// Grows by one with each commit of a session; all ones where the text had more digits than fit, which no session ever reaches.
+    var sequence: UInt64
+    /// Of the state: equal states of one session have equal digests.
+    var digest: UInt64
+
+    init(sequence: UInt64, digest: UInt64) {
+        self.sequence = sequence
+        self.digest = digest
+    }
+
+    /// Reads `[0-9]+-[0-9a-f]{16}`; nil for anything else.
+    init?(_ text: some StringProtocol) {
+        let parts = text.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, parts[1].count == 16,
+            parts[0].allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }),
+            parts[1].allSatisfy({ $0 &- UInt8(ascii: "0") < 10 || $0 &- UInt8(ascii: "a") < 6 }),
+            let digest = UInt64(String(decoding: parts[1], as: UTF8.self), radix: 16)
+        else { return nil }
+        sequence = UInt64(String(decoding: parts[0], as: UTF8.self)) ?? .max
+        self.digest = digest
+    }
+
+    var text: String {
+        let hex = String(digest, radix: 16)
+        return "\(sequence)-" + String(repeating: "0", count: 16 - hex.count) + hex
+    }
+}

@@ -1,0 +1,40 @@
+import SnapshotKit
+
+/// All that is known of a session at one moment: a value, replaced as a whole by each commit.
+struct Session: Sendable {
+    var head: Head
+    var history: History
+    var settings: Settings
+    var replays = ReplayWindow()
+    /// First sequence since the session was last started over by PUT; readers of earlier ones are told `replaced`.
+    var startedAt: UInt64
+
+    /// The newest state.
+    struct Head: Sendable {
+        var revision: Revision
+        var snapshot: Snapshot
+        var fingerprints: Fingerprints
+        /// Rows and sections to be redrawn on the way to this revision.
+        var marks: Marks
+        /// What the write that made this revision started from, and which request it was: tells a lost answer from a lost race.
+        var parent: Revision?
+        var maker: RequestFingerprint?
+
+        var footprint: Int { snapshot.footprint + fingerprints.footprint }
+    }
+
+    /// What PUT or the creating POST settled.
+    struct Settings: Sendable, Equatable {
+        var timeToLive: Duration
+        /// Places in items' contents that equality and digest leave out.
+        var ignored: [JSONPointer]
+    }
+
+    /// Memory held, in bytes.
+    var footprint: Int { head.footprint + history.footprint + replays.footprint + 512 }
+}
+
+/// A hash of a request's method, target and body.
+struct RequestFingerprint: Sendable, Hashable {
+    var value: UInt64
+}
