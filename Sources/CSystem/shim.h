@@ -1,6 +1,6 @@
-// What Glibc's own module map hides from Swift: the epoll family and accept4 (a GNU extension).
+// What Glibc's own module map hides from Swift: the epoll family and accept4 (a GNU extension, so declared here: defining _GNU_SOURCE
+// would give the types shared with other modules a second layout).
 #pragma once
-#define _GNU_SOURCE 1
 #include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

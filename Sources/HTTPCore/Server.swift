@@ -1,2 +1,125 @@
-/// An HTTP server.
-public struct Server {}
+import CSystem
+import Glibc
+
+/// An HTTP/1.1 server.
+///
+///     let server = Server(options: ServerOptions(listen: [.tcp(host: "127.0.0.1", port: 8080)]), service: service)
+///     let addresses = try server.start()
+///     …
+///     await server.drain(within: .seconds(10))
+public final class Server: Sendable {
+    private let options: ServerOptions
+    private let service: any Service
+    private let counts = ServerCounters()
+    private let running = Locked<Running>(Running())
+
+    private struct Running {
+        var shards: [Shard] = []
+        var sockets: [ListeningSocket] = []
+        var isDraining = false
+    }
+
+    /// A server that does not run yet.
+    public init(options: ServerOptions, service: any Service) {
+        self.options = options
+        self.service = service
+    }
+
+    /// Opens all sockets and starts the loops. To be called once. From then on the server runs until it is drained, whether or not anybody
+    /// holds it.
+    ///
+    /// Ignores SIGPIPE for the process and, with `keepsFreedMemory`, sets malloc's thresholds.
+    ///
+    /// - Returns: the addresses, with the ports that were taken for port 0.
+    public func start() throws(ListenError) -> [SocketAddress] {
+        signal(SIGPIPE, SIG_IGN)
+        if options.keepsFreedMemory {
+            mallopt(M_MMAP_THRESHOLD, 32 * 1024 * 1024)
+            mallopt(M_TRIM_THRESHOLD, 64 * 1024 * 1024)
+        }
+        var loops: [EventLoop] = []
+        for index in 0..<max(1, options.loops) { loops.append(try EventLoop(index: index)) }
+        var sockets: [ListeningSocket] = []
+        do throws(ListenError) {
+            for address in options.listen { sockets += try ListeningSocket.open(address, options: options) }
+        } catch {
+            sockets.forEach { $0.close() }
+            throw error
+        }
+        let shards = loops.map { Shard(loop: $0, options: options, service: service, counters: counts) }
+        running.withLock { [sockets] in
+            $0.shards = shards
+            $0.sockets = sockets
+        }
+        for shard in shards {
+            shard.loop.execute { [sockets] in sockets.forEach(shard.listen) }
+            shard.loop.start()
+        }
+        return sockets.map(\.address)
+    }
+
+    /// The loops, for work that belongs to no connection.
+    public var loops: [EventLoop] { running.withLock { $0.shards.map(\.loop) } }
+
+    /// What was counted since the start.
+    public var counters: Counters {
+        Counters(
+            openConnections: counts.open.load(ordering: .relaxed),
+            acceptedConnections: counts.accepted.load(ordering: .relaxed),
+            refusedConnections: counts.refused.load(ordering: .relaxed),
+            acceptPauses: counts.acceptPauses.load(ordering: .relaxed))
+    }
+
+    /// Goes down: accepts no more, closes idle connections, says `Connection: close` with every answer from now on, and closes what is
+    /// still open after `limit`. Streams are for the service to end; until then they stay, within the limit.
+    ///
+    /// - Parameter completion: called once, on some thread, when the last connection is gone and the loops have ended.
+    public func drain(within limit: Duration, completion: @escaping @Sendable () -> Void) {
+        let (shards, sockets, isFirst) = running.withLock { running in
+            defer { running.isDraining = true }
+            return (running.shards, running.sockets, !running.isDraining)
+        }
+        guard isFirst, !shards.isEmpty else { return completion() }
+        let remaining = Locked(shards.count)
+        for shard in shards {
+            shard.loop.execute {
+                shard.loop.schedule(after: limit) { shard.abandon() }
+                shard.drain {
+                    shard.loop.stop()
+                    let isLast = remaining.withLock { count in
+                        count -= 1
+                        return count == 0
+                    }
+                    guard isLast else { return }
+                    sockets.forEach { $0.close() }
+                    for socket in sockets where socket.address.isUnix { unlink(socket.address.unixPath) }
+                    completion()
+                }
+            }
+        }
+    }
+
+    /// The same, waiting.
+    public func drain(within limit: Duration) async {
+        await withCheckedContinuation { continuation in
+            drain(within: limit) { continuation.resume() }
+        }
+    }
+
+    /// What a server counts.
+    public struct Counters: Sendable, Hashable {
+        /// Connections that are open now.
+        public var openConnections: Int
+        /// Connections that were accepted.
+        public var acceptedConnections: Int
+        /// Connections that were closed because there were too many; a part of those accepted.
+        public var refusedConnections: Int
+        /// How often accepting had to pause because the process or the machine had no descriptor or no memory left.
+        public var acceptPauses: Int
+    }
+}
+
+/// The cores that this process may use.
+func availableCores() -> Int {
+    max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+}

@@ -1,0 +1,230 @@
+/// From a complete head to the end of its answer.
+extension Connection {
+    /// - Parameter hasMore: more octets than the head have arrived, so a client that asked for `100 Continue` does not wait for it.
+    func begin(_ head: RequestHead, bytesIn: Int, began: Instant, hasMore: Bool) {
+        exchange = Exchange(head: head, isHead: head.method == .head, began: began)
+        exchange?.bytesIn = bytesIn
+        happen(.headCompleted(isLast: !head.keepsAlive))
+        switch shard.service.admit(head, from: peer) {
+        case .answer(let response): answerUnread(head, response)
+        case .read(let maxBytes, let answer):
+            switch head.bodyLength {
+            case .none: decide(answer([]))
+            case .known(let length) where length > maxBytes:
+                refuse(.contentTooLarge(limit: maxBytes, actual: length))
+            case .known(let length):
+                beginBody(head, .answer(maxBytes: maxBytes, answer), hasMore: hasMore)
+                reserve(min(length, Self.trustedLength))
+            case .chunked: beginBody(head, .answer(maxBytes: maxBytes, answer), hasMore: hasMore)
+            }
+        }
+    }
+
+    /// What a mere announcement may make us reserve.
+    private static let trustedLength = 256 * 1024
+
+    /// A body of known length can wait until it was answered. A chunked one is read first: it may turn out to be malformed, and then the
+    /// message was never one to be answered with success.
+    private func answerUnread(_ head: RequestHead, _ response: Response) {
+        switch head.bodyLength {
+        case .none: respond(response, rest: .none)
+        case .known(let length):
+            let isShort = length <= limits.maxDiscardBytes && !head.expectsContinue
+            exchange?.decoder = BodyDecoder(head.bodyLength, limits: parser.limits)
+            respond(response, rest: isShort ? .short : .long)
+        case .chunked where head.expectsContinue: respond(response, rest: .long)
+        case .chunked: beginBody(head, .discard(response), hasMore: true)
+        }
+    }
+
+    private func beginBody(_ head: RequestHead, _ plan: Exchange.Plan, hasMore: Bool) {
+        exchange?.plan = plan
+        exchange?.decoder = BodyDecoder(head.bodyLength, limits: parser.limits)
+        happen(.bodyBegan)
+        if head.expectsContinue, !hasMore {
+            output.append(spare: loop.takeBuffer) { $0.append(literal: ResponseEncoder.continueLine) }
+        }
+    }
+
+    private func reserve(_ count: Int) {
+        exchange?.body.reserveCapacity(count)
+    }
+
+    /// Puts a run of the body where it belongs; false if the exchange ended with it.
+    func take(content: UnsafeRawBufferPointer, announced: Int) -> Bool {
+        exchange?.received += content.count
+        let received = exchange?.received ?? 0
+        if lifecycle.phase == .discarding {
+            guard received + announced <= max(limits.maxDiscardBytes, received) else {
+                happen(.restRefused)
+                return false
+            }
+            return true
+        }
+        switch exchange?.plan {
+        case .answer(let maxBytes, _):
+            guard received + announced <= maxBytes else {
+                refuse(.contentTooLarge(limit: maxBytes, actual: nil))
+                return false
+            }
+            exchange?.body.append(contentsOf: content)
+        case .discard(let response):
+            guard received + announced <= limits.maxDiscardBytes else {
+                happen(.bodyEnded)
+                respond(response, rest: .long)
+                return false
+            }
+        case nil, .some(.none): preconditionFailure("a body without a plan")
+        }
+        return true
+    }
+
+    func endBody() {
+        let wasDiscarding = lifecycle.phase == .discarding
+        happen(.bodyEnded)
+        if wasDiscarding { return finishExchange() }
+        switch exchange?.plan {
+        case .answer(_, let answer):
+            let body = exchange?.body ?? []
+            exchange?.body = []
+            exchange?.plan = .none
+            decide(answer(body))
+        case .discard(let response): respond(response, rest: .none)
+        case nil, .some(.none): preconditionFailure("a body without a plan")
+        }
+    }
+
+    private func decide(_ reply: Reply) {
+        switch reply {
+        case .now(let response): respond(response, rest: .none)
+        case .later(let start):
+            happen(.deferred)
+            let link = PendingLink(self)
+            pending = link
+            start(Pending(loop: loop, link))
+        }
+    }
+
+    /// An answer that came through `Pending`.
+    func deliver(_ response: Response) {
+        guard lifecycle.phase == .waiting else { return }
+        deliveredAnswer = response
+        mark()
+    }
+
+    func takeDeliveredAnswer() {
+        guard let response = deliveredAnswer, lifecycle.phase == .waiting else { return }
+        deliveredAnswer = nil
+        pending = nil
+        respond(response, rest: .none)
+    }
+
+    /// Has the service word a refusal, and gives up the connection.
+    func refuse(_ refusal: Refusal) {
+        if exchange == nil { exchange = Exchange(head: nil, isHead: false, began: loop.now) }
+        let response = shard.service.refusal(refusal)
+        happen(.refused)
+        switch response.body {
+        case .bytes(let bytes): encode(response, bytes)
+        case .empty, .stream: encode(response, [])
+        }
+        finishExchange()
+    }
+
+    private func respond(_ response: Response, rest: Lifecycle.Rest) {
+        switch response.body {
+        case .empty:
+            happen(.answered(rest: rest, closes: response.closesConnection))
+            encode(response, [])
+        case .bytes(let bytes):
+            happen(.answered(rest: rest, closes: response.closesConnection))
+            encode(response, bytes)
+        case .stream(let start):
+            return beginStream(response, start, rest: rest)
+        }
+        if lifecycle.phase != .discarding { finishExchange() }
+    }
+
+    private func encode(_ response: Response, _ body: consuming [UInt8]) {
+        let framing: ResponseEncoder.Framing =
+            response.status == 204 ? .none : response.status == 304 && body.isEmpty ? .none : .length(body.count)
+        encodeHead(response, framing)
+        guard exchange?.isHead != true, !response.isBodiless, !body.isEmpty else { return }
+        exchange?.bytesOut += body.count
+        output.append(body: body, spare: loop.takeBuffer)
+    }
+
+    private func encodeHead(_ response: Response, _ framing: ResponseEncoder.Framing) {
+        exchange?.status = response.status
+        exchange?.route = response.route
+        let before = output.count
+        let isOld = exchange?.head?.isHTTP10 ?? false
+        let persistence: ResponseEncoder.Persistence = lifecycle.isLast ? .close : isOld ? .keepAloud : .keep
+        output.append(spare: loop.takeBuffer) {
+            ResponseEncoder.appendHead(
+                status: response.status, fields: response.fields, framing: framing, persistence: persistence,
+                date: loop.dateLine, to: &$0)
+        }
+        exchange?.bytesOut += output.count - before
+    }
+
+    /// Tells the service. Nothing happens if no exchange is open.
+    func finishExchange() {
+        guard let exchange else { return }
+        self.exchange = nil
+        shard.service.finished(
+            ExchangeSummary(
+                head: exchange.head, peer: peer, status: exchange.status, route: exchange.route,
+                bytesIn: exchange.bytesIn,
+                bytesOut: exchange.bytesOut, duration: Instant.now() - exchange.began))
+    }
+}
+
+/// A body that is written bit by bit.
+extension Connection {
+    private func beginStream(
+        _ response: Response, _ start: @Sendable (StreamWriter) -> Void, rest: Lifecycle.Rest
+    ) {
+        let isOld = exchange?.head?.isHTTP10 ?? false
+        let closes = response.closesConnection || isOld
+        if exchange?.isHead == true || response.isBodiless {
+            happen(.answered(rest: rest, closes: closes))
+            encodeHead(response, response.status == 204 || isOld ? .none : .chunked)
+            if lifecycle.phase != .discarding { finishExchange() }
+            return
+        }
+        happen(.streamBegan(rest: rest, closes: closes))
+        encodeHead(response, isOld ? .untilClose : .chunked)
+        transport.limitUnsent(bytes: Self.unsentStreamBytes)
+        let writer = StreamWriter(self, isChunked: !isOld)
+        self.writer = writer
+        start(writer)
+        mark()
+    }
+
+    /// What the kernel may queue of a stream for a slow reader. Little: what is queued is old when it arrives.
+    private static let unsentStreamBytes = 64 * 1024
+
+    func appendToStream(_ bytes: [UInt8], isChunked: Bool) {
+        guard lifecycle.phase == .streaming else { return }
+        let before = output.count
+        if isChunked {
+            bytes.withUnsafeBytes { chunk in
+                output.append(spare: loop.takeBuffer) { ResponseEncoder.append(chunk: chunk, to: &$0) }
+            }
+        } else {
+            output.append(body: bytes, spare: loop.takeBuffer)
+        }
+        exchange?.bytesOut += output.count - before
+        mark()
+    }
+
+    func endStream(isChunked: Bool) {
+        guard lifecycle.phase == .streaming else { return }
+        if isChunked { output.append(spare: loop.takeBuffer) { ResponseEncoder.appendLastChunk(to: &$0) } }
+        writer = nil
+        happen(.streamEnded)
+        finishExchange()
+        mark()
+    }
+}

@@ -1,0 +1,137 @@
+/// From the transport to the parser.
+extension Connection {
+    /// How many reads in a row one connection gets before the others have their turn.
+    private static let readsInTurn = 16
+    /// One read while a head is expected: what is pipelined behind a request that must wait is kept, and bounded by this.
+    private static let headReadBytes = 64 * 1024
+
+    var canPump: Bool {
+        lifecycle.takesInput && (!isStarved || isReadable) && output.count < limits.maxBacklogBytes
+    }
+
+    func pumpInput() {
+        var reads = 0
+        while canPump {
+            reads += 1
+            guard reads <= Self.readsInTurn else { return mark() }
+            let scratch = loop.scratch
+            var filled = leftover.count
+            if filled > 0 {
+                scratch.copyBytes(from: leftover)
+                releaseLeftover()
+            }
+            if isStarved, !receive(behind: &filled, in: scratch) { return }
+            isStarved = false
+            let input = UnsafeRawBufferPointer(rebasing: scratch[0..<filled])
+            let used = consume(input)
+            if used < filled, lifecycle.phase != .closed { keep(input.slice(used, filled)) }
+        }
+        if inputEnded, isStarved, lifecycle.takesInput {
+            happen(.inputEnded(isWithinHead: parser.isWithinHead))
+        }
+    }
+
+    /// Reads once; false if the connection is lost.
+    private func receive(behind filled: inout Int, in scratch: UnsafeMutableRawBufferPointer) -> Bool {
+        let room = lifecycle.phase == .head ? min(scratch.count - filled, Self.headReadBytes) : scratch.count - filled
+        switch transport.receive(into: UnsafeMutableRawBufferPointer(rebasing: scratch[filled..<filled + room])) {
+        case .moved(let count):
+            filled += count
+            // With the end of the input in sight one more read finds it; otherwise its coming is a new edge.
+            if count < room, transport.shortReceiveIsLast, !sawHangup { isReadable = false }
+        case .blocked: isReadable = false
+        case .ended:
+            isReadable = false
+            inputEnded = true
+        case .failed:
+            happen(.lost)
+            return false
+        }
+        return true
+    }
+
+    private func keep(_ bytes: UnsafeRawBufferPointer) {
+        leftover = loop.takeBuffer()
+        leftover.append(contentsOf: bytes)
+    }
+
+    private func releaseLeftover() {
+        let buffer = leftover
+        leftover = []
+        loop.giveBack(buffer)
+    }
+
+    /// Takes what it can and says how much that was.
+    private func consume(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var position = 0
+        while output.count < limits.maxBacklogBytes {
+            let rest = bytes.slice(position, bytes.count)
+            switch lifecycle.phase {
+            case .head:
+                guard let consumed = takeHead(rest) else { return position }
+                position += consumed
+            case .body, .discarding:
+                guard let consumed = takeBody(rest) else {
+                    isStarved = true
+                    return bytes.count
+                }
+                position += consumed
+            case .lingering:
+                lingered += rest.count
+                if lingered > limits.maxLingerBytes { happen(.lost) }
+                isStarved = true
+                return bytes.count
+            case .handshake, .deciding, .waiting, .streaming, .flushing, .closed:
+                return position
+            }
+        }
+        return position
+    }
+
+    /// The octets of a head if it is complete, or all if it was refused; nil if more has to come.
+    private func takeHead(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        let wasWithinHead = parser.isWithinHead
+        switch parser.parse(bytes) {
+        case .incomplete:
+            if parser.isWithinHead, !wasWithinHead { phaseBegan = loop.now }
+            isStarved = true
+            return nil
+        case .complete(let head, let consumed):
+            let began = wasWithinHead ? phaseBegan : loop.now
+            parser = RequestParser(limits: parser.limits)
+            begin(head, bytesIn: consumed, began: began, hasMore: consumed < bytes.count)
+            return consumed
+        case .refused(let refusal):
+            exchange = Exchange(head: nil, isHead: parser.isHead(bytes), began: wasWithinHead ? phaseBegan : loop.now)
+            exchange?.bytesIn = bytes.count
+            refuse(refusal)
+            return bytes.count
+        }
+    }
+
+    /// The octets of one step of a body; nil if all are taken and more have to come.
+    private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard var decoder = exchange?.decoder else { preconditionFailure("a body without a decoder") }
+        let step = decoder.step(bytes)
+        exchange?.decoder = decoder
+        switch step {
+        case .more(let consumed, let content):
+            exchange?.bytesIn += consumed
+            guard take(content: bytes.slice(content.lowerBound, content.upperBound), announced: decoder.announced)
+            else {
+                return bytes.count
+            }
+            return consumed == bytes.count ? nil : consumed
+        case .end(let consumed, let content):
+            exchange?.bytesIn += consumed
+            guard take(content: bytes.slice(content.lowerBound, content.upperBound), announced: 0) else {
+                return bytes.count
+            }
+            endBody()
+            return consumed
+        case .refused(let refusal):
+            if lifecycle.phase == .discarding { happen(.restRefused) } else { refuse(refusal) }
+            return bytes.count
+        }
+    }
+}

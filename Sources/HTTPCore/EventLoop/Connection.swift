@@ -1,0 +1,176 @@
+import CSystem
+
+/// One connection: carries bytes between a transport, the parser, the service and the output, and does what its `Lifecycle` says.
+///
+/// Confined to its loop. The transport is watched edge-triggered for both directions from the start, so no request costs a call of
+/// epoll_ctl: `isReadable` remembers an edge until a read says that nothing is left. Reads go to the loop's one large buffer and are parsed
+/// there; a connection owns memory for input only while a part of a message waits, and for output only while the kernel has no room.
+///
+/// The service never re-enters a connection. What comes through `Pending` and `StreamWriter` is put down here and the connection marks
+/// itself with the loop, which has it go on at the end of the turn.
+///
+/// Rejected: one object per exchange with the connection as its delegate; a request would cost two more allocations, and which of the two
+/// owns the deadline was never clear.
+final class Connection: EventReceiver {
+    let shard: Shard
+    let transport: any Transport
+    let descriptor: Int32
+    var peer: Peer
+    var lifecycle: Lifecycle
+    /// Where the shard keeps this connection.
+    var slot = 0
+
+    // Input, see Connection+Input.swift
+    var parser: RequestParser
+    var isReadable = true
+    var sawHangup = false
+    var inputEnded = false
+    /// What stands in `leftover` was looked at and means nothing without more.
+    var isStarved = true
+    var leftover: [UInt8] = []
+    var lingered = 0
+
+    // Exchange, see Connection+Exchange.swift
+    var exchange: Exchange?
+    var pending: PendingLink?
+    var deliveredAnswer: Response?
+    var writer: StreamWriter?
+
+    // Output
+    var output = OutputQueue()
+    var isBacklogged = false
+
+    // Time, see Connection+Time.swift
+    var alarm: Alarm?
+    var phaseBegan: Instant
+    var progressAt: Instant
+    var bytesAtWindow = 0
+
+    private var isMarked = false
+    private var isAdvancing = false
+    private var hasAnnouncedLoss = false
+
+    var loop: EventLoop { shard.loop }
+    var limits: ConnectionLimits { shard.options.connectionLimits }
+
+    init(shard: Shard, transport: any Transport, descriptor: Int32, peer: Peer) {
+        self.shard = shard
+        self.transport = transport
+        self.descriptor = descriptor
+        self.peer = peer
+        lifecycle = Lifecycle(needsHandshake: peer.isTLS)
+        parser = RequestParser(limits: shard.options.messageLimits)
+        phaseBegan = shard.loop.now
+        progressAt = phaseBegan
+    }
+
+    /// An edge of the transport.
+    func receive(events: UInt32) {
+        let input = EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
+        if events & input != 0 { isReadable = true }
+        if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 { sawHangup = true }
+        if events & EPOLLERR.rawValue != 0 { happen(.lost) }
+        advance()
+    }
+
+    /// Has the connection go on at the end of the loop's turn.
+    func mark() {
+        guard !isMarked else { return }
+        isMarked = true
+        loop.mark(self)
+    }
+
+    func advanceMarked() {
+        isMarked = false
+        advance()
+    }
+
+    /// Goes as far as the transport and the service let it.
+    func advance() {
+        guard !isAdvancing, lifecycle.phase != .closed else { return }
+        isAdvancing = true
+        defer { isAdvancing = false }
+        if lifecycle.phase == .handshake { prepare() }
+        takeDeliveredAnswer()
+        repeat {
+            pumpInput()
+            flush()
+        } while canPump && !isMarked
+        if sawHangup { noticeHangup() }
+        armAlarm()
+    }
+
+    /// Lets the state machine see an event and does what it says.
+    func happen(_ event: Lifecycle.Event) {
+        let before = lifecycle.phase
+        let action = lifecycle.handle(event)
+        if lifecycle.phase != before {
+            phaseBegan = loop.now
+            bytesAtWindow = 0
+        }
+        switch action {
+        case .proceed, .wait: break
+        case .refuse(let refusal): refuse(refusal)
+        case .announceLoss: announceLoss()
+        case .finishSending: transport.finishSending()
+        case .finish:
+            transport.finishSending()
+            close()
+        case .close: close()
+        }
+    }
+
+    func flush() {
+        if !output.isEmpty {
+            let before = output.count
+            let result = output.flush(transport) { [loop] in loop.giveBack($0) }
+            if output.count < before || !isBacklogged { progressAt = loop.now }
+            isBacklogged = !output.isEmpty
+            switch result {
+            case nil: break
+            case .blocked, .moved: return
+            case .ended, .failed: return happen(.lost)
+            }
+            writer?.didDrain()
+        }
+        if lifecycle.phase == .flushing, output.isEmpty {
+            happen(.outputDrained(isInputClean: leftover.isEmpty && !isReadable && isStarved))
+        }
+    }
+
+    private func prepare() {
+        switch transport.prepare() {
+        case .ready:
+            peer = shard.peer(peer, securedBy: transport)
+            happen(.secured)
+        case .blocked: break
+        case .failed: happen(.lost)
+        }
+    }
+
+    /// The peer has shut its side while an answer is owed, so nothing will be read that would tell.
+    private func noticeHangup() {
+        guard lifecycle.phase == .waiting || lifecycle.phase == .streaming, !hasAnnouncedLoss else { return }
+        happen(.inputEnded(isWithinHead: false))
+    }
+
+    private func announceLoss() {
+        hasAnnouncedLoss = true
+        pending?.peerLeft()
+    }
+
+    private func close() {
+        if let alarm { loop.disarm(alarm) }
+        loop.forget(descriptor)
+        transport.close()
+        shard.remove(self)
+        let pending = self.pending
+        let writer = self.writer
+        self.pending = nil
+        self.writer = nil
+        finishExchange()
+        pending?.connectionClosed()
+        writer?.didClose()
+        shard.service.connectionClosed(peer)
+    }
+}

@@ -1,0 +1,200 @@
+import CSystem
+import Dispatch
+import Glibc
+import Synchronization
+
+/// One thread of events: an epoll descriptor, the connections registered with it, and work that was handed over.
+///
+/// The handle is `Sendable`; what it runs is confined to the loop's thread. A work item that never returns sits on a queue of Dispatch and
+/// waits in `epoll_wait`: measured, that costs a third less a request than one Dispatch source for the epoll descriptor and half of one
+/// source for each connection.
+///
+/// Order of one turn: events of descriptors, work handed over, alarms, then the connections that were marked on the way. So what an endpoint
+/// did to other connections in this turn is written once, at its end.
+public final class EventLoop: Sendable {
+    /// Which loop of its server this is, from 0.
+    public let index: Int
+
+    let epoll: Int32
+    private let wakeup: Int32
+    private let thread = Atomic<UInt>(0)
+    private let isStopping = Atomic<Bool>(false)
+    private let jobs = Locked<[@Sendable () -> Void]>([])
+    private let queue: DispatchQueue
+    private let confined: Confined
+
+    /// What only the loop's own thread touches.
+    private final class Confined: @unchecked Sendable {
+        var wheel = TimerWheel(now: .now())
+        var now = Instant.now()
+        var date = DateField()
+        var marked: [Connection] = []
+        /// By descriptor: they are small and dense, and an event that outlived its descriptor finds nobody, or at worst
+        /// another connection, which then reads in vain.
+        var watched: [(any EventReceiver)?] = []
+        var spareBuffers: [[UInt8]] = []
+        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchBytes, alignment: 64)
+
+        deinit { scratch.deallocate() }
+    }
+
+    /// Room to read into: what a connection may have kept from its last read, and one more read behind it.
+    static let scratchBytes = 256 * 1024
+
+    init(index: Int) throws(ListenError) {
+        self.index = index
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        queue = DispatchQueue(label: "http.loop.\(index)")
+        confined = Confined()
+        guard epoll >= 0, wakeup >= 0 else {
+            let error = errno
+            if epoll >= 0 { close(epoll) }
+            throw ListenError(address: "event loop", reason: String(cString: strerror(error)))
+        }
+        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(fd: wakeup))
+        epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup, &event)
+    }
+
+    deinit {
+        close(epoll)
+        close(wakeup)
+    }
+
+    /// Whether the caller runs on this loop.
+    public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+    /// Runs `work` on the loop, soon. In the order of the calls of one thread.
+    public func execute(_ work: @escaping @Sendable () -> Void) {
+        let wasEmpty = jobs.withLock { jobs in
+            jobs.append(work)
+            return jobs.count == 1
+        }
+        if wasEmpty { wake() }
+    }
+
+    /// Runs `work` on the loop after `delay`, not before it and at most some milliseconds later. From any thread.
+    @discardableResult
+    public func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> Timer {
+        let timer = Timer(loop: self, work)
+        let due = Instant.now() + delay
+        if isCurrent {
+            confined.wheel.arm(timer.alarm, at: due)
+        } else {
+            execute { [self] in if !timer.isCancelled { confined.wheel.arm(timer.alarm, at: due) } }
+        }
+        return timer
+    }
+
+    func start() {
+        queue.async { self.run() }
+    }
+
+    /// Ends the loop behind the work that was handed over before.
+    func stop() {
+        execute { self.isStopping.store(true, ordering: .relaxed) }
+    }
+
+    private func wake() {
+        var one: UInt64 = 1
+        _ = write(wakeup, &one, 8)
+    }
+}
+
+/// Something that hears of its descriptor.
+protocol EventReceiver: AnyObject {
+    func receive(events: UInt32)
+}
+
+extension EventLoop {
+    // MARK: On the loop only
+
+    var now: Instant { confined.now }
+    var dateLine: [UInt8] { confined.date.line }
+    var scratch: UnsafeMutableRawBufferPointer { confined.scratch }
+
+    func arm(_ alarm: Alarm, at due: Instant) { confined.wheel.arm(alarm, at: due) }
+    func disarm(_ alarm: Alarm) { confined.wheel.disarm(alarm) }
+
+    /// Has `connection` go on at the end of this turn. The connection sees to it that it is marked once.
+    func mark(_ connection: Connection) { confined.marked.append(connection) }
+
+    /// An empty buffer that may have room already.
+    func takeBuffer() -> [UInt8] { confined.spareBuffers.popLast() ?? [] }
+
+    /// Takes back a buffer, unless it grew large or there are enough: idle memory stays small.
+    func giveBack(_ buffer: consuming [UInt8]) {
+        guard buffer.capacity > 0, buffer.capacity <= 64 * 1024, confined.spareBuffers.count < 64 else { return }
+        buffer.removeAll(keepingCapacity: true)
+        confined.spareBuffers.append(buffer)
+    }
+
+    /// Registers a descriptor; false if the kernel has no room for it.
+    func watch(_ descriptor: Int32, _ receiver: any EventReceiver, events: UInt32) -> Bool {
+        var event = epoll_event(events: events, data: epoll_data_t(fd: descriptor))
+        guard epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 else { return false }
+        while confined.watched.count <= Int(descriptor) { confined.watched.append(nil) }
+        confined.watched[Int(descriptor)] = receiver
+        return true
+    }
+
+    /// Forgets a descriptor that is about to be closed; the kernel then forgets it too.
+    func forget(_ descriptor: Int32) {
+        if descriptor >= 0, Int(descriptor) < confined.watched.count { confined.watched[Int(descriptor)] = nil }
+    }
+
+    /// Stops listening to a descriptor that stays open.
+    func unwatch(_ descriptor: Int32) {
+        forget(descriptor)
+        var event = epoll_event()
+        epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, &event)
+    }
+
+    private func run() {
+        thread.store(UInt(pthread_self()), ordering: .relaxed)
+        let capacity = 256
+        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
+        defer {
+            events.deallocate()
+            confined.watched = []
+            thread.store(0, ordering: .relaxed)
+        }
+        while !isStopping.load(ordering: .relaxed) {
+            let patience = confined.marked.isEmpty ? confined.wheel.sleepMilliseconds(now: .now()) : 0
+            let count = epoll_wait(epoll, events, Int32(capacity), patience)
+            confined.now = .now()
+            confined.date.update(Instant.wallClockSeconds())
+            for index in 0..<max(0, Int(count)) { dispatch(events[index]) }
+            for alarm in confined.wheel.expired(by: confined.now) { alarm.action() }
+            advanceMarked()
+        }
+        // Work that came too late would otherwise never run, and its promises would never be kept.
+        runJobs()
+    }
+
+    private func dispatch(_ event: epoll_event) {
+        if event.data.fd == wakeup {
+            var count: UInt64 = 0
+            _ = read(wakeup, &count, 8)
+            runJobs()
+        } else if Int(event.data.fd) < confined.watched.count, let receiver = confined.watched[Int(event.data.fd)] {
+            receiver.receive(events: event.events)
+        }
+    }
+
+    private func runJobs() {
+        let batch = jobs.withLock { jobs in
+            let batch = jobs
+            jobs = []
+            return batch
+        }
+        for job in batch { job() }
+    }
+
+    private func advanceMarked() {
+        // Those that are marked anew meanwhile wait for the next turn: a writer that is always ready must not starve the others.
+        let batch = confined.marked
+        confined.marked.removeAll(keepingCapacity: batch.isEmpty)
+        for connection in batch { connection.advanceMarked() }
+    }
+}

@@ -1,0 +1,119 @@
+import Glibc
+
+/// Comparisons and slices of raw octets. Nothing here allocates.
+extension UnsafeRawBufferPointer {
+    /// A slice whose indices start at 0.
+    @inline(__always)
+    func slice(_ start: Int, _ end: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: self[start..<end])
+    }
+
+    /// Whether these are exactly the octets of `text`.
+    @inline(__always)
+    func spells(_ text: StaticString) -> Bool {
+        count == text.utf8CodeUnitCount && (isEmpty || memcmp(baseAddress!, text.utf8Start, count) == 0)
+    }
+
+    /// Whether these are the octets of `text` whatever the case of their letters.
+    ///
+    /// - Parameter text: lower case; its octets must all have bit 5 set, as letters, digits and `-` do.
+    @inline(__always)
+    func spellsIgnoringCase(_ text: StaticString) -> Bool {
+        guard count == text.utf8CodeUnitCount else { return false }
+        let other = text.utf8Start
+        for index in 0..<count where self[index] | 0x20 != other[index] { return false }
+        return true
+    }
+
+    /// Whether these are the octets of `text` whatever the case of ASCII letters.
+    func equalsIgnoringCase(_ text: some Collection<UInt8>) -> Bool {
+        count == text.count && zip(self, text).allSatisfy { $0.lowercased == $1.lowercased }
+    }
+
+    /// Without blanks at both ends.
+    var trimmed: UnsafeRawBufferPointer {
+        var start = 0
+        var end = count
+        while start < end, self[start].isBlank { start += 1 }
+        while end > start, self[end - 1].isBlank { end -= 1 }
+        return slice(start, end)
+    }
+
+    /// The position of `octet` at or behind `start`, or nil.
+    @inline(__always)
+    func position(of octet: UInt8, from start: Int) -> Int? {
+        guard start < count, let hit = memchr(baseAddress! + start, Int32(octet), count - start) else { return nil }
+        return UnsafeRawPointer(hit) - baseAddress!
+    }
+
+    /// Calls `body` with each element of a comma-separated list, blanks trimmed, empty elements left out (RFC 9110 §5.6.1).
+    ///
+    /// Commas inside quoted strings do not separate.
+    func forEachListElement(_ body: (UnsafeRawBufferPointer) -> Void) {
+        var start = 0
+        var isQuoted = false
+        var index = 0
+        while index <= count {
+            if index == count || (self[index] == UInt8(ascii: ",") && !isQuoted) {
+                let element = slice(start, index).trimmed
+                if !element.isEmpty { body(element) }
+                start = index + 1
+            } else if self[index] == UInt8(ascii: "\"") {
+                isQuoted.toggle()
+            } else if self[index] == UInt8(ascii: "\\"), isQuoted {
+                index = Swift.min(index + 1, count - 1)
+            }
+            index += 1
+        }
+    }
+}
+
+extension UInt8 {
+    /// The lower case of an ASCII letter; any other octet is itself.
+    @inline(__always)
+    var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
+}
+
+extension [UInt8] {
+    /// Appends the UTF-8 of `text`.
+    @inline(__always)
+    mutating func append(text: String) {
+        var text = text
+        text.withUTF8 { append(contentsOf: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Appends the octets of a literal.
+    @inline(__always)
+    mutating func append(literal: StaticString) {
+        append(contentsOf: UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+    }
+
+    /// Appends `number` in decimal.
+    mutating func append(decimal number: Int) {
+        var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)
+        Swift.withUnsafeMutableBytes(of: &digits) { buffer in
+            var rest = number.magnitude
+            var start = buffer.count
+            repeat {
+                start -= 1
+                buffer[start] = UInt8(truncatingIfNeeded: rest % 10) &+ 0x30
+                rest /= 10
+            } while rest > 0
+            if number < 0 {
+                start -= 1
+                buffer[start] = UInt8(ascii: "-")
+            }
+            append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[start...]))
+        }
+    }
+
+    /// Appends `number` in hexadecimal, without leading zeros.
+    mutating func append(hexadecimal number: Int) {
+        var shift = (Int.bitWidth - 1 - Swift.max(number, 1).leadingZeroBitCount) / 4 * 4
+        while shift >= 0 {
+            let digit = UInt8(truncatingIfNeeded: number >> shift & 15)
+            append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+            shift -= 4
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// A message that the server itself refuses, before or in place of the service.
+///
+/// Each case has one status; the service writes the body of the answer. Where the framing of the connection is lost, or may be, the
+/// answer carries `Connection: close` and nothing behind the message is ever read as a request.
+public enum Refusal: Sendable, Hashable {
+    /// 400: the bytes are no message of RFC 9112, or one that this server takes for an attack.
+    case malformed(Malformation)
+    /// 414: the request line is longer than `limit` octets.
+    case uriTooLong(limit: Int)
+    /// 431: the header section, or the trailer section, is longer than its limit in octets or has too many fields.
+    case headersTooLarge(limit: Int, unit: SizeUnit)
+    /// 501: a transfer coding besides `chunked`.
+    case unsupportedTransferCoding
+    /// 505: a major version that is not 1.
+    case unsupportedVersion
+    /// 417: an expectation other than `100-continue`.
+    case expectationFailed
+    /// 408: the head was not complete in time, or the body came too slowly.
+    case timeout(TimedPart)
+    /// 413: the body is longer than what the service admits, on the wire or inflated. `actual` is nil where it is not known.
+    case contentTooLarge(limit: Int, actual: Int?)
+    /// 400: the body was said to be compressed and cannot be inflated.
+    case malformedContent
+    /// 503: more connections than the limit.
+    case tooManyConnections(limit: Int)
+
+    /// What a limit counts.
+    public enum SizeUnit: Sendable, Hashable {
+        case octets, fields
+    }
+
+    /// What came too slowly.
+    public enum TimedPart: Sendable, Hashable {
+        case head, body
+    }
+
+    /// The status of the answer.
+    public var status: Int {
+        switch self {
+        case .malformed, .malformedContent: 400
+        case .uriTooLong: 414
+        case .headersTooLarge: 431
+        case .unsupportedTransferCoding: 501
+        case .unsupportedVersion: 505
+        case .expectationFailed: 417
+        case .timeout: 408
+        case .contentTooLarge: 413
+        case .tooManyConnections: 503
+        }
+    }
+}
+
+/// Why a message is malformed, in words for a person: `rawValue` is a sentence.
+public enum Malformation: String, Sendable, CaseIterable {
+    case requestLine = "The request line is not a method, a target and a version with one space between them."
+    case method = "The method is not a token."
+    case target =
+        "The request target is in none of the forms that go with the method, or holds an octet that no URI has."
+    case targetEncoding =
+        "The request target holds an escape that is not % and two hexadecimal digits, or not UTF-8, or a NUL."
+    case connect = "CONNECT is for proxies."
+    case version = "The HTTP version is malformed."
+    case lineEnding = "A line does not end with CR LF."
+    case blankLines = "More than one empty line stands before the request line."
+    case folding = "A header line starts with white space."
+    case fieldWithoutColon = "A header line has no colon."
+    case fieldName = "A field name is not a token directly followed by a colon."
+    case fieldValue = "A field value holds a control character."
+    case noHost = "The Host field is missing."
+    case repeatedField = "A field that may stand only once is repeated."
+    case host =
+        "The value of Host is not a host name or an address with an optional port, or is not that of the target."
+    case contentLength = "The value of Content-Length is not one decimal number."
+    case transferCoding = "Transfer-Encoding is not chunked once and last."
+    case ambiguousLength = "Content-Length and Transfer-Encoding exclude each other."
+    case transferCodingInOldVersion = "HTTP/1.0 has no Transfer-Encoding."
+    case chunkSize = "A chunk size is not a hexadecimal number directly followed by CR LF or an extension."
+    case chunkExtension = "A chunk extension is malformed or too long."
+    case chunkEnd = "A chunk is not followed by CR LF."
+    case trailer = "A trailer line is malformed."
+    case endOfInput = "The connection ended within the message."
+}

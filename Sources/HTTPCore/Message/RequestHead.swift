@@ -1,0 +1,130 @@
+/// How long the body of a request is, as its head says.
+public enum BodyLength: Sendable, Hashable {
+    case none
+    /// Content-Length, more than 0.
+    case known(Int)
+    /// Transfer-Encoding: chunked.
+    case chunked
+}
+
+/// The coding of the body of a request.
+public enum ContentEncoding: Sendable, Hashable {
+    case identity, gzip
+    /// Any other, or several.
+    case unsupported
+}
+
+/// The head of a request: request line and fields, parsed and checked.
+///
+/// Holds one copy of the bytes of the head; field values become strings when they are asked for. A value of one reference: cheap to
+/// pass and to keep.
+public struct RequestHead: Sendable {
+    let parts: Parts
+
+    /// The method.
+    public var method: Method { parts.method }
+    /// The path, split at its raw `/` and then percent-decoded once: `/v1/sessions/a%2Fb` is `["v1", "sessions", "a/b"]`.
+    ///
+    /// `/` is `[]`, `/a/` is `["a", ""]`. Dot segments are left as they are. `OPTIONS *` is `["*"]`, see `isServerWide`.
+    public var path: [String] { parts.target.path }
+    /// The query, in order, each name and value decoded once; `+` stays `+`.
+    public var query: [QueryItem] { parts.target.query }
+    /// Whether the target is `*`: `OPTIONS *` asks about the server, not about a resource.
+    public var isServerWide: Bool { parts.isServerWide }
+    /// What the head says about the body.
+    public var bodyLength: BodyLength { parts.bodyLength }
+    /// Whether the connection can go on after this exchange, as the client wishes it.
+    public var keepsAlive: Bool { parts.keepsAlive }
+    /// Whether the client speaks HTTP/1.0: no chunked answers, no interim ones.
+    public var isHTTP10: Bool { parts.isHTTP10 }
+    /// Whether the client waits for `100 Continue` before it sends the body.
+    public var expectsContinue: Bool { parts.expectsContinue }
+
+    /// The request target as it was sent, for logs.
+    public var target: String { parts.bytes.withUnsafeBytes { String(decoding: $0[parts.targetRange], as: UTF8.self) } }
+
+    /// The value of Host, as sent; nil only from an HTTP/1.0 client.
+    public var host: String? { self["host"] }
+
+    /// The first value of a field, blanks trimmed; names are compared without regard to case. Octets that are not UTF-8 are repaired.
+    public subscript(name: String) -> String? { withValue(of: name) { String(decoding: $0, as: UTF8.self) } }
+
+    /// All values of a field, in order, one for each line.
+    public func values(of name: String) -> [String] {
+        parts.bytes.withUnsafeBytes { bytes in
+            parts.fields.filter { $0.name(in: bytes).equalsIgnoringCase(name.utf8) }
+                .map { String(decoding: $0.value(in: bytes), as: UTF8.self) }
+        }
+    }
+
+    /// The coding of the body.
+    public var contentEncoding: ContentEncoding {
+        let values = values(of: "content-encoding")
+        guard let first = values.first, !first.isEmpty else { return .identity }
+        guard values.count == 1 else { return .unsupported }
+        switch first.lowercased() {
+        case "gzip", "x-gzip": return .gzip
+        case "identity": return .identity
+        default: return .unsupported
+        }
+    }
+
+    /// Calls `body` with the octets of the first value of a field, without making a string of them.
+    public func withValue<R>(of name: String, _ body: (UnsafeRawBufferPointer) -> R) -> R? {
+        parts.bytes.withUnsafeBytes { bytes in
+            parts.fields.first { $0.name(in: bytes).equalsIgnoringCase(name.utf8) }.map { body($0.value(in: bytes)) }
+        }
+    }
+}
+
+extension RequestHead {
+    /// What the parser found. Immutable, so it can be read from any thread.
+    final class Parts: Sendable {
+        let method: Method
+        let bytes: [UInt8]
+        let fields: [FieldSpan]
+        let targetRange: Range<Int>
+        let target: Target
+        let isServerWide: Bool
+        let isHTTP10: Bool
+        let bodyLength: BodyLength
+        let keepsAlive: Bool
+        let expectsContinue: Bool
+
+        init(
+            method: Method, bytes: [UInt8], fields: [FieldSpan], targetRange: Range<Int>, target: Target,
+            isServerWide: Bool,
+            isHTTP10: Bool, bodyLength: BodyLength, keepsAlive: Bool, expectsContinue: Bool
+        ) {
+            self.method = method
+            self.bytes = bytes
+            self.fields = fields
+            self.targetRange = targetRange
+            self.target = target
+            self.isServerWide = isServerWide
+            self.isHTTP10 = isHTTP10
+            self.bodyLength = bodyLength
+            self.keepsAlive = keepsAlive
+            self.expectsContinue = expectsContinue
+        }
+    }
+
+    /// A head from its text, for tests of a service: `"GET / HTTP/1.1\r\nHost: a\r\n\r\n"`.
+    ///
+    /// - Throws: the refusal that the text would earn; a text without an end is `.malformed(.endOfInput)`.
+    public init(parsing text: String) throws(RefusedHead) {
+        var parser = RequestParser(limits: MessageLimits())
+        let progress = Array(text.utf8).withUnsafeBytes { parser.parse($0) }
+        switch progress {
+        case .complete(let head, _): self = head
+        case .refused(let refusal): throw RefusedHead(refusal: refusal)
+        case .incomplete: throw RefusedHead(refusal: .malformed(.endOfInput))
+        }
+    }
+}
+
+/// Why a text is no head.
+public struct RefusedHead: Error, Hashable {
+    /// What a client would be told.
+    public var refusal: Refusal
+}

@@ -1,0 +1,69 @@
+/// What a server serves. All calls come on the loop of the connection and must return soon: what takes longer than some
+/// microseconds goes to `Reply.later`.
+public protocol Service: Sendable {
+    /// Decides about a message when its head is complete, before any of its body is read and before `100 Continue`.
+    func admit(_ head: RequestHead, from peer: Peer) -> Admission
+
+    /// The answer to a message that the server itself refuses; its status should be that of the refusal.
+    func refusal(_ refusal: Refusal) -> Response
+
+    /// Told behind each exchange, when its answer is complete or the connection was lost.
+    func finished(_ exchange: ExchangeSummary)
+
+    /// Told when a connection was accepted.
+    func connectionOpened(_ peer: Peer)
+
+    /// Told when a connection is gone.
+    func connectionClosed(_ peer: Peer)
+}
+
+extension Service {
+    /// Ignored.
+    public func finished(_ exchange: ExchangeSummary) {}
+    /// Ignored.
+    public func connectionOpened(_ peer: Peer) {}
+    /// Ignored.
+    public func connectionClosed(_ peer: Peer) {}
+}
+
+/// What is to happen with a message whose head is known.
+public enum Admission {
+    /// Answered without its body. A short body is read and thrown away, so that the connection can go on; behind a long one, or one that
+    /// waits for `100 Continue`, the connection is closed.
+    case answer(Response)
+    /// The body is read, inflated if it is gzip, and given to `answer` as a whole.
+    ///
+    /// `maxBytes` bounds it on the wire and inflated; one octet more is `Refusal.contentTooLarge`. A message without a body is answered at
+    /// once, with no bytes.
+    case read(maxBytes: Int, answer: (_ body: consuming [UInt8]) -> Reply)
+}
+
+/// When the answer comes.
+public enum Reply {
+    case now(Response)
+    /// The closure is called at once, on the loop; the answer comes through the pending exchange whenever it is known.
+    case later((Pending) -> Void)
+}
+
+/// One exchange, for logs and metrics.
+public struct ExchangeSummary: Sendable {
+    /// The request's head; nil if it was never complete.
+    public let head: RequestHead?
+    /// Who asked.
+    public let peer: Peer
+    /// The status of the answer; 0 if the connection was lost before there was one.
+    public let status: Int
+    /// The label that the response carried.
+    public let route: String
+    /// Octets of the request, head and framing included, as they came from the wire (or from under TLS).
+    public let bytesIn: Int
+    /// Octets of the answer, head and framing included.
+    public let bytesOut: Int
+    /// From the first octet of the head to the end of the answer.
+    public let duration: Duration
+
+    /// The method, if the head was complete.
+    public var method: Method? { head?.method }
+    /// The target as it was sent; empty if the head was never complete.
+    public var target: String { head?.target ?? "" }
+}

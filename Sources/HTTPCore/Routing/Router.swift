@@ -1,0 +1,122 @@
+/// The table of a service's resources: from a method and a path to whatever the service put there.
+///
+///     let router = Router<Endpoint>([
+///         .init(.get, "/v1/sessions/{session}/changes", .getChanges),
+///         .init(.post, "/v1/sessions/{session}/changes", .postChanges),
+///     ])
+///
+/// A segment in braces matches any one segment that is not empty; a literal beats a parameter. HEAD goes wherever GET goes, and OPTIONS is
+/// allowed everywhere. A look-up allocates nothing: parameters are positions in the path of the request.
+///
+/// A table of some twenty patterns is walked from end to end; a tree would save comparisons of a few octets each and cost its code.
+public struct Router<Payload: Sendable>: Sendable {
+    /// One row of the table.
+    public struct Route: Sendable {
+        let method: Method
+        let pattern: String
+        let payload: Payload
+
+        /// A resource's method. `pattern` starts with `/`; `{name}` stands for a segment.
+        public init(_ method: Method, _ pattern: String, _ payload: Payload) {
+            self.method = method
+            self.pattern = pattern
+            self.payload = payload
+        }
+    }
+
+    /// What the table says about a request.
+    public enum Match {
+        case found(Payload, RouteParameters)
+        /// The path is known, the method is not one of `allow`, a list as the `Allow` field wants it. OPTIONS comes here too: it has no row.
+        case methodNotAllowed(allow: String)
+        case notFound
+    }
+
+    private struct Resource: Sendable {
+        let pattern: [PatternSegment]
+        var methods: [(method: Method, payload: Payload)]
+        var allow = ""
+    }
+
+    private var resources: [Resource] = []
+
+    /// A table. Rows of one pattern must agree in the names of their parameters.
+    public init(_ routes: [Route]) {
+        for route in routes {
+            let pattern = route.pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+                .map { PatternSegment(String($0)) }
+            let segments = route.pattern == "/" ? [] : pattern
+            if let index = resources.firstIndex(where: { $0.pattern == segments }) {
+                resources[index].methods.append((route.method, route.payload))
+            } else {
+                resources.append(Resource(pattern: segments, methods: [(route.method, route.payload)]))
+            }
+        }
+        // Literals first, at the first segment where two patterns differ in kind.
+        resources.sort { a, b in
+            zip(a.pattern, b.pattern).first { $0.isParameter != $1.isParameter }.map { !$0.0.isParameter } ?? false
+        }
+        for index in resources.indices { resources[index].allow = Self.allow(resources[index].methods.map(\.method)) }
+    }
+
+    /// Looks up a path as `RequestHead.path` has it.
+    public func match(_ method: Method, _ path: [String]) -> Match {
+        guard let resource = resources.first(where: { Self.matches($0.pattern, path) }) else { return .notFound }
+        let wanted = method == .head ? .get : method
+        for row in resource.methods where row.method == wanted {
+            return .found(row.payload, RouteParameters(pattern: resource.pattern, path: path))
+        }
+        return .methodNotAllowed(allow: resource.allow)
+    }
+
+    private static func matches(_ pattern: [PatternSegment], _ path: [String]) -> Bool {
+        guard pattern.count == path.count else { return false }
+        for index in pattern.indices where !pattern[index].matches(path[index]) { return false }
+        return true
+    }
+
+    private static func allow(_ methods: [Method]) -> String {
+        var names = Set(methods.map(\.name)).union(["OPTIONS"])
+        if names.contains("GET") { names.insert("HEAD") }
+        return names.sorted().joined(separator: ", ")
+    }
+}
+
+/// A segment of a pattern.
+enum PatternSegment: Sendable, Hashable {
+    case literal(String)
+    case parameter(String)
+
+    init(_ text: String) {
+        let isParameter = text.hasPrefix("{") && text.hasSuffix("}")
+        self = isParameter ? .parameter(String(text.dropFirst().dropLast())) : .literal(text)
+    }
+
+    var isParameter: Bool {
+        switch self {
+        case .literal: false
+        case .parameter: true
+        }
+    }
+
+    func matches(_ segment: String) -> Bool {
+        switch self {
+        case .literal(let text): text == segment
+        case .parameter: !segment.isEmpty
+        }
+    }
+}
+
+/// What stood where a pattern has parameters.
+public struct RouteParameters: Sendable {
+    let pattern: [PatternSegment]
+    let path: [String]
+
+    /// The decoded segment at a parameter of the pattern. A name that the pattern does not have is a mistake in the service.
+    public subscript(name: String) -> String {
+        for index in pattern.indices {
+            if case .parameter(let candidate) = pattern[index], candidate == name { return path[index] }
+        }
+        preconditionFailure("the route has no parameter \(name)")
+    }
+}

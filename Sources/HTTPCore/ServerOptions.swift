@@ -1,0 +1,26 @@
+/// How a server is set up.
+public struct ServerOptions: Sendable {
+    /// Where to listen.
+    public var listen: [ListenAddress]
+    /// Event loops, each on a thread of its own. Default: one for each core that the process may use.
+    public var loops: Int
+    /// Sizes of messages.
+    public var messageLimits = MessageLimits()
+    /// Times and amounts of one connection.
+    public var connectionLimits = ConnectionLimits()
+    /// Connections at once, all loops together; one more is answered 503 and closed. Default 20,000.
+    public var maxConnections = 20_000
+    /// The smallest body that is sent as gzip, in octets. Default 1 KiB.
+    public var minCompressedBytes = 1024
+    /// Whether freed memory up to some MiB stays with the process. Without it glibc returns every large body's pages and takes them anew, and a
+    /// body of 100 KB costs three times as much. Default true.
+    public var keepsFreedMemory = true
+    /// The permissions of a Unix socket. Default 0o660.
+    public var unixPermissions: UInt32 = 0o660
+
+    /// The defaults, for these addresses.
+    public init(listen: [ListenAddress]) {
+        self.listen = listen
+        loops = availableCores()
+    }
+}

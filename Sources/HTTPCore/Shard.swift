@@ -1,0 +1,146 @@
+import CSystem
+import Glibc
+import Synchronization
+
+/// One loop's share of a server: its listeners and its connections. Only the loop touches it once the server runs.
+///
+/// Held by what it holds, so that a server whose handle was dropped goes on serving; draining takes the knot apart.
+final class Shard: @unchecked Sendable {
+    let loop: EventLoop
+    let options: ServerOptions
+    let service: any Service
+    let counters: ServerCounters
+    private(set) var listeners: [Listener] = []
+    private(set) var connections: [Connection] = []
+    private var whenEmpty: (() -> Void)?
+    private var isDraining = false
+
+    /// Connections beyond the limit that may live until they have heard 503; still more are closed without a word.
+    private static let overflow = 256
+
+    init(loop: EventLoop, options: ServerOptions, service: any Service, counters: ServerCounters) {
+        self.loop = loop
+        self.options = options
+        self.service = service
+        self.counters = counters
+    }
+
+    func listen(_ socket: ListeningSocket) {
+        let descriptor = socket.isShared ? socket.descriptors[0] : socket.descriptors[loop.index]
+        let listener = Listener(
+            descriptor: descriptor, address: socket.address, isShared: socket.isShared && options.loops > 1, shard: self
+        )
+        listeners.append(listener)
+        listener.start()
+    }
+
+    /// Takes over an accepted socket.
+    func add(_ descriptor: Int32, _ storage: sockaddr_storage, listener: Listener) {
+        counters.accepted.add(1, ordering: .relaxed)
+        let open = counters.open.load(ordering: .relaxed)
+        guard open < options.maxConnections + Self.overflow,
+            let remote = SocketAddress(storage, unixPath: listener.address.unixPath)
+        else {
+            counters.refused.add(1, ordering: .relaxed)
+            close(descriptor)
+            return
+        }
+        let local = listener.address.isWildcard ? ListeningSocket.name(of: descriptor) : nil
+        let peer = Peer(remote: remote, local: local ?? listener.address)
+        let connection = Connection(
+            shard: self, transport: SocketTransport(descriptor: descriptor), descriptor: descriptor, peer: peer)
+        guard adopt(connection) else {
+            close(descriptor)
+            return
+        }
+        if open >= options.maxConnections {
+            counters.refused.add(1, ordering: .relaxed)
+            connection.refuse(.tooManyConnections(limit: options.maxConnections))
+        }
+        connection.advance()
+    }
+
+    /// Makes a connection one of this loop.
+    func adopt(_ connection: Connection) -> Bool {
+        let events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        if connection.descriptor >= 0, !loop.watch(connection.descriptor, connection, events: events) { return false }
+        connection.slot = connections.count
+        connections.append(connection)
+        counters.open.add(1, ordering: .relaxed)
+        service.connectionOpened(connection.peer)
+        return true
+    }
+
+    func remove(_ connection: Connection) {
+        let last = connections.count - 1
+        connections.swapAt(connection.slot, last)
+        connections[connection.slot].slot = connection.slot
+        connections.removeLast()
+        counters.open.subtract(1, ordering: .relaxed)
+        if isDraining {
+            if connections.isEmpty { finishDraining() }
+        } else {
+            for listener in listeners { listener.resume() }
+        }
+    }
+
+    /// The peer as it is known once its connection is secured.
+    func peer(_ peer: Peer, securedBy transport: any Transport) -> Peer { peer }
+
+    /// Accepts no more, lets every connection finish its exchange, and calls `completion` when the last is gone.
+    func drain(_ completion: @escaping () -> Void) {
+        for listener in listeners { listener.stop() }
+        isDraining = true
+        whenEmpty = completion
+        for connection in connections { connection.drain() }
+        if connections.isEmpty { finishDraining() }
+    }
+
+    /// Ends what is still open.
+    func abandon() {
+        for connection in connections {
+            connection.happen(.lost)
+        }
+    }
+
+    private func finishDraining() {
+        let completion = whenEmpty
+        listeners = []
+        whenEmpty = nil
+        completion?()
+    }
+}
+
+extension Connection {
+    /// The server goes down: this exchange is the last.
+    func drain() {
+        happen(.drainBegan(isWithinHead: parser.isWithinHead || !isStarved))
+        mark()
+    }
+}
+
+extension SocketAddress {
+    /// Whether a socket bound to it answers for several addresses.
+    var isWildcard: Bool {
+        switch self {
+        case .v4(let address, _): address == 0
+        case .v6(let high, let low, _, _): high == 0 && low == 0
+        case .unix: false
+        }
+    }
+
+    var unixPath: String {
+        switch self {
+        case .v4, .v6: ""
+        case .unix(let path): path
+        }
+    }
+}
+
+/// What a server counts, across its loops.
+final class ServerCounters: Sendable {
+    let open = Atomic<Int>(0)
+    let accepted = Atomic<Int>(0)
+    let refused = Atomic<Int>(0)
+    let acceptPauses = Atomic<Int>(0)
+}

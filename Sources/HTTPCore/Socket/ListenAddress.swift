@@ -1,0 +1,97 @@
+import CSystem
+import Glibc
+
+/// Where a server listens, as a person writes it.
+public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
+    /// An address or a name of this machine, and a port; port 0 takes a free one. An empty host or `*` is every address.
+    case tcp(host: String, port: UInt16)
+    /// A path in the file system. A socket that nobody listens on any more is replaced.
+    case unix(path: String)
+    /// A listening socket that was opened before the process started (systemd socket activation).
+    case inherited(descriptor: Int32)
+
+    /// Reads `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, `:8080` and `unix:/run/a.sock`; nil for anything else.
+    public init?(_ text: String) {
+        if text.hasPrefix("unix:") {
+            let path = String(text.dropFirst(5))
+            guard !path.isEmpty else { return nil }
+            self = .unix(path: path)
+            return
+        }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = String(host.dropFirst().dropLast())
+        } else if host.contains(":") {
+            return nil
+        }
+        self = .tcp(host: host, port: port)
+    }
+
+    /// As one writes it.
+    public var description: String {
+        switch self {
+        case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .unix(let path): "unix:\(path)"
+        case .inherited(let descriptor): "descriptor \(descriptor)"
+        }
+    }
+
+    /// The sockets that systemd handed over: `LISTEN_FDS` of them from descriptor 3 on, if `LISTEN_PID` is this process
+    /// (sd_listen_fds(3)). The variables are removed, so that no child takes them for its own.
+    public static func activated() -> [ListenAddress] {
+        defer {
+            unsetenv("LISTEN_PID")
+            unsetenv("LISTEN_FDS")
+            unsetenv("LISTEN_FDNAMES")
+        }
+        guard let pid = getenv("LISTEN_PID"), atoi(pid) == getpid(), let text = getenv("LISTEN_FDS") else { return [] }
+        let count = atoi(text)
+        guard count > 0, count <= 1024 else { return [] }
+        return (3..<3 + count).map { .inherited(descriptor: $0) }
+    }
+
+    /// What the name stands for now. A name may have several addresses; each is listened on.
+    func resolved() throws(ListenError) -> [SocketAddress] {
+        switch self {
+        case .unix(let path): return [.unix(path: path)]
+        case .inherited: return []
+        case .tcp(let host, let port):
+            if host.isEmpty || host == "*" { return [.v6(high: 0, low: 0, port: port, scope: 0)] }
+            var hints = addrinfo()
+            hints.ai_family = AF_UNSPEC
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+            hints.ai_flags = AI_PASSIVE
+            var list: UnsafeMutablePointer<addrinfo>?
+            let code = getaddrinfo(host, String(port), &hints, &list)
+            guard code == 0 else {
+                throw ListenError(address: description, reason: String(cString: gai_strerror(code)))
+            }
+            defer { freeaddrinfo(list) }
+            var addresses: [SocketAddress] = []
+            var next = list
+            while let entry = next {
+                next = entry.pointee.ai_next
+                var storage = sockaddr_storage()
+                memcpy(&storage, entry.pointee.ai_addr, Int(entry.pointee.ai_addrlen))
+                if let address = SocketAddress(storage), !addresses.contains(address) { addresses.append(address) }
+            }
+            return addresses
+        }
+    }
+}
+
+/// Why a server does not start: one line for a person.
+public struct ListenError: Error, Hashable, CustomStringConvertible {
+    /// The address or the file that it is about.
+    public let address: String
+    /// The reason, without a full stop.
+    public let reason: String
+    /// Whether the machine does not have the address, or its family.
+    var isFamilyMissing = false
+
+    /// `address: reason`.
+    public var description: String { "\(address): \(reason)" }
+}

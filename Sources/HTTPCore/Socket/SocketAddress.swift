@@ -1,0 +1,132 @@
+import CSystem
+import Glibc
+
+/// The address of one end of a connection.
+public enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
+    /// An IPv4 address in host order.
+    case v4(address: UInt32, port: UInt16)
+    /// An IPv6 address as its two halves in host order; `scope` is the interface of a link-local one.
+    case v6(high: UInt64, low: UInt64, port: UInt16, scope: UInt32)
+    /// A Unix socket and its path.
+    case unix(path: String)
+
+    /// Whether only this machine can have the address.
+    public var isLoopback: Bool {
+        switch self {
+        case .v4(let address, _): address >> 24 == 127
+        case .v6(let high, let low, _, _):
+            high == 0 && (low == 1 || (low >> 32 == 0xFFFF && low >> 24 & 0xFF == 127))
+        case .unix: true
+        }
+    }
+
+    /// Whether this is a Unix socket.
+    public var isUnix: Bool {
+        switch self {
+        case .v4, .v6: false
+        case .unix: true
+        }
+    }
+
+    /// The port; nil for a Unix socket.
+    public var port: UInt16? {
+        switch self {
+        case .v4(_, let port), .v6(_, _, let port, _): port
+        case .unix: nil
+        }
+    }
+
+    /// The address without its port. An IPv4 address that was mapped into IPv6 reads as IPv4, so one client has one name.
+    public var host: String {
+        switch self {
+        case .v4(let address, _):
+            return "\(address >> 24).\(address >> 16 & 255).\(address >> 8 & 255).\(address & 255)"
+        case .v6(let high, let low, _, let scope):
+            if high == 0, low >> 32 == 0xFFFF {
+                return SocketAddress.v4(address: UInt32(low & 0xFFFF_FFFF), port: 0).host
+            }
+            var octets = (high.bigEndian, low.bigEndian)
+            var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+            inet_ntop(AF_INET6, &octets, &text, socklen_t(text.count))
+            let address = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return scope == 0 ? address : "\(address)%\(scope)"
+        case .unix(let path):
+            return path
+        }
+    }
+
+    /// As one writes it: `127.0.0.1:8080`, `[::1]:8080`, `unix:/run/a.sock`.
+    public var description: String {
+        switch self {
+        case .v4(_, let port): "\(host):\(port)"
+        case .v6(_, _, let port, _): "[\(host)]:\(port)"
+        case .unix(let path): "unix:\(path)"
+        }
+    }
+}
+
+extension SocketAddress {
+    /// From what the kernel filled in; nil for a family that is not served.
+    init?(_ storage: sockaddr_storage, unixPath: String = "") {
+        var storage = storage
+        switch Int32(storage.ss_family) {
+        case AF_INET:
+            self = withUnsafeBytes(of: &storage) {
+                let address = $0.loadUnaligned(as: sockaddr_in.self)
+                return .v4(
+                    address: UInt32(bigEndian: address.sin_addr.s_addr), port: UInt16(bigEndian: address.sin_port))
+            }
+        case AF_INET6:
+            self = withUnsafeBytes(of: &storage) {
+                let address = $0.loadUnaligned(as: sockaddr_in6.self)
+                let halves = withUnsafeBytes(of: address.sin6_addr) {
+                    ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+                }
+                return .v6(
+                    high: UInt64(bigEndian: halves.0), low: UInt64(bigEndian: halves.1),
+                    port: UInt16(bigEndian: address.sin6_port), scope: address.sin6_scope_id)
+            }
+        case AF_UNIX: self = .unix(path: unixPath)
+        default: return nil
+        }
+    }
+
+    /// Calls `body` with the address as the kernel wants it; nil if a Unix path is too long for it.
+    func withRaw<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R? {
+        switch self {
+        case .v4(let address, let port):
+            var raw = sockaddr_in()
+            raw.sin_family = sa_family_t(AF_INET)
+            raw.sin_port = port.bigEndian
+            raw.sin_addr.s_addr = address.bigEndian
+            return Self.rebound(&raw, body)
+        case .v6(let high, let low, let port, let scope):
+            var raw = sockaddr_in6()
+            raw.sin6_family = sa_family_t(AF_INET6)
+            raw.sin6_port = port.bigEndian
+            raw.sin6_scope_id = scope
+            withUnsafeMutableBytes(of: &raw.sin6_addr) {
+                $0.storeBytes(of: high.bigEndian, as: UInt64.self)
+                $0.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+            }
+            return Self.rebound(&raw, body)
+        case .unix(let path):
+            var raw = sockaddr_un()
+            raw.sun_family = sa_family_t(AF_UNIX)
+            let octets = Array(path.utf8)
+            let fits = withUnsafeMutableBytes(of: &raw.sun_path) { field in
+                guard octets.count < field.count, !octets.contains(0) else { return false }
+                field.copyBytes(from: octets)
+                return true
+            }
+            return fits ? Self.rebound(&raw, body) : nil
+        }
+    }
+
+    private static func rebound<Raw, R>(_ raw: inout Raw, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
+        let size = socklen_t(MemoryLayout<Raw>.size)
+        return withUnsafePointer(to: &raw) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+/// `method SP target SP version` (RFC 9112 §3): positions in the bytes of the head.
+struct RequestLine: Sendable {
+    /// The four forms of a target less the one that only proxies serve.
+    enum Form: Sendable, Equatable {
+        case origin
+        case asterisk
+        /// `authority` and what follows it, the path and the query.
+        case absolute(authority: Range<Int>, rest: Range<Int>)
+    }
+
+    let method: Method
+    let targetRange: Range<Int>
+    let form: Form
+    let isHTTP10: Bool
+
+    static func parse(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Result<RequestLine, RefusedHead> {
+        var index = range.lowerBound
+        while index < range.upperBound, OctetSet.token.contains(bytes[index]) { index += 1 }
+        let methodRange = range.lowerBound..<index
+        guard index < range.upperBound else { return refused(.requestLine) }
+        guard bytes[index] == .space, !methodRange.isEmpty else { return refused(.method) }
+        let targetStart = index + 1
+        guard let targetEnd = bytes.slice(0, range.upperBound).position(of: .space, from: targetStart),
+            targetEnd > targetStart
+        else { return refused(.requestLine) }
+        let isHTTP10: Bool
+        switch version(bytes.slice(targetEnd + 1, range.upperBound)) {
+        case .success(let isOld): isHTTP10 = isOld
+        case .failure(let refused): return .failure(refused)
+        }
+        let method = Method(bytes.slice(methodRange.lowerBound, methodRange.upperBound))
+        switch form(method, bytes, targetStart..<targetEnd) {
+        case .success(let form):
+            return .success(
+                RequestLine(method: method, targetRange: targetStart..<targetEnd, form: form, isHTTP10: isHTTP10))
+        case .failure(let refused): return .failure(refused)
+        }
+    }
+
+    /// The path and the query, decoded; nil if an escape or the UTF-8 behind it is malformed.
+    func target(_ bytes: UnsafeRawBufferPointer) -> Target? {
+        switch form {
+        case .origin: Target(bytes.slice(targetRange.lowerBound, targetRange.upperBound))
+        case .asterisk: .asterisk
+        case .absolute(_, let rest):
+            rest.isEmpty && method == .options ? .asterisk : Target(bytes.slice(rest.lowerBound, rest.upperBound))
+        }
+    }
+
+    private static func refused<T>(_ reason: Malformation) -> Result<T, RefusedHead> {
+        .failure(RefusedHead(refusal: .malformed(reason)))
+    }
+
+    /// Whether the version is 1.0. Any higher minor version is spoken to as 1.1 (RFC 9110 §2.5).
+    private static func version(_ text: UnsafeRawBufferPointer) -> Result<Bool, RefusedHead> {
+        guard text.count == 8, text.slice(0, 5).spells("HTTP/"), text[5].isDigit, text[6] == UInt8(ascii: "."),
+            text[7].isDigit
+        else { return text.position(of: .space, from: 0) == nil ? refused(.version) : refused(.requestLine) }
+        guard text[5] == UInt8(ascii: "1") else { return .failure(RefusedHead(refusal: .unsupportedVersion)) }
+        return .success(text[7] == UInt8(ascii: "0"))
+    }
+
+    private static func form(
+        _ method: Method, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
+    ) -> Result<Form, RefusedHead> {
+        let first = bytes[range.lowerBound]
+        if method == .other("CONNECT") { return refused(.connect) }
+        if first == UInt8(ascii: "/") {
+            return isURIText(bytes, range) ? .success(.origin) : refused(.target)
+        }
+        if range.count == 1, first == UInt8(ascii: "*") {
+            return method == .options ? .success(.asterisk) : refused(.target)
+        }
+        return absolute(bytes, range)
+    }
+
+    /// `http://authority/path?query`. A scheme that is not served, user information and a missing host are refused.
+    private static func absolute(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Result<Form, RefusedHead> {
+        let text = bytes.slice(range.lowerBound, range.upperBound)
+        let schemeEnd: Int
+        if text.count > 7, text.slice(0, 4).spellsIgnoringCase("http"), text.slice(4, 7).spells("://") {
+            schemeEnd = 7
+        } else if text.count > 8, text.slice(0, 5).spellsIgnoringCase("https"), text.slice(5, 8).spells("://") {
+            schemeEnd = 8
+        } else {
+            return refused(.target)
+        }
+        var end = schemeEnd
+        while end < text.count, text[end] != UInt8(ascii: "/"), text[end] != UInt8(ascii: "?") { end += 1 }
+        let authority = range.lowerBound + schemeEnd..<range.lowerBound + end
+        let rest = range.lowerBound + end..<range.upperBound
+        guard HostValue.isValid(text.slice(schemeEnd, end)), isURIText(bytes, rest) else { return refused(.target) }
+        return .success(.absolute(authority: authority, rest: rest))
+    }
+
+    private static func isURIText(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Bool {
+        for index in range {
+            let octet = bytes[index]
+            guard OctetSet.uri.contains(octet) || octet == UInt8(ascii: "%") else { return false }
+        }
+        return true  // escapes are judged where they are decoded
+    }
+}

@@ -1,0 +1,114 @@
+/// Writes heads and chunks of answers. Appends to a buffer that may hold earlier answers of the same connection.
+enum ResponseEncoder {
+    /// How the end of the body is told (RFC 9112 §6.3).
+    enum Framing: Equatable {
+        /// No body and no length: 204.
+        case none
+        case length(Int)
+        case chunked
+        case untilClose
+    }
+
+    /// What the answer says about the connection. 1.1 keeps it without saying so, 1.0 does not.
+    enum Persistence: Equatable {
+        case keep, keepAloud, close
+    }
+
+    static let continueLine: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
+
+    static func appendHead(
+        status: Int, fields: [Field], framing: Framing, persistence: Persistence, date: [UInt8],
+        to buffer: inout [UInt8]
+    ) {
+        buffer.append(literal: "HTTP/1.1 ")
+        buffer.append(decimal: status)
+        buffer.append(literal: " ")
+        buffer.append(literal: reason(status))
+        buffer.append(literal: "\r\n")
+        buffer.append(contentsOf: date)
+        switch framing {
+        case .none, .untilClose: break
+        case .length(let count):
+            buffer.append(literal: "Content-Length: ")
+            buffer.append(decimal: count)
+            buffer.append(literal: "\r\n")
+        case .chunked: buffer.append(literal: "Transfer-Encoding: chunked\r\n")
+        }
+        switch persistence {
+        case .keep: break
+        case .keepAloud: buffer.append(literal: "Connection: keep-alive\r\n")
+        case .close: buffer.append(literal: "Connection: close\r\n")
+        }
+        for field in fields {
+            buffer.append(text: field.name)
+            buffer.append(literal: ": ")
+            append(value: field.value, to: &buffer)
+            buffer.append(literal: "\r\n")
+        }
+        buffer.append(literal: "\r\n")
+    }
+
+    /// One chunk. Nothing for no bytes: an empty chunk would end the body.
+    static func append(chunk: UnsafeRawBufferPointer, to buffer: inout [UInt8]) {
+        guard !chunk.isEmpty else { return }
+        buffer.append(hexadecimal: chunk.count)
+        buffer.append(literal: "\r\n")
+        buffer.append(contentsOf: chunk)
+        buffer.append(literal: "\r\n")
+    }
+
+    static func appendLastChunk(to buffer: inout [UInt8]) {
+        buffer.append(literal: "0\r\n\r\n")
+    }
+
+    /// Controls become spaces, so that no value can end its line.
+    private static func append(value: String, to buffer: inout [UInt8]) {
+        let start = buffer.count
+        buffer.append(text: value)
+        for index in start..<buffer.count where !buffer[index].isFieldContent { buffer[index] = .space }
+    }
+
+    /// The phrase of RFC 9110 §15; empty for a status that has none there.
+    static func reason(_ status: Int) -> StaticString {
+        switch status {
+        case 200: "OK"
+        case 201: "Created"
+        case 202: "Accepted"
+        case 204: "No Content"
+        case 206: "Partial Content"
+        case 301: "Moved Permanently"
+        case 302: "Found"
+        case 303: "See Other"
+        case 304: "Not Modified"
+        case 307: "Temporary Redirect"
+        case 308: "Permanent Redirect"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 406: "Not Acceptable"
+        case 408: "Request Timeout"
+        case 409: "Conflict"
+        case 410: "Gone"
+        case 411: "Length Required"
+        case 412: "Precondition Failed"
+        case 413: "Content Too Large"
+        case 414: "URI Too Long"
+        case 415: "Unsupported Media Type"
+        case 417: "Expectation Failed"
+        case 421: "Misdirected Request"
+        case 422: "Unprocessable Content"
+        case 428: "Precondition Required"
+        case 429: "Too Many Requests"
+        case 431: "Request Header Fields Too Large"
+        case 500: "Internal Server Error"
+        case 501: "Not Implemented"
+        case 502: "Bad Gateway"
+        case 503: "Service Unavailable"
+        case 504: "Gateway Timeout"
+        case 505: "HTTP Version Not Supported"
+        default: ""
+        }
+    }
+}

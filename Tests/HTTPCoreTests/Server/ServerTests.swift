@@ -1,0 +1,170 @@
+import Glibc
+import Testing
+
+@testable import HTTPCore
+
+/// The whole server over real sockets.
+@Suite struct ServerTests {
+    private func get(_ path: String, _ fields: String = "") -> String {
+        "GET \(path) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n"
+    }
+    private func post(_ path: String, _ body: String, _ fields: String = "") -> String {
+        "POST \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
+    }
+    private func statuses(_ text: String) -> [String] {
+        text.split(separator: "HTTP/1.1 ").map { String($0.prefix(3)) }
+    }
+
+    @Test func pipelinedRequestsAreAnsweredInOrder() throws {
+        let server = try TestServer()
+        let client = try Client(server.address)
+        client.send(get("/") + post("/echo", "abc") + get("/elsewhere") + get("/none") + post("/unread", "body"))
+        client.send(get("/stream") + get("/", "Connection: close\r\n") + get("/"))
+        let answer = client.receiveToEnd()
+        #expect(statuses(answer) == ["200", "200", "200", "404", "403", "200", "200"])
+        #expect(answer.contains("root") && answer.contains("abc") && answer.contains("from elsewhere"))
+    }
+
+    @Test func aStreamIsChunkedAndTheConnectionGoesOn() throws {
+        let server = try TestServer()
+        let client = try Client(server.address)
+        client.send(get("/stream") + get("/"))
+        let answer = client.receive(until: "root")
+        #expect(answer.contains("Transfer-Encoding: chunked\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\nHTTP/1.1 200"))
+    }
+
+    @Test func anOldClientGetsAStreamUntilTheClose() throws {
+        let server = try TestServer()
+        let client = try Client(server.address)
+        client.send("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+        let answer = client.receiveToEnd()
+        #expect(
+            answer.hasSuffix("\r\n\r\nonetwo") && answer.contains("Connection: close") && !answer.contains("chunked"))
+    }
+
+    @Test func headHasTheLengthButNotTheBody() throws {
+        let server = try TestServer()
+        let answer = try server.ask(
+            "HEAD /bytes/5000 HTTP/1.1\r\nHost: a\r\n\r\n" + "HEAD /stream HTTP/1.1\r\nHost: a\r\n\r\n" + get("/"))
+        #expect(answer.contains("Content-Length: 5000\r\n") && !answer.contains("xx") && !answer.contains("one"))
+        #expect(statuses(answer) == ["200", "200", "200"])
+    }
+
+    @Test func hundredContinueComesOnlyWhenTheBodyIsWanted() throws {
+        let server = try TestServer()
+        let wanted = try Client(server.address)
+        wanted.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+        #expect(wanted.receive(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+        wanted.send("abc")
+        #expect(wanted.receive(until: "abc").hasPrefix("HTTP/1.1 200"))
+        for path in ["/unread", "/echo"] {
+            let unwanted = try Client(server.address)
+            unwanted.send("POST \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: 100001\r\nExpect: 100-continue\r\n\r\n")
+            let answer = unwanted.receiveToEnd()
+            #expect(answer.hasPrefix(path == "/echo" ? "HTTP/1.1 413" : "HTTP/1.1 403"))
+            #expect(answer.contains("Connection: close"))
+        }
+    }
+
+    @Test func aBodyIsTakenAtItsLimitAndRefusedOnePast() throws {
+        let server = try TestServer()
+        let full = String(repeating: "a", count: 100_000)
+        #expect(try server.ask(post("/echo", full)).hasSuffix(full))
+        let tooLong = try server.ask(post("/echo", full + "a"))
+        #expect(
+            tooLong.hasPrefix("HTTP/1.1 413")
+                && tooLong.contains("contentTooLarge(limit: 100000, actual: Optional(100001))"))
+        let chunked = "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n186A0\r\n\(full)\r\n"
+        #expect(try server.ask(chunked + "0\r\n\r\n").hasSuffix(full))
+        #expect(try server.ask(chunked + "1\r\na\r\n0\r\n\r\n").hasPrefix("HTTP/1.1 413"))
+    }
+
+    @Test func aMalformedBodyIsNeverAnsweredWithSuccess() throws {
+        let server = try TestServer()
+        for path in ["/", "/echo", "/unread"] {
+            let answer = try server.ask(
+                "POST \(path) HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab" + get("/"))
+            #expect(statuses(answer) == ["400"], "\(path): \(answer)")
+        }
+    }
+
+    @Test func aForgottenAnswerIs500() throws {
+        let server = try TestServer()
+        #expect(try server.ask(get("/forgotten") + get("/")).hasPrefix("HTTP/1.1 500"))
+    }
+
+    @Test func aPeerThatLeavesWhileWaitingIsNoticed() throws {
+        let server = try TestServer()
+        var client: Client? = try Client(server.address)
+        client?.send(get("/held"))
+        #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
+        client?.finishSending()
+        #expect(eventually { server.service.gone.load(ordering: .relaxed) == 1 })
+        server.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200, text: "late"))
+        #expect(client?.receiveToEnd().hasSuffix("late") == true)
+        client = try Client(server.address)
+        client?.send(get("/held"))
+        #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
+        client?.abort()
+        client = nil
+        #expect(
+            eventually {
+                server.service.gone.load(ordering: .relaxed) == 2 && server.server.counters.openConnections == 0
+            })
+    }
+
+    @Test func drainEndsIdleConnectionsAndLetsTheOthersFinish() async throws {
+        let server = try TestServer()
+        let idle = try Client(server.address)
+        idle.send(get("/"))
+        _ = idle.receive(until: "root")
+        let busy = try Client(server.address)
+        busy.send(get("/held") + get("/"))
+        #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
+        async let drained: Void = server.server.drain(within: .seconds(5))
+        #expect(idle.receiveToEnd().isEmpty)
+        server.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200, text: "done"))
+        let answer = busy.receiveToEnd()
+        #expect(statuses(answer) == ["200"] && answer.contains("Connection: close") && answer.hasSuffix("done"))
+        await drained
+        #expect(throws: Client.Failure.self) { try Client(server.address) }
+        #expect(server.server.counters.openConnections == 0)
+    }
+
+    @Test func drainGivesUpAfterItsLimit() async throws {
+        let server = try TestServer()
+        let client = try Client(server.address)
+        client.send(get("/held"))
+        #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
+        await server.server.drain(within: .milliseconds(50))
+        #expect(client.receiveToEnd().isEmpty && server.service.gone.load(ordering: .relaxed) == 1)
+    }
+
+    @Test func aTakenPortIsRefused() throws {
+        let server = try TestServer()
+        let port = try #require(server.address.port)
+        #expect(throws: ListenError.self) { try TestServer { $0.listen = [.tcp(host: "127.0.0.1", port: port)] } }
+        let second = Server(
+            options: ServerOptions(listen: [.tcp(host: "127.0.0.1", port: port)]), service: TestService())
+        #expect { try second.start() } throws: { "\($0)" == "127.0.0.1:\(port): already in use" }
+    }
+
+    @Test func eachExchangeIsSummed() throws {
+        let server = try TestServer()
+        let request = post("/echo", "abc")
+        let answer = try server.ask(request)
+        #expect(eventually { server.service.exchanges.withLock { $0.count } == 1 })
+        let summary = server.service.exchanges.withLock { $0[0] }
+        #expect(summary.status == 200 && summary.bytesIn == request.utf8.count && summary.bytesOut == answer.utf8.count)
+        #expect(summary.method == .post && summary.target == "/echo" && summary.peer.isLoopback)
+    }
+
+    @Test func theEndOfTheInputWithinAMessageIsRefused() throws {
+        let server = try TestServer()
+        #expect(try server.ask("GET / HTTP/1.1\r\nHost: a\r\n").hasPrefix("HTTP/1.1 400"))
+        #expect(
+            try server.ask("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc").hasPrefix("HTTP/1.1 400"))
+        #expect(try server.ask("").isEmpty)
+        #expect(try server.ask("\r\n").isEmpty)
+    }
+}

@@ -1,0 +1,73 @@
+import CSystem
+import Glibc
+
+@testable import HTTPCore
+
+/// A blocking client over a real socket, for tests. Reads give up after five seconds.
+final class Client {
+    let descriptor: Int32
+
+    init(_ address: SocketAddress, receiveBuffer: Int32? = nil) throws {
+        let family =
+            switch address {
+            case .v4: AF_INET
+            case .v6: AF_INET6
+            case .unix: AF_UNIX
+            }
+        descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+        if var size = receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4) }
+        var patience = timeval(tv_sec: 5, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        guard address.withRaw({ connect(descriptor, $0, $1) }) == 0 else { throw Failure(errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    struct Failure: Error {
+        let code: Int32
+        init(_ code: Int32) { self.code = code }
+    }
+
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return }
+            sent += count
+        }
+    }
+
+    func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Closes with a reset.
+    func abort() {
+        var now = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    /// What comes until `text` has come or the peer closes; nil for the end or five seconds of silence with nothing read.
+    func receive(until text: String) -> String {
+        var bytes: [UInt8] = []
+        while !String(decoding: bytes, as: UTF8.self).contains(text) {
+            guard let more = receive() else { break }
+            bytes += more
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func receiveToEnd() -> String {
+        var bytes: [UInt8] = []
+        while let more = receive() { bytes += more }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func receive(atMost count: Int = 65_536) -> [UInt8]? {
+        var room = [UInt8](repeating: 0, count: count)
+        let read = recv(descriptor, &room, count, 0)
+        return read > 0 ? Array(room[..<read]) : nil
+    }
+}

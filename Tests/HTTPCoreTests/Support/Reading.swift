@@ -1,0 +1,73 @@
+@testable import HTTPCore
+
+/// What a byte stream of requests amounts to, in a form that tests compare: one line a message, the refusal last.
+struct Reading: Equatable, CustomStringConvertible {
+    var messages: [String] = []
+    var refusal: Refusal?
+    var isWithinMessage = false
+
+    var description: String {
+        (messages + [refusal.map { "\($0)" }, isWithinMessage ? "…" : nil].compactMap { $0 }).joined(separator: " | ")
+    }
+
+    /// Reads `bytes` as they would come in pieces that end at `cuts`, the way a connection does: what was not taken is given again.
+    init(_ bytes: [UInt8], cuts: [Int] = [], limits: MessageLimits = MessageLimits()) {
+        var parser = RequestParser(limits: limits)
+        var decoder: BodyDecoder?
+        var line = ""
+        var body: [UInt8] = []
+        var start = 0
+        for end in cuts + [bytes.count] where refusal == nil {
+            var isStarved = false
+            while !isStarved, refusal == nil {
+                let given = Array(bytes[start..<end])  // moved each time, so that a kept pointer would be found out
+                given.withUnsafeBytes { input in
+                    guard var body_ = decoder else {
+                        switch parser.parse(input) {
+                        case .incomplete: isStarved = true
+                        case .refused(let refusal): self.refusal = refusal
+                        case .complete(let head, let consumed):
+                            start += consumed
+                            parser = RequestParser(limits: limits)
+                            line = "\(head.method.name) \(head.target)"
+                            if head.bodyLength == .none {
+                                messages.append(line)
+                            } else {
+                                decoder = BodyDecoder(head.bodyLength, limits: limits)
+                                body = []
+                            }
+                        }
+                        return
+                    }
+                    let step = body_.step(input)
+                    decoder = body_
+                    switch step {
+                    case .more(let consumed, let content):
+                        body += input[content]
+                        start += consumed
+                        isStarved = start == end
+                    case .end(let consumed, let content):
+                        body += input[content]
+                        start += consumed
+                        decoder = nil
+                        messages.append("\(line) \(String(decoding: body, as: UTF8.self))")
+                    case .refused(let refusal): self.refusal = refusal
+                    }
+                }
+            }
+        }
+        isWithinMessage = refusal == nil && (decoder != nil || parser.isWithinHead)
+    }
+
+    init(_ text: String, limits: MessageLimits = MessageLimits()) {
+        self.init(Array(text.utf8), limits: limits)
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// The same reading of the bytes however they are cut: whole, at every single place, and octet by octet.
+    func readingAtEverySplit(limits: MessageLimits = MessageLimits()) -> [Reading] {
+        [Reading(self, limits: limits), Reading(self, cuts: Swift.Array(0..<count), limits: limits)]
+            + (0..<count).map { Reading(self, cuts: [$0], limits: limits) }
+    }
+}

@@ -1,0 +1,122 @@
+import Glibc
+import Synchronization
+
+@testable import HTTPCore
+
+/// A service whose paths show each way through the server, and which remembers what it was told.
+final class TestService: Service {
+    let exchanges = Locked<[ExchangeSummary]>([])
+    let opened = Atomic<Int>(0)
+    let closed = Atomic<Int>(0)
+    let streamsClosed = Atomic<Int>(0)
+    let pendings = Locked<[Pending]>([])
+    let gone = Atomic<Int>(0)
+
+    func admit(_ head: RequestHead, from peer: Peer) -> Admission {
+        if head.isServerWide { return .answer(Response(status: 204, fields: [Field("Allow", "GET")])) }
+        switch head.path.first {
+        case "echo": return .read(maxBytes: 100_000) { body in .now(Self.answer(body)) }
+        case "unread": return .answer(Response(status: 403, text: "no"))
+        case "held": return .read(maxBytes: 0) { [self] _ in .later { self.hold($0) } }
+        case "forgotten": return .read(maxBytes: 0) { _ in .later { _ in } }
+        case "elsewhere": return .read(maxBytes: 0) { _ in .later { Self.answerElsewhere($0) } }
+        case "peer": return .answer(Response(status: 200, text: "\(peer.address) \(peer.isLoopback) \(peer.isUnix)"))
+        case "bytes":
+            let count = Int(head.path.last ?? "") ?? 0
+            return .answer(Self.answer([UInt8](repeating: UInt8(ascii: "x"), count: count)))
+        case "stream": return .answer(Response(status: 200, body: .stream { self.stream($0) }))
+        case "flood": return .answer(Response(status: 200, body: .stream { self.flood($0) }))
+        case nil: return .answer(Response(status: 200, text: "root"))
+        default: return .answer(Response(status: 404, text: "nowhere"))
+        }
+    }
+
+    func refusal(_ refusal: Refusal) -> Response { Response(status: refusal.status, text: "\(refusal)") }
+
+    func finished(_ exchange: ExchangeSummary) { exchanges.withLock { $0.append(exchange) } }
+    func connectionOpened(_ peer: Peer) { opened.add(1, ordering: .relaxed) }
+    func connectionClosed(_ peer: Peer) { closed.add(1, ordering: .relaxed) }
+
+    private static func answer(_ body: [UInt8]) -> Response {
+        Response(status: 200, fields: [Field("Content-Type", "text/plain")], body: .bytes(body), isCompressible: true)
+    }
+
+    private func hold(_ pending: Pending) {
+        pending.onGone { [self] in gone.add(1, ordering: .relaxed) }
+        pendings.withLock { $0.append(pending) }
+    }
+
+    private static func answerElsewhere(_ pending: Pending) {
+        let thread = Elsewhere { pending.answer(Response(status: 200, text: "from elsewhere")) }
+        thread.start()
+    }
+
+    private func stream(_ writer: StreamWriter) {
+        writer.onClose { [self] in streamsClosed.add(1, ordering: .relaxed) }
+        writer.write(Array("one".utf8))
+        writer.write([])
+        writer.loop.schedule(after: .milliseconds(20)) {
+            writer.write(Array("two".utf8))
+            writer.finish()
+        }
+    }
+
+    /// Writes whenever it may, without end.
+    private func flood(_ writer: StreamWriter) {
+        writer.onClose { [self] in streamsClosed.add(1, ordering: .relaxed) }
+        writer.onWritable { writer.write([UInt8](repeating: 0, count: 10_000)) }
+        writer.write([UInt8](repeating: 0, count: 10_000))
+    }
+}
+
+/// A thread that does one thing.
+final class Elsewhere {
+    private let work: @Sendable () -> Void
+
+    init(_ work: @escaping @Sendable () -> Void) {
+        self.work = work
+    }
+
+    func start() {
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            {
+                Unmanaged<Elsewhere>.fromOpaque($0!).takeRetainedValue().work()
+                return nil
+            }, Unmanaged.passRetained(self).toOpaque())
+        pthread_detach(thread)
+    }
+}
+
+/// A server on a free port of the loopback.
+struct TestServer {
+    let server: Server
+    let service = TestService()
+    let address: SocketAddress
+
+    init(_ change: (inout ServerOptions) -> Void = { _ in }) throws {
+        var options = ServerOptions(listen: [.tcp(host: "127.0.0.1", port: 0)])
+        options.loops = 2
+        change(&options)
+        server = Server(options: options, service: service)
+        address = try server.start()[0]
+    }
+
+    /// Sends `text` on a connection of its own, shuts that side, and reads to the end.
+    func ask(_ text: String) throws -> String {
+        let client = try Client(address)
+        client.send(text)
+        client.finishSending()
+        return client.receiveToEnd()
+    }
+}
+
+/// Waits until `condition` holds, at most five seconds.
+func eventually(_ condition: () -> Bool) -> Bool {
+    for _ in 0..<500 {
+        if condition() { return true }
+        usleep(10_000)
+    }
+    return false
+}

@@ -1,0 +1,48 @@
+import Testing
+
+@testable import HTTPCore
+
+@Suite struct ResponseEncoderTests {
+    private func text(_ write: (inout [UInt8]) -> Void) -> String {
+        var buffer: [UInt8] = []
+        write(&buffer)
+        return String(decoding: buffer, as: UTF8.self)
+    }
+
+    @Test func aHeadIsWrittenInOrder() {
+        let head = text {
+            ResponseEncoder.appendHead(
+                status: 201, fields: [Field("Location", "/a")], framing: .length(12), persistence: .keepAloud,
+                date: DateField.line(784_111_777), to: &$0)
+        }
+        #expect(
+            head
+                == "HTTP/1.1 201 Created\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 12\r\nConnection: keep-alive\r\n"
+                + "Location: /a\r\n\r\n")
+    }
+
+    @Test func aValueCannotEndItsLine() {
+        let head = text {
+            ResponseEncoder.appendHead(
+                status: 200, fields: [Field("X", "a\r\nSet-Cookie: b\u{0}\tc")], framing: .none, persistence: .close,
+                date: [],
+                to: &$0)
+        }
+        #expect(head == "HTTP/1.1 200 OK\r\nConnection: close\r\nX: a  Set-Cookie: b \tc\r\n\r\n")
+    }
+
+    @Test(arguments: [
+        (0, "Thu, 01 Jan 1970 00:00:00"), (951_782_400, "Tue, 29 Feb 2000 00:00:00"),
+        (951_868_799, "Tue, 29 Feb 2000 23:59:59"), (1_709_251_199, "Thu, 29 Feb 2024 23:59:59"),
+        (1_709_251_200, "Fri, 01 Mar 2024 00:00:00"), (4_102_444_799, "Thu, 31 Dec 2099 23:59:59"),
+    ]) func datesAreRight(seconds: Int, date: String) {
+        #expect(String(decoding: DateField.line(seconds), as: UTF8.self) == "Date: \(date) GMT\r\n")
+    }
+
+    @Test func numbersAreRight() {
+        for number in [0, 9, 10, 15, 16, 255, 256, 4096, 65_535, 1 << 40] {
+            #expect(text { $0.append(decimal: number) } == String(number))
+            #expect(text { $0.append(hexadecimal: number) } == String(number, radix: 16))
+        }
+    }
+}
