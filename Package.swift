@@ -18,7 +18,7 @@ let package = Package(
         .target(name: "SnapshotKit", swiftSettings: strict),
         .target(name: "HTTPCore", dependencies: ["CSystem", "COpenSSL", "CZlib"], swiftSettings: strict),
         .executableTarget(
-            name: "diffserver", dependencies: ["SnapshotKit", "HTTPCore"], path: "Sources/DiffServer",
+            name: "diffserver", dependencies: ["SnapshotKit", "HTTPCore", "COpenSSL"], path: "Sources/DiffServer",
             swiftSettings: strict),
 
         .testTarget(name: "SnapshotKitTests", dependencies: ["SnapshotKit"], swiftSettings: strict),

@@ -29,6 +29,8 @@ enum Since: Sendable, Equatable {
     case absent
     /// Named, but empty: nothing.
     case nothing
+    /// Named, but of no revision's form: an event's id that was damaged on the way.
+    case unreadable
     case revision(Revision)
 }
 
@@ -42,7 +44,7 @@ extension Session {
             return .past(entry.skeleton, marks: marks(after: revision.sequence))
         }
         if revision.sequence < startedAt { return .none(.replaced) }
-        let oldest = history.entries.first?.revision.sequence ?? head.revision.sequence
+        let oldest = history.oldest(at: now, bounds: bounds) ?? head.revision.sequence
         return .none(revision.sequence < oldest ? .expired : .unknown)
     }
 

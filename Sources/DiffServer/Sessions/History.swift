@@ -51,6 +51,11 @@ struct History: Sendable {
         return fresh.last { $0.revision == revision } ?? fresh.last { $0.revision.digest == revision.digest }
     }
 
+    /// The sequence of the oldest revision that is still within its age.
+    func oldest(at now: Moment, bounds: Bounds) -> UInt64? {
+        entries.first { now - $0.retired <= bounds.age }?.revision.sequence
+    }
+
     /// Marks of all revisions after a sequence.
     func marks(after sequence: UInt64) -> Marks {
         var marks = Marks.none

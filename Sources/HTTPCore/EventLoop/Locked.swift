@@ -3,11 +3,12 @@ import Glibc
 /// A value behind a pthread mutex.
 ///
 /// `Synchronization.Mutex` does the same, but the thread sanitizer does not see its futex and reports races that are none.
-final class Locked<Value>: @unchecked Sendable {
+public final class Locked<Value>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var value: Value
 
-    init(_ value: sending Value) {
+    /// A lock around a value.
+    public init(_ value: sending Value) {
         self.value = value
         pthread_mutex_init(mutex, nil)
     }
@@ -17,7 +18,8 @@ final class Locked<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    func withLock<R>(_ body: (inout Value) throws -> R) rethrows -> R {
+    /// Calls `body` with the value, alone. Not to be nested on one lock.
+    public func withLock<R>(_ body: (inout Value) throws -> R) rethrows -> R {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body(&value)

@@ -112,6 +112,9 @@ public struct RouteParameters: Sendable {
     let pattern: [PatternSegment]
     let path: [String]
 
+    /// Whether the pattern has a parameter of this name.
+    public func contains(_ name: String) -> Bool { pattern.contains(.parameter(name)) }
+
     /// The decoded segment at a parameter of the pattern. A name that the pattern does not have is a mistake in the service.
     public subscript(name: String) -> String {
         for index in pattern.indices {

@@ -88,6 +88,9 @@ public struct Changeset: Sendable {
 
 /// Numbers of operations, of items and sections together, as the dialect `indexed` lists them.
 public struct OperationCounts: Sendable, Equatable {
+    /// None.
+    public init() {}
+
     /// Rows and sections only in the old state.
     public var deletions = 0
     /// Rows and sections only in the new state.

@@ -13,7 +13,7 @@ public struct KeyedHash: Sendable, Equatable {
         return KeyedHash(seed: random.next(), random.next())
     }()
 
-    @usableFromInline let mask: (UInt64, UInt64, UInt64, UInt64)
+    private let mask: (UInt64, UInt64, UInt64, UInt64)
 
     /// A function of its own for each pair of words: the same pair gives the same function on every machine.
     public init(seed: UInt64, _ second: UInt64) {
@@ -42,6 +42,9 @@ public struct KeyedHash: Sendable, Equatable {
 
     /// Two functions are equal when their secrets are.
     public static func == (one: KeyedHash, other: KeyedHash) -> Bool { one.mask == other.mask }
+
+    /// The hash of bytes wherever they stand, padded or not. O(count).
+    public func digest(of bytes: UnsafeRawBufferPointer) -> UInt64 { hash(bytes.baseAddress ?? Self.nothing, bytes.count) }
 
     private static var nothing: UnsafeRawPointer { UnsafeRawPointer(bitPattern: 8)! }
 

@@ -34,3 +34,46 @@ public struct JSONSlice: Sendable {
         }
     }
 }
+
+extension JSONSlice {
+    /// The members of a JSON object; nil if the text is anything else, or no JSON.
+    public static func members(of json: [UInt8]) -> [String: JSONSlice]? {
+        let padded = json + DocumentText.padding
+        return padded.withUnsafeBytes { memory -> [String: JSONSlice]? in
+            var scanner = JSONScanner(base: memory.baseAddress!, count: json.count, maxDepth: 64)
+            guard (try? scanner.skipValue(depth: 0)) != nil, (try? scanner.finish()) != nil else { return nil }
+            var cursor = JSONCursor(memory.baseAddress!)
+            cursor.skipSpace()
+            guard cursor.byte == UInt8(ascii: "{") else { return nil }
+            var members: [String: JSONSlice] = [:]
+            guard cursor.enter() else { return members }
+            repeat {
+                let name = String(decoding: Array(cursor.takeName().text), as: UTF8.self)
+                let start = cursor.at - memory.baseAddress!
+                cursor.skipValue()
+                members[name] = JSONSlice(bytes: padded, range: start..<cursor.at - memory.baseAddress!)
+            } while cursor.takesComma()
+            return members
+        }
+    }
+
+    /// The value as a string; nil if it is anything else.
+    public var string: String? {
+        withCursor { cursor, _ in
+            guard cursor.byte == UInt8(ascii: "\"") else { return nil }
+            return String(decoding: Array(cursor.takeString().text), as: UTF8.self)
+        }
+    }
+
+    /// The value as a number; nil if it is anything else.
+    public var number: Double? { Double(String(decoding: bytes[range], as: UTF8.self)) }
+
+    /// Whether the value is true; nil if it is neither true nor false.
+    public var flag: Bool? {
+        switch text {
+        case Array("true".utf8): true
+        case Array("false".utf8): false
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// Content negotiation (RFC 9110 §12.5.1): of what can be sent, the type with the highest weight; of equal weights, the one that the client
+// named first and most exactly.
+
+import HTTPCore
+import SnapshotKit
+
+/// What a client accepts.
+struct Acceptance: Sendable {
+    private struct Range {
+        var type: String
+        var weight: Int
+    }
+
+    private let ranges: [Range]
+
+    /// Reads all `Accept` fields; none means anything. A malformed weight counts as 0.
+    init(_ head: RequestHead) {
+        ranges = head.values(of: "accept").flatMap { $0.split(separator: ",") }.compactMap { part in
+            let pieces = part.split(separator: ";").map { $0.trimmed }
+            guard let type = pieces.first, !type.isEmpty else { return nil }
+            let weight = pieces.dropFirst().first { $0.lowercased().hasPrefix("q=") }.map { Self.weight($0.dropFirst(2)) }
+            return Range(type: type.lowercased(), weight: weight ?? 1000)
+        }
+    }
+
+    /// A weight in thousandths.
+    private static func weight(_ text: Substring) -> Int {
+        guard let value = Double(text), (0...1).contains(value) else { return 0 }
+        return Int(value * 1000)
+    }
+
+    /// The weight of a media type: that of the most exact range that matches. 0 if none does.
+    private func weight(of type: String) -> (weight: Int, place: Int, exactness: Int) {
+        if ranges.isEmpty { return (1000, 0, 0) }
+        let family = type.prefix { $0 != "/" } + "/*"
+        for (exactness, name) in [(2, type), (1, String(family)), (0, "*/*")] {
+            if let place = ranges.firstIndex(where: { $0.type == name }) { return (ranges[place].weight, place, exactness) }
+        }
+        return (0, 0, 0)
+    }
+
+    func accepts(_ type: String) -> Bool { weight(of: type).weight > 0 }
+
+    /// The best of several types, earlier ones first where the client does not care; nil if it wants none.
+    func best(of types: [String]) -> String? {
+        let rated = types.map { (type: $0, rating: weight(of: $0)) }.filter { $0.rating.weight > 0 }
+        let best = rated.max { one, other in
+            if one.rating.weight != other.rating.weight { return one.rating.weight < other.rating.weight }
+            if one.rating.exactness != other.rating.exactness { return one.rating.exactness < other.rating.exactness }
+            return one.rating.place > other.rating.place
+        }
+        // `max` returns the last of equals; the first is wanted.
+        return best.flatMap { best in rated.first { $0.rating == best.rating } }?.type
+    }
+}
+
+extension Substring {
+    /// Without blanks at either end.
+    var trimmed: String {
+        var text = self
+        while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
+        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+        return String(text)
+    }
+}
+
+/// The form of an answer with changes.
+struct ChangesForm: Sendable, Hashable {
+    var dialect: Dialect
+    /// The patch alone, in place of the envelope.
+    var isBarePatch = false
+    /// One event of a stream, in place of a body.
+    var isEvent = false
+    var mediaType: String
+
+    static let patchType = "application/json-patch+json"
+
+    static func mediaType(_ dialect: Dialect) -> String { "application/vnd.diffserver.\(dialect.rawValue)+json" }
+
+    /// All media types of changes, the default first.
+    static let mediaTypes = ["application/json", patchType] + Dialect.allCases.map(mediaType)
+
+    static let eventType = "text/event-stream"
+
+    /// An event of a stream.
+    init(event dialect: Dialect) {
+        self.dialect = dialect
+        isEvent = true
+        mediaType = Self.eventType
+    }
+
+    /// `?dialect=` wins, then what is accepted, then `keyed`.
+    init(named: Dialect?, _ acceptance: Acceptance) throws(Problem) {
+        if let dialect = named {
+            let own = Self.mediaType(dialect)
+            self.dialect = dialect
+            isBarePatch = dialect == .jsonPatch && acceptance.best(of: [own, "application/json", Self.patchType]) == Self.patchType
+            let isPlain = dialect == .keyed || !acceptance.accepts(own)
+            mediaType = isBarePatch ? Self.patchType : isPlain ? "application/json" : own
+            return
+        }
+        guard let type = acceptance.best(of: Self.mediaTypes) else { throw .notAcceptable(Self.mediaTypes) }
+        mediaType = type
+        isBarePatch = type == Self.patchType
+        dialect = isBarePatch ? .jsonPatch : Dialect.allCases.first { Self.mediaType($0) == type } ?? .keyed
+    }
+}
+
+extension Problem {
+    /// None of the types that can be sent is wanted.
+    static func notAcceptable(_ types: [String]) -> Problem {
+        Problem(.notAcceptable, "can be sent: \(types.joined(separator: ", "))")
+    }
+}

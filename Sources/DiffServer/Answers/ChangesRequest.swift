@@ -1,0 +1,71 @@
+import SnapshotKit
+
+/// The body of a POST to `changes`.
+struct ChangesRequest {
+    enum Content {
+        case state(Snapshot)
+        case edits(EditBatch)
+    }
+
+    let content: Content
+    /// For a session that the request makes.
+    let settings: Session.Settings
+    private let limits: StateLimits
+
+    init(posting body: consuming [UInt8], _ shape: StateShape, _ options: Options) throws(Problem) {
+        limits = options.stateLimits
+        guard shape == .native else {
+            content = .state(try Snapshot.read(body, shape, options.stateLimits))
+            settings = options.defaultSettings
+            return
+        }
+        let envelope = try Self.envelope(body, options.stateLimits)
+        settings = try Session.Settings(envelope, options)
+        if let edits = envelope.values["edits"] {
+            content = .edits(try Self.batch(edits, options.stateLimits))
+        } else {
+            content = .state(envelope.states["state"]!)
+        }
+    }
+
+    private static func envelope(_ body: consuming [UInt8], _ limits: StateLimits) throws(Problem) -> Envelope {
+        let members = Envelope.Members(
+            states: ["state"], values: ["edits", "ttl", "ignore"], exactlyOne: ["state", "edits"], allowsBareState: true)
+        do throws(StateError) { return try Envelope(json: body, members: members, limits: limits) } catch {
+            throw Problem(error)
+        }
+    }
+
+    private static func batch(_ edits: JSONSlice, _ limits: StateLimits) throws(Problem) -> EditBatch {
+        do throws(EditError) { return try EditBatch(edits, limits: limits) } catch { throw Problem(error) }
+    }
+
+    /// Whether the head is what this request makes: it equals the state, or a body with these edits made it.
+    func leads(to before: Session, _ writing: Writing, _ fingerprint: RequestFingerprint) throws(Problem) -> Bool {
+        switch content {
+        case .state: try session(after: before, writing, fingerprint).0.head.revision == before.head.revision
+        case .edits: before.head.maker == fingerprint
+        }
+    }
+
+    /// What follows a session when this is done to it.
+    func session(
+        after before: Session, _ writing: Writing, _ fingerprint: RequestFingerprint
+    ) throws(Problem) -> (Session, Changeset) {
+        switch content {
+        case .state(let state): return writing.session(after: before, state, maker: fingerprint)
+        case .edits(let batch):
+            do throws(EditError) {
+                let (snapshot, marks) = try before.head.snapshot.applying(batch, limits: limits)
+                return writing.session(after: before, snapshot, marks: marks, maker: fingerprint)
+            } catch { throw Problem(error) }
+        }
+    }
+}
+
+extension Snapshot {
+    /// The state in a body.
+    static func read(_ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits) throws(Problem) -> Snapshot {
+        do throws(StateError) { return try Snapshot(json: body, shape: shape, limits: limits) } catch { throw Problem(error) }
+    }
+}

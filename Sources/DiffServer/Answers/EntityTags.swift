@@ -1,0 +1,33 @@
+// Conditions (RFC 9110 §13.1). A tag is a revision in quotes; a gzip answer's tag ends with `;gzip`, and names the same state. Weak tags
+// are taken as well: a cache between may have weakened ours.
+
+import HTTPCore
+
+/// The value of `If-Match` or `If-None-Match`.
+struct EntityTags {
+    /// `*`.
+    let isAny: Bool
+    private let tags: [String]
+
+    /// Nil without such a field. A value that is no list of tags matches nothing.
+    init?(_ head: RequestHead, _ name: String) {
+        let values = head.values(of: name)
+        guard !values.isEmpty else { return nil }
+        isAny = values.count == 1 && values[0] == "*"
+        tags = values.flatMap { $0.split(separator: ",") }.map { Self.revision($0.trimmed) }
+    }
+
+    private static func revision(_ tag: String) -> String {
+        var text = tag[...]
+        if text.hasPrefix("W/") { text = text.dropFirst(2) }
+        guard text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return "" }
+        text = text.dropFirst().dropLast()
+        return String(text.hasSuffix(";gzip") ? text.dropLast(5) : text)
+    }
+
+    /// Whether the tags name this revision; `*` names any.
+    func matches(_ revision: Revision) -> Bool { isAny || tags.contains(revision.text) }
+
+    /// The one revision that is named, if it is one.
+    var revision: Revision? { tags.count == 1 ? Revision(tags[0]) : nil }
+}

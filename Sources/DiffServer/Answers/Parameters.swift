@@ -1,0 +1,80 @@
+import HTTPCore
+import SnapshotKit
+
+/// The query of a request: every name known, and given once where it has one value.
+struct Parameters: Sendable {
+    private let items: [QueryItem]
+
+    /// Checks names against what the endpoint knows, which may repeat only those in `lists`.
+    init(_ items: [QueryItem], known: Set<String>, lists: Set<String> = []) throws(Problem) {
+        var seen: Set<String> = []
+        for item in items {
+            guard known.contains(item.name) else {
+                throw Problem(
+                    .unknownParameter,
+                    known.isEmpty
+                        ? "no parameters are known here, but \"\(item.name)\" was given"
+                        : "\"\(item.name)\" is not known here; known are \(known.sorted().joined(separator: ", "))")
+            }
+            guard seen.insert(item.name).inserted || lists.contains(item.name) else {
+                throw .malformed("the parameter \"\(item.name)\" is given twice")
+            }
+        }
+        self.items = items
+    }
+
+    subscript(name: String) -> String? { items.first { $0.name == name }?.value }
+
+    /// Names and values in the query's order, for parameters that are lists.
+    func all(_ names: Set<String>) -> [QueryItem] { items.filter { names.contains($0.name) } }
+
+    /// A parameter that is one of the cases of an enumeration.
+    func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws(Problem) -> Choice?
+    where Choice.RawValue == String {
+        guard let value = self[name] else { return nil }
+        if let choice = Choice(rawValue: value) { return choice }
+        let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        throw .malformed("\(name) is one of \(choices), not \"\(value)\"")
+    }
+
+    /// A whole number of at least 0.
+    func count(_ name: String) throws(Problem) -> Int? {
+        guard let value = self[name] else { return nil }
+        guard let count = Self.count(value) else { throw .malformed("\(name) is a whole number, not \"\(value)\"") }
+        return count
+    }
+
+    /// Digits as a number; nil for anything else. A number that does not fit is as large as can be.
+    static func count(_ text: some StringProtocol) -> Int? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+        return Int(text) ?? .max
+    }
+
+    /// Where the reader stands.
+    func since() throws(Problem) -> Since {
+        guard let value = self["since"] else { return .absent }
+        if value.isEmpty { return .nothing }
+        guard let revision = Revision(value) else {
+            throw Problem(.malformedRevision, "\"\(value)\" is no revision")
+        }
+        return .revision(revision)
+    }
+
+    static let pointers: Set<String> = ["sectionsAt", "sectionIdAt", "itemsAt", "idAt"]
+
+    /// Where the list stands in the body.
+    func shape() throws(Problem) -> StateShape {
+        guard items.contains(where: { Self.pointers.contains($0.name) }) else { return .native }
+        return .pointers(
+            sectionsAt: try pointer("sectionsAt"), sectionIDAt: try pointer("sectionIdAt"),
+            itemsAt: try pointer("itemsAt"), idAt: try pointer("idAt"))
+    }
+
+    private func pointer(_ name: String) throws(Problem) -> JSONPointer? {
+        guard let value = self[name] else { return nil }
+        guard let pointer = JSONPointer(value) else {
+            throw .malformed("\(name) is a JSON Pointer, empty or starting with \"/\", not \"\(value)\"")
+        }
+        return pointer
+    }
+}

@@ -1,0 +1,165 @@
+import HTTPCore
+import SnapshotKit
+
+/// What went wrong, as a client is told (RFC 9457).
+struct Problem: Error, Sendable {
+    var type: ProblemType
+    var detail: String
+    var errors: [Violation] = []
+    /// Byte of the body.
+    var offset: Int?
+    var limit: Int?
+    var actual: Int?
+    /// The session's head where a precondition failed; `.some(nil)` where there is no session.
+    var current: Revision??
+    /// Fields of the answer besides its type.
+    var fields: [Field] = []
+
+    init(_ type: ProblemType, _ detail: String, fields: [Field] = []) {
+        self.type = type
+        self.detail = detail
+        self.fields = fields
+        switch type.status {
+        case 429, 503: self.fields.append(Field("Retry-After", "1"))
+        case 401: self.fields.append(Field("WWW-Authenticate", "Bearer"))
+        default: break
+        }
+    }
+
+    /// The answer. `instance` is the path that was asked for.
+    func response(instance: String? = nil) -> Response {
+        Response(
+            status: type.status, fields: [Field("Content-Type", "application/problem+json")] + fields,
+            body: .bytes(json(instance: instance)), isCompressible: true)
+    }
+
+    /// The problem as JSON on one line.
+    func json(instance: String?) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.append("{\"type\":\"/problems/")
+        writer.append(verbatim: type.rawValue)
+        writer.append("\",\"title\":")
+        writer.append(string: type.words.title)
+        writer.append(",\"status\":")
+        writer.append(type.status)
+        writer.append(",\"detail\":")
+        writer.append(string: detail)
+        if let instance {
+            writer.append(",\"instance\":")
+            writer.append(string: instance)
+        }
+        if let current {
+            writer.append(",\"current\":")
+            if let current { writer.append(string: current.text) } else { writer.append("null") }
+        }
+        if let offset {
+            writer.append(",\"offset\":")
+            writer.append(offset)
+        }
+        if let limit {
+            writer.append(",\"limit\":")
+            writer.append(limit)
+        }
+        if let actual {
+            writer.append(",\"actual\":")
+            writer.append(actual)
+        }
+        if !errors.isEmpty { append(errors, to: &writer) }
+        writer.append(byte: UInt8(ascii: "}"))
+        return writer.bytes()
+    }
+
+    private func append(_ errors: [Violation], to writer: inout JSONWriter) {
+        writer.append(",\"errors\":[")
+        for (index, error) in errors.enumerated() {
+            writer.append(index == 0 ? "{\"pointer\":" : ",{\"pointer\":")
+            writer.append(string: error.pointer)
+            writer.append(",\"code\":")
+            writer.append(string: error.code)
+            writer.append(",\"detail\":")
+            writer.append(string: error.detail)
+            writer.append(byte: UInt8(ascii: "}"))
+        }
+        writer.append(byte: UInt8(ascii: "]"))
+    }
+}
+
+// MARK: Problems that more than one place knows
+
+extension Problem {
+    static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail) }
+    static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "no session \"\(name)\" is here") }
+    static func deleted(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" was deleted") }
+    static func expired(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" expired") }
+    static func evicted(_ name: String) -> Problem {
+        Problem(.sessionNotFound, "the session \"\(name)\" made room for others")
+    }
+
+    /// A precondition that does not hold: the session is at `current`, or does not exist.
+    static func mismatch(current: Revision?) -> Problem {
+        var problem = Problem(
+            .revisionMismatch, current.map { "the session is at \($0.text)" } ?? "the session does not exist")
+        problem.current = .some(current)
+        return problem
+    }
+
+    /// What a body that is no state is told.
+    init(_ error: StateError) {
+        switch error {
+        case .json(let error):
+            self.init(.malformedJSON, error.description)
+            offset = error.offset
+        case .wrongShape(let violations):
+            self.init(.wrongShape, violations.first?.detail ?? "")
+            errors = violations
+        case .invalid(let violations):
+            self.init(.invalidState, violations.count == 1 ? violations[0].detail : "\(violations.count) violations")
+            errors = violations
+        case .limitExceeded(let what, let limit, let actual, let pointer):
+            self.init(.limitExceeded, "at most \(limit) \(what) are taken")
+            self.limit = limit
+            self.actual = actual
+            errors = [Violation(pointer: pointer, code: "limit-exceeded", detail: detail)]
+        }
+    }
+
+    /// What HTTPCore refused.
+    init(_ refusal: Refusal) {
+        switch refusal {
+        case .malformed(let reason): self.init(.malformedRequest, reason.rawValue)
+        case .malformedContent: self.init(.malformedRequest, "the body is not gzip")
+        case .uriTooLong(let limit):
+            self.init(.uriTooLong, "the request line has more than \(limit) bytes")
+            self.limit = limit
+        case .headersTooLarge(let limit, let unit):
+            self.init(.headersTooLarge, unit == .octets ? "more than \(limit) bytes of headers" : "more than \(limit) headers")
+            self.limit = limit
+        case .unsupportedTransferCoding: self.init(.unsupportedTransferCoding, "the only transfer coding is chunked")
+        case .unsupportedVersion: self.init(.httpVersionNotSupported, "this server speaks HTTP/1.1")
+        case .expectationFailed: self.init(.expectationFailed, "the only expectation is 100-continue")
+        case .timeout(let part):
+            self.init(.requestTimeout, part == .head ? "the headers took too long" : "the body came too slowly")
+        case .contentTooLarge(let limit, let actual):
+            self.init(.contentTooLarge, "the body has more than \(limit) bytes")
+            self.limit = limit
+            self.actual = actual
+        case .tooManyConnections(let limit):
+            self.init(.capacity, "more than \(limit) connections")
+            self.limit = limit
+        }
+    }
+}
+
+extension Problem {
+    /// What a batch of edits that does not fit is told.
+    init(_ error: EditError) {
+        switch error {
+        case .json(let error): self.init(StateError.json(error))
+        case .limitExceeded(let what, let limit, let actual, let pointer):
+            self.init(StateError.limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer))
+        case .wrongShape(let violations), .refused(let violations):
+            self.init(.invalidEdit, violations.count == 1 ? violations[0].detail : "\(violations.count) violations")
+            errors = violations
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/// Everything that can go wrong, by the name that its type ends with (RFC 9457).
+enum ProblemType: String, CaseIterable, Sendable {
+    case malformedRequest = "malformed-request"
+    case malformedJSON = "malformed-json"
+    case malformedRevision = "malformed-revision"
+    case unknownParameter = "unknown-parameter"
+    case unauthenticated
+    case forbidden
+    case sessionNotFound = "session-not-found"
+    case itemNotFound = "item-not-found"
+    case sectionNotFound = "section-not-found"
+    case routeNotFound = "route-not-found"
+    case methodNotAllowed = "method-not-allowed"
+    case notAcceptable = "not-acceptable"
+    case requestTimeout = "request-timeout"
+    case revisionGone = "revision-gone"
+    case revisionMismatch = "revision-mismatch"
+    case sessionExists = "session-exists"
+    case contentTooLarge = "content-too-large"
+    case uriTooLong = "uri-too-long"
+    case unsupportedMediaType = "unsupported-media-type"
+    case unsupportedEncoding = "unsupported-encoding"
+    case expectationFailed = "expectation-failed"
+    case invalidState = "invalid-state"
+    case invalidEdit = "invalid-edit"
+    case wrongShape = "wrong-shape"
+    case limitExceeded = "limit-exceeded"
+    case idempotencyKeyReused = "idempotency-key-reused"
+    case preconditionRequired = "precondition-required"
+    case tooManyRequests = "too-many-requests"
+    case tooManyStreams = "too-many-streams"
+    case headersTooLarge = "headers-too-large"
+    case internalError = "internal"
+    case unsupportedTransferCoding = "unsupported-transfer-coding"
+    case httpVersionNotSupported = "http-version-not-supported"
+    case draining
+    case capacity
+    case storeUnavailable = "store-unavailable"
+
+    var status: Int {
+        switch self {
+        case .malformedRequest, .malformedJSON, .malformedRevision, .unknownParameter: 400
+        case .unauthenticated: 401
+        case .forbidden: 403
+        case .sessionNotFound, .itemNotFound, .sectionNotFound, .routeNotFound: 404
+        case .methodNotAllowed: 405
+        case .notAcceptable: 406
+        case .requestTimeout: 408
+        case .revisionGone: 410
+        case .revisionMismatch, .sessionExists: 412
+        case .contentTooLarge: 413
+        case .uriTooLong: 414
+        case .unsupportedMediaType, .unsupportedEncoding: 415
+        case .expectationFailed: 417
+        case .invalidState, .invalidEdit, .wrongShape, .limitExceeded, .idempotencyKeyReused: 422
+        case .preconditionRequired: 428
+        case .tooManyRequests, .tooManyStreams: 429
+        case .headersTooLarge: 431
+        case .internalError: 500
+        case .unsupportedTransferCoding: 501
+        case .draining, .capacity, .storeUnavailable: 503
+        case .httpVersionNotSupported: 505
+        }
+    }
+
+    /// The title, and what it means and what to do, for its page.
+    var words: (title: String, advice: String) {
+        switch self {
+        case .malformedRequest:
+            ("The request is malformed", "A header, a query parameter or the path is not of its form. The detail names it; correct it and send it again.")
+        case .malformedJSON:
+            ("The body is not JSON", "The body breaks RFC 8259, holds invalid UTF-8 or a lone surrogate, names a member twice, or nests too deeply. `offset` is the byte at which it was noticed.")
+        case .malformedRevision:
+            ("That is no revision", "A revision is a number, a dash and 16 hexadecimal digits, as an earlier answer gave it in `to`. Send it unchanged, or send none.")
+        case .unknownParameter:
+            ("A query parameter is unknown", "The endpoint knows no parameter of that name. It is refused, since a misspelt parameter must not mean something else.")
+        case .unauthenticated:
+            ("Credentials are missing or wrong", "Send `Authorization: Bearer` with a key, or with a token that has not expired.")
+        case .forbidden:
+            ("That is not allowed", "The credentials are good, but not for this: another session, a larger scope, or a request that does not come from this machine.")
+        case .sessionNotFound:
+            ("There is no such session", "It was never made, was deleted, expired, or made room for others. POST its state to its `changes`, or PUT it.")
+        case .itemNotFound: ("There is no such item", "No item of the session has this id or stands at this place.")
+        case .sectionNotFound: ("There is no such section", "No section of the session has this id or stands at this place.")
+        case .routeNotFound: ("There is nothing at this path", "`/openapi.json` lists all paths.")
+        case .methodNotAllowed: ("The method is not allowed here", "`Allow` lists those that are.")
+        case .notAcceptable: ("None of the accepted media types can be sent", "The detail lists those that can.")
+        case .requestTimeout: ("The request took too long", "Its headers or its body did not arrive in time.")
+        case .revisionGone: ("That revision is no longer kept", "Ask for changes since it: the answer leads to the head.")
+        case .revisionMismatch:
+            ("The session is not at that revision", "Someone else wrote meanwhile. `current` is the head: read it, decide again, and send it with the new revision.")
+        case .sessionExists: ("The session exists", "`If-None-Match: *` asked for a session that does not exist yet.")
+        case .contentTooLarge: ("The body is too large", "`limit` is the limit in bytes, on the wire and inflated.")
+        case .uriTooLong: ("The request line is too long", "`limit` is the limit in bytes.")
+        case .unsupportedMediaType:
+            ("The body's media type is not supported", "Send `application/json`, any type that ends in `+json`, or none.")
+        case .unsupportedEncoding: ("The body's encoding is not supported", "Send it as it is, or with `Content-Encoding: gzip`.")
+        case .expectationFailed: ("The expectation cannot be met", "The only expectation is `100-continue`.")
+        case .invalidState: ("The state is invalid", "`errors` lists what is wrong, each with a JSON Pointer into the body.")
+        case .invalidEdit: ("An edit cannot be applied", "`errors` lists what is wrong, each with a JSON Pointer into the body. Nothing was changed.")
+        case .wrongShape: ("The body has the wrong shape", "The detail says which members it may have.")
+        case .limitExceeded: ("A limit is exceeded", "`limit` is the limit, `actual` what was sent.")
+        case .idempotencyKeyReused: ("The idempotency key was used for another request", "A key stands for one request: make a new one for another.")
+        case .preconditionRequired: ("A precondition is required", "This server takes writes only with `If-Match`, so that none is lost.")
+        case .tooManyRequests: ("Too many requests", "`Retry-After` says when to go on.")
+        case .tooManyStreams: ("Too many readers wait for this session", "`Retry-After` says when to try again; plain reads still work.")
+        case .headersTooLarge: ("The headers are too large", "`limit` is the limit.")
+        case .internalError: ("Something went wrong here", "It is our fault. The request can be tried again.")
+        case .unsupportedTransferCoding: ("The transfer coding is not supported", "Only `chunked` is.")
+        case .httpVersionNotSupported: ("The HTTP version is not supported", "Speak HTTP/1.1.")
+        case .draining: ("The server is going down", "Try again in a moment: another process takes over.")
+        case .capacity: ("The server is full", "There is no room for this state, now.")
+        case .storeUnavailable: ("The store is out of reach", "Writes are refused while it lasts; `Retry-After` says when to try again.")
+        }
+    }
+}

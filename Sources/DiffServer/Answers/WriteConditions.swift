@@ -1,0 +1,62 @@
+import HTTPCore
+import SnapshotKit
+
+/// What a writer demands, besides the write: headers of a POST to `changes`.
+struct WriteConditions {
+    let match: EntityTags?
+    let key: ReplayWindow.Key?
+    let wantsMinimal: Bool
+    private let requiresMatch: Bool
+
+    init(_ call: Call) throws(Problem) {
+        match = EntityTags(call.head, "if-match")
+        requiresMatch = call.service.options.requiresIfMatch
+        wantsMinimal = call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
+        let keys = call.head.values(of: "idempotency-key")
+        guard keys.count <= 1, keys.allSatisfy({ (1...255).contains($0.utf8.count) }) else {
+            throw .malformed("an Idempotency-Key has 1 to 255 bytes, and there is at most one")
+        }
+        key = keys.first.map { ReplayWindow.Key(writer: call.identity.name, key: $0) }
+    }
+
+    /// The write that this one repeats, if its key was seen before.
+    func replayed(_ session: Session, _ fingerprint: RequestFingerprint) throws(Problem) -> ReplayWindow.Entry? {
+        guard let key, let entry = session.replays.entry(key, at: .now) else { return nil }
+        guard entry.fingerprint == fingerprint else {
+            throw Problem(.idempotencyKeyReused, "the key \"\(key.key)\" stands for another request")
+        }
+        return entry
+    }
+
+    /// Whether the head is what `If-Match` names, where it names anything.
+    func isMet(_ head: Revision) throws(Problem) -> Bool {
+        if let match { return match.matches(head) }
+        guard !requiresMatch else {
+            throw Problem(.preconditionRequired, "send If-Match with the revision that this is based on")
+        }
+        return true
+    }
+
+    func remember(_ session: inout Session, status: Int, before: Revision?, _ fingerprint: RequestFingerprint) {
+        guard let key else { return }
+        session.replays.remember(.init(fingerprint: fingerprint, status: status, before: before, done: .now), by: key)
+    }
+
+    func remember(_ written: inout Written, _ fingerprint: RequestFingerprint) {
+        guard key != nil else { return }
+        remember(&written.after, status: 200, before: written.before?.head.revision, fingerprint)
+        written.remembersKey = true
+    }
+}
+
+extension RequestFingerprint {
+    /// Of a body, and of where the list stands in it.
+    init(_ body: borrowing [UInt8], shape parameters: Parameters) {
+        var state = body.withUnsafeBytes { KeyedHash.process.digest(of: $0) }
+        for item in parameters.all(Parameters.pointers).sorted(by: { $0.name < $1.name }) {
+            let text = Array("\(state) \(item.name)=\(item.value)".utf8)
+            state = text.withUnsafeBytes { KeyedHash.process.digest(of: $0) }
+        }
+        value = state
+    }
+}

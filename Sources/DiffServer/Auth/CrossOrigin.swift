@@ -1,0 +1,38 @@
+import HTTPCore
+
+/// Cross-origin resource sharing (the Fetch standard), for the origins that are named and no others.
+struct CrossOrigin: Sendable {
+    var origins: Set<String>
+
+    private static let exposed =
+        "Location, ETag, Retry-After, Preference-Applied, Delta-Base, Diffserver-Expires, X-Request-Id"
+    private static let allowedHeaders =
+        "Accept, Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, Traceparent"
+
+    /// The answer to a preflight; nil if the request is none, or of an origin that is not named.
+    func preflight(_ head: RequestHead, allow: String) -> Response? {
+        guard head.method == .options, let origin = allowedOrigin(head), head["access-control-request-method"] != nil
+        else { return nil }
+        return Response(
+            status: 204,
+            fields: [
+                Field("Access-Control-Allow-Origin", origin), Field("Access-Control-Allow-Methods", allow),
+                Field("Access-Control-Allow-Headers", Self.allowedHeaders), Field("Access-Control-Max-Age", "600"),
+                Field("Vary", "Origin"), Field("Allow", allow),
+            ])
+    }
+
+    /// Adds what a browser needs to hand an answer to a page.
+    func decorate(_ response: inout Response, for head: RequestHead) {
+        guard !origins.isEmpty else { return }
+        response.fields.append(Field("Vary", "Origin"))
+        guard let origin = allowedOrigin(head) else { return }
+        response.fields.append(Field("Access-Control-Allow-Origin", origin))
+        response.fields.append(Field("Access-Control-Expose-Headers", Self.exposed))
+    }
+
+    private func allowedOrigin(_ head: RequestHead) -> String? {
+        guard !origins.isEmpty, let origin = head["origin"], origins.contains(origin) else { return nil }
+        return origin
+    }
+}

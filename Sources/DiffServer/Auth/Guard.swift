@@ -1,0 +1,68 @@
+// Who may. Keys if there are any; without keys, whoever is on this machine and is neither a web page nor a proxy: a page in a
+// browser reaches the loopback too, with a Host or an Origin that gives it away, and a proxy says that it is one.
+
+import HTTPCore
+
+/// Tells who makes a request.
+struct Guard: Sendable {
+    /// Empty: no keys were configured.
+    var keys: KeyRing
+    var tokenSecret: [UInt8]
+    /// Origins of pages that may call from a browser, as `https://example.org`.
+    var origins: Set<String>
+
+    /// Who asks.
+    ///
+    /// - Throws: 401 without good credentials; 403 where only this machine may ask, and it was not.
+    func identity(_ head: RequestHead, _ peer: Peer) throws(Problem) -> Identity {
+        if let authorization = head["authorization"] {
+            let parts = authorization.split(separator: " ", maxSplits: 1)
+            guard head.values(of: "authorization").count == 1, parts.count == 2, parts[0].lowercased() == "bearer" else {
+                throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
+            }
+            let secret = parts[1].trimmed
+            if let key = keys.key(for: secret) { return .writer(name: key.name, prefix: key.prefix) }
+            if let token = Token(secret, secret: tokenSecret, at: .now) { return .client(token) }
+            throw Problem(.unauthenticated, "the key or token is not known, or has expired")
+        }
+        guard isOpen(to: peer) else {
+            throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
+        }
+        try checkLocal(head)
+        return .anyone
+    }
+
+    /// Whether nobody is asked for a key on this connection.
+    private func isOpen(to peer: Peer) -> Bool { keys.keys.isEmpty && peer.isLoopback && peer.localIsLoopback }
+
+    private func checkLocal(_ head: RequestHead) throws(Problem) {
+        if let host = head.host, !Self.isLoopback(host: host) {
+            throw Problem(.forbidden, "without a key only this machine may ask, and \"\(host)\" is not it; configure a key")
+        }
+        if let origin = head["origin"], !origins.contains(origin), !isOwn(origin: origin, head) {
+            throw Problem(.forbidden, "the origin \"\(origin)\" is not named; name it, or configure a key")
+        }
+        if head["forwarded"] != nil || head["x-forwarded-for"] != nil {
+            throw Problem(.forbidden, "without a key a proxy may not ask for others; configure a key")
+        }
+    }
+
+    /// Whether a page that this server sent makes the request.
+    private func isOwn(origin: String, _ head: RequestHead) -> Bool {
+        guard let host = head.host else { return false }
+        return origin == "http://" + host || origin == "https://" + host
+    }
+
+    /// Whether a Host names this machine by its loopback.
+    static func isLoopback(host: String) -> Bool {
+        var name = host.lowercased()
+        if name.hasPrefix("[") {
+            name = String(name.dropFirst().prefix { $0 != "]" })
+            return name == "::1" || name == "0:0:0:0:0:0:0:1" || name.hasPrefix("::ffff:127.")
+        }
+        name = String(name.prefix { $0 != ":" })
+        if name == "localhost" || name.hasSuffix(".localhost") || name == "localhost." { return true }
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

@@ -1,0 +1,60 @@
+/// Who makes a request.
+enum Identity: Sendable {
+    /// Somebody, where nobody is asked: on the loopback, without keys.
+    case anyone
+    /// A writer with a key, for sessions with a prefix.
+    case writer(name: String, prefix: String)
+    /// A thin client with a token.
+    case client(Token)
+
+    /// A name to count and remember requests by.
+    var name: String {
+        switch self {
+        case .anyone: ""
+        case .writer(let name, _): "key:" + name
+        case .client(let token): "token:" + token.session
+        }
+    }
+
+    /// When the identity ends by itself.
+    var expires: WallTime? {
+        if case .client(let token) = self { return token.expires }
+        return nil
+    }
+}
+
+/// What an endpoint needs.
+enum Right: Sendable {
+    /// Nothing: open to all.
+    case none
+    /// A key, or to be on this machine.
+    case operate
+    /// A key that is good for any session.
+    case compute
+    /// To read one session.
+    case read
+    /// To write one session: edits, and with a key whole states.
+    case edit
+    /// To make, replace or delete one session, or mint tokens for it.
+    case write
+}
+
+extension Identity {
+    /// Whether it has a right to a session (nil: to none in particular).
+    func has(_ right: Right, session: String?) -> Bool {
+        switch (self, right) {
+        case (_, .none), (.anyone, _), (.writer, .operate), (.writer, .compute): return true
+        case (.writer(_, let prefix), .read), (.writer(_, let prefix), .edit), (.writer(_, let prefix), .write):
+            return session.map { $0.utf8.starts(with: prefix.utf8) } ?? true
+        case (.client(let token), .read): return token.session == session && token.scopes.contains(.read)
+        case (.client(let token), .edit): return token.session == session && token.scopes.contains(.edit)
+        case (.client, .write), (.client, .operate), (.client, .compute): return false
+        }
+    }
+
+    /// Whether it may send whole states, not edits alone.
+    var maySendStates: Bool {
+        if case .client = self { return false }
+        return true
+    }
+}

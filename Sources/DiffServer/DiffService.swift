@@ -1,0 +1,175 @@
+// The walk of a request through the service, in the order of CONTRACT §7: the path is matched, who asks, whether they may, how often, then
+// whether there is such a route, its query, what is accepted, what is sent; then the body, and the endpoint. A path that nobody knows
+// is as protected as one that is known, so that nothing can be found out without credentials.
+
+import Dispatch
+import HTTPCore
+import SnapshotKit
+
+/// The service: lets requests in, and gives them to their endpoints.
+final class DiffService: Service {
+    let options: Options
+    let table: SessionTable
+    let access: Guard
+    let hash: KeyedHash
+    let journal: Journal
+    let lifecycle = Lifecycle()
+    private let crossOrigin: CrossOrigin
+    private let workers = DispatchQueue(label: "diff.workers", attributes: .concurrent)
+
+    init(options: Options, access: Guard, journal: Journal) {
+        self.options = options
+        self.access = access
+        self.journal = journal
+        table = SessionTable(bounds: options.tableBounds)
+        hash = KeyedHash(key: Array(options.digestKey.utf8))
+        crossOrigin = CrossOrigin(origins: access.origins)
+    }
+
+    // MARK: The walk
+
+    func admit(_ head: RequestHead, from peer: Peer) -> Admission {
+        do throws(Problem) {
+            return try walk(head, peer)
+        } catch {
+            return .answer(finish(error.response(instance: head.instance), head, route: ""))
+        }
+    }
+
+    private func walk(_ head: RequestHead, _ peer: Peer) throws(Problem) -> Admission {
+        let match = routes.match(head.method, head.path)
+        if let answer = options(head, match) { return .answer(finish(answer, head, route: "options")) }
+        let (route, place) = try found(match, head, peer)
+        let identity = try admitted(route, place, head, peer)
+        let call = Call(
+            head: head, peer: peer, place: place, identity: identity,
+            parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
+            acceptance: Acceptance(head), service: self)
+        if !route.mediaTypes.isEmpty, call.acceptance.best(of: route.mediaTypes) == nil {
+            throw .notAcceptable(route.mediaTypes)
+        }
+        if route.takesBody { try checkBody(head) }
+        return .read(maxBytes: route.takesBody ? options.maxBodyBytes : 0) { [self] body in
+            body.count > Self.largeBody ? answerOnWorker(call, route, body) : answer(call, route, body)
+        }
+    }
+
+    /// OPTIONS, a preflight or not; nil for another method.
+    private func options(_ head: RequestHead, _ match: Router<Route>.Match) -> Response? {
+        guard head.method == .options else { return nil }
+        let allow: String
+        switch match {
+        case .methodNotAllowed(let known): allow = known
+        case .found: allow = "OPTIONS"
+        case .notFound: allow = head.isServerWide ? "DELETE, GET, HEAD, OPTIONS, POST, PUT" : ""
+        }
+        if allow.isEmpty { return nil }
+        return crossOrigin.preflight(head, allow: allow) ?? Response(status: 204, fields: [Field("Allow", allow)])
+    }
+
+    private func found(
+        _ match: Router<Route>.Match, _ head: RequestHead, _ peer: Peer
+    ) throws(Problem) -> (Route, RouteParameters) {
+        switch match {
+        case .found(let route, let place): return (route, place)
+        case .methodNotAllowed(let allow):
+            if !Self.isPublic(head.path) { _ = try access.identity(head, peer) }
+            throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
+        case .notFound:
+            _ = try access.identity(head, peer)
+            throw Problem(.routeNotFound, "nothing is at \(head.instance)")
+        }
+    }
+
+    private static func isPublic(_ path: [String]) -> Bool {
+        guard case .found(let route, _) = routes.match(.get, path) else { return false }
+        if case .none = route.right { return true }
+        return false
+    }
+
+    private func admitted(
+        _ route: Route, _ place: RouteParameters, _ head: RequestHead, _ peer: Peer
+    ) throws(Problem) -> Identity {
+        if case .none = route.right { return .anyone }
+        let identity = try access.identity(head, peer)
+        let session = place.contains("session") ? place["session"] : nil
+        guard identity.has(route.right, session: session) else {
+            throw Problem(.forbidden, "these credentials are not good for this")
+        }
+        if let session { try Self.check(session: session) }
+        return identity
+    }
+
+    /// A session's name: `[A-Za-z0-9._~:-]{1,128}`, not `.` or `..`.
+    private static func check(session: String) throws(Problem) {
+        let isName = session.utf8.allSatisfy { byte in
+            byte | 0x20 &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || "._~:-".utf8.contains(byte)
+        }
+        guard isName, (1...128).contains(session.utf8.count), session != ".", session != ".." else {
+            throw .malformed("a session's name has 1 to 128 letters, digits and ._~:- and is neither \".\" nor \"..\"")
+        }
+    }
+
+    private func checkBody(_ head: RequestHead) throws(Problem) {
+        guard lifecycle.isReady else { throw Problem(.draining, "the server is going down") }
+        if let type = head["content-type"] {
+            let name = type.prefix { $0 != ";" }.trimmed.lowercased()
+            let isJSON = name == "application/json" || name.hasSuffix("+json") || name == "application/x-www-form-urlencoded"
+            guard isJSON || name.isEmpty else {
+                throw Problem(.unsupportedMediaType, "\"\(name)\" is not application/json, nor a type that ends in +json")
+            }
+        }
+        if head.contentEncoding == .unsupported {
+            throw Problem(.unsupportedEncoding, "a body is sent as it is or as gzip", fields: [Field("Accept-Encoding", "gzip")])
+        }
+    }
+
+    // MARK: Answers
+
+    /// Bodies above this take longer than other requests of the loop should wait: about 0.3 ms.
+    private static let largeBody = 256 * 1024
+
+    private func answer(_ call: Call, _ route: Route, _ body: consuming [UInt8]) -> Reply {
+        do throws(Problem) {
+            switch try route.answer(call, body) {
+            case .now(let response): return .now(finish(response, call.head, route: route.name))
+            case .later(let begin): return .later(begin)
+            }
+        } catch {
+            return .now(finish(error.response(instance: call.instance), call.head, route: route.name))
+        }
+    }
+
+    /// A large body is parsed and compared on a worker, so that small requests on its loop keep their latency.
+    private func answerOnWorker(_ call: Call, _ route: Route, _ body: consuming [UInt8]) -> Reply {
+        let body = body
+        return .later { [self] pending in
+            workers.async { [self] in
+                switch answer(call, route, body) {
+                case .now(let response): pending.answer(response)
+                case .later(let begin): begin(pending)
+                }
+            }
+        }
+    }
+
+    /// What every answer gets.
+    func finish(_ response: Response, _ head: RequestHead, route: String) -> Response {
+        var response = response
+        response.route = route
+        crossOrigin.decorate(&response, for: head)
+        return response
+    }
+
+    /// Counts what an answer carries, and passes it on.
+    func counted(_ answer: ChangesAnswer) -> ChangesAnswer {
+        journal.count(answer)
+        return answer
+    }
+
+    func writing(_ session: String) -> Writing { Writing(table: table, hash: hash, name: session) }
+
+    func refusal(_ refusal: Refusal) -> Response { Problem(refusal).response() }
+
+    func finished(_ exchange: ExchangeSummary) { journal.record(exchange) }
+}

@@ -1,0 +1,145 @@
+// A stream has no queue: it is (last sent, dirty). Whatever happened since the last event, the next one leads from there to the head; a
+// slow reader gets fewer and larger steps, and costs no memory that grows. All of it runs on the connection's loop.
+
+import HTTPCore
+import Synchronization
+
+/// One reader's stream of events.
+final class EventStream: SessionReader, @unchecked Sendable {
+    // Sendable to be handed to the slot; everything but `isWoken` is confined to the loop of `writer`.
+
+    /// Between two writes, at least.
+    static let pace = Duration.milliseconds(50)
+    static let heartbeat = Duration.seconds(15)
+
+    private let call: Call
+    private let slot: SessionSlot
+    private let wish: ChangesWish
+    private let writer: StreamWriter
+    private var sent: Since
+    private var isDirty = true
+    private var lastWrite = Moment.now
+    private var timers: [Purpose: Timer] = [:]
+    private let isWoken = Atomic<Bool>(false)
+
+    /// What a timer is for; there is one each at most.
+    private enum Purpose {
+        case pace, heartbeat, expiry
+    }
+
+    private init(_ call: Call, _ slot: SessionSlot, _ since: Since, _ wish: ChangesWish, _ writer: StreamWriter) {
+        (self.call, self.slot, self.wish, self.writer) = (call, slot, wish, writer)
+        sent = since
+    }
+
+    /// The answer that begins a stream.
+    static func response(_ call: Call, _ reading: Reading, since: Since, _ wish: ChangesWish) throws(Problem) -> Response {
+        let limit = call.service.table.bounds.readers
+        if reading.slot.readerCount >= limit { throw Problem(.tooManyStreams, "\(limit) readers wait already") }
+        let slot = reading.slot
+        return Response(
+            status: 200,
+            fields: [
+                Field("Content-Type", ChangesForm.eventType), Field("Cache-Control", "no-store"),
+                // Asks nginx not to collect the stream before it passes it on.
+                Field("X-Accel-Buffering", "no"),
+            ],
+            body: .stream { writer in EventStream(call, slot, since, wish, writer).begin() })
+    }
+
+    // MARK: Life
+
+    private func begin() {
+        switch slot.add(self, limit: call.service.table.bounds.readers) {
+        case .tooMany: return end(Problem(.tooManyStreams, "too many readers wait already"))
+        case .gone: return end(.noSession(call.session))
+        case .added: break
+        }
+        call.service.journal.streamOpened()
+        writer.onClose { self.leave() }
+        writer.onWritable { self.send() }
+        primeAndSend()
+        beat()
+        if let expires = call.identity.expires {
+            let left = Duration.seconds(max(0, expires.seconds - WallTime.now.seconds))
+            after(left, .expiry) { $0.end(Problem(.unauthenticated, "the token has expired")) }
+        }
+    }
+
+    private func primeAndSend() {
+        var own: Revision?
+        if case .revision(let revision) = sent, reading?.isUsable(sent) == true { own = revision }
+        writer.write(Event.primer(own))
+        if let reading, GetChanges.holds(reading, sent) {
+            isDirty = false
+        } else {
+            sendNow()
+        }
+    }
+
+    private var reading: Reading? {
+        slot.session.map { Reading(slot: slot, session: $0, bounds: call.service.table.bounds.history) }
+    }
+
+    func sessionChanged() {
+        guard !isWoken.exchange(true, ordering: .relaxed) else { return }
+        writer.loop.execute { [self] in
+            isWoken.store(false, ordering: .relaxed)
+            isDirty = true
+            send()
+        }
+    }
+
+    func sessionEnded(_ problem: Problem) { writer.loop.execute { self.end(problem) } }
+
+    // MARK: Sending
+
+    /// Sends one changeset to the head, if there is news, the last one has left, and it was long enough ago.
+    private func send() {
+        guard isDirty, !writer.isClosed, writer.isWritable else { return }
+        let wait = Self.pace - (Moment.now - lastWrite)
+        guard wait <= .zero else { return after(wait, .pace) { $0.send() } }
+        sendNow()
+    }
+
+    private func sendNow() {
+        guard let reading else { return }
+        isDirty = false
+        let answer = call.service.counted(reading.answer(since: sent, wish))
+        sent = .revision(reading.session.head.revision)
+        lastWrite = .now
+        writer.write(answer.body)
+    }
+
+    private func beat() {
+        after(Self.heartbeat, .heartbeat) { stream in
+            // An open stream is a read.
+            _ = stream.call.service.table.slot(stream.call.session)
+            if stream.writer.isWritable { stream.writer.write(Event.heartbeat) }
+            stream.beat()
+        }
+    }
+
+    private func after(_ time: Duration, _ purpose: Purpose, _ action: @escaping @Sendable (EventStream) -> Void) {
+        guard timers[purpose] == nil else { return }
+        timers[purpose] = writer.loop.schedule(after: time) { [weak self] in
+            guard let self, !self.writer.isClosed else { return }
+            self.timers[purpose] = nil
+            action(self)
+        }
+    }
+
+    private func end(_ problem: Problem) {
+        guard !writer.isClosed else { return }
+        writer.write(Event.end(problem))
+        writer.finish()
+        leave()
+    }
+
+    private func leave() {
+        slot.remove(self)
+        for timer in timers.values { timer.cancel() }
+        timers = [:]
+        call.service.journal.streamClosed()
+    }
+}

@@ -1,0 +1,25 @@
+import HTTPCore
+import SnapshotKit
+
+/// Two states in, a changeset out; nothing is stored.
+enum PostDiff {
+    @Sendable
+    static func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+        let shape = try call.parameters.shape()
+        let wish = try ChangesWish(call.parameters, call.acceptance)
+        let (old, new) = try states(body, shape, call.service.options.stateLimits)
+        let answer = ChangesAnswer(
+            Changeset(from: old, to: new), from: nil, to: Destination(snapshot: new), wish)
+        return .now(answer.response())
+    }
+
+    private static func states(
+        _ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits
+    ) throws(Problem) -> (Snapshot, Snapshot) {
+        do throws(StateError) {
+            let envelope = try Envelope(
+                json: body, members: .init(states: ["old", "new"], required: ["old", "new"]), shape: shape, limits: limits)
+            return (envelope.states["old"]!, envelope.states["new"]!)
+        } catch { throw Problem(error) }
+    }
+}

@@ -1,0 +1,61 @@
+import HTTPCore
+import SnapshotKit
+
+/// Makes a session, or starts it over: the history goes, the sequence goes on.
+enum PutSession {
+    @Sendable
+    static func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+        let shape = try call.parameters.shape()
+        let request = try SessionRequest(putting: body, shape, call.service.options)
+        let table = call.service.table
+        let writing = call.service.writing(call.session)
+        while true {
+            let slot = table.slot(call.session)
+            let before = slot?.session
+            try checkConditions(call.head, before?.head.revision, call.service.options)
+            let session = writing.firstSession(
+                request.state, settings: request.settings, after: before?.head.revision.sequence ?? 0, maker: nil)
+            do throws(SessionTable.Refusal) {
+                if let slot, let before {
+                    try table.commit(slot, at: before.head.revision, session)
+                    return .now(answer(call, session, slot, isNew: false))
+                }
+                return .now(answer(call, session, try table.create(call.session, session), isNew: true))
+            } catch {
+                guard case .conflict = error else { throw .full }
+            }
+        }
+    }
+
+    private static func checkConditions(_ head: RequestHead, _ current: Revision?, _ options: Options) throws(Problem) {
+        if let absent = EntityTags(head, "if-none-match"), let current, absent.matches(current) {
+            throw Problem(.sessionExists, "the session is at \(current.text)")
+        }
+        if let condition = EntityTags(head, "if-match") {
+            guard let current, condition.matches(current) else { throw .mismatch(current: current) }
+        } else if options.requiresIfMatch, current != nil {
+            throw Problem(.preconditionRequired, "send If-Match with the revision that this replaces")
+        }
+    }
+
+    private static func answer(_ call: Call, _ session: Session, _ slot: SessionSlot, isNew: Bool) -> Response {
+        var writer = JSONWriter()
+        writer.append("{\"session\":")
+        writer.append(string: call.session)
+        writer.append(",\"revision\":")
+        writer.append(string: session.head.revision.text)
+        writer.append(",\"expiresAt\":")
+        writer.append(string: call.service.table.expiry(of: slot).text)
+        writer.append(byte: UInt8(ascii: "}"))
+        var fields = [
+            Field("Content-Type", "application/json"), Field("ETag", "\"\(session.head.revision.text)\""),
+        ]
+        if isNew { fields.append(Field("Location", "/v1/sessions/\(call.session)")) }
+        return Response(status: isNew ? 201 : 200, fields: fields, body: .bytes(writer.bytes()))
+    }
+}
+
+extension Problem {
+    /// No room, whatever else would be thrown out.
+    static var full: Problem { Problem(.capacity, "this state is larger than the server's memory for states") }
+}

@@ -1,0 +1,37 @@
+import Glibc
+
+/// Whole files.
+enum Files {
+    /// Why a file cannot be read.
+    struct Failure: Error {
+        let path: String
+        let reason: String
+    }
+
+    /// All bytes of a file; `-` is standard input.
+    static func read(_ path: String) throws(Failure) -> [UInt8] {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }
+        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }
+            if count == 0 { return bytes }
+            bytes.append(contentsOf: chunk[..<count])
+        }
+    }
+
+    /// Writes all bytes to a descriptor; what cannot be written is lost.
+    static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var start = 0
+        while start < bytes.count {
+            let count = bytes[start...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            start += count
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// The version of this program.
+enum Version {
+    static let text = "0.1.0"
+}
+
+/// `diffserver help`.
+enum Help {
+    static var text: String {
+        """
+        diffserver \(Version.text): the smallest changeset between two states of a list, over HTTP
+
+        diffserver [serve] [OPTION…]       serve; the default is http://127.0.0.1:8080
+        diffserver diff OLD.json NEW.json  the changeset between two files; - is standard input
+            [--dialect keyed|indexed|staged|diffable|sequential|json-patch] [--staging safe|compact]
+            [--content full|patch] [--items-at P] [--id-at P] [--sections-at P] [--section-id-at P]
+        diffserver help                    this text
+        diffserver version                 the version
+
+        Options of serve, each also as a variable (--max-body is DIFFSERVER_MAX_BODY); amounts as 16MiB, times as 500ms, 10s, 1h:
+
+        \(OptionTable.all.map(line).joined(separator: "\n"))
+
+        """
+    }
+
+    private static func line(_ option: Option) -> String {
+        "  \(option.flag)\(option.value.map { " " + $0 } ?? "")\n        \(option.help)"
+    }
+}

@@ -1,0 +1,183 @@
+// Every option once: its flag, its place in the environment (`--max-body` is `DIFFSERVER_MAX_BODY`), its unit, its default, and how it
+// is read. Help, errors and the environment all come from here.
+
+import HTTPCore
+import SnapshotKit
+
+/// One option.
+struct Option: Sendable {
+    let flag: String
+    /// What stands for the value in help; nil for a switch.
+    let value: String?
+    let help: String
+    /// Sets it from its text; false if the text is of no use.
+    let set: @Sendable (inout Options, String) -> Bool
+
+    var variable: String {
+        "DIFFSERVER_" + flag.dropFirst(2).map { $0 == "-" ? "_" : $0.uppercased() }.joined()
+    }
+}
+
+/// All options of `diffserver serve`, in the order of its help.
+enum OptionTable {
+    static let all: [Option] = places + limits + sessions + connections + observing
+
+    private static let places: [Option] = [
+        list("--listen", "ADDRESS", "where to listen: 127.0.0.1:8080 (default), [::1]:8080, :8080, unix:/path; may be repeated") {
+            guard let address = ListenAddress($1) else { return false }
+            $0.listen.append(address)
+            return true
+        },
+        list("--key", "NAME:SHA256[:PREFIX]", "a writer's key by its hash, for sessions whose names start with PREFIX; may be repeated") {
+            guard let key = KeyRing.Key($1) else { return false }
+            $0.keys.append(key)
+            return true
+        },
+        text("--token-secret", "TEXT", "signs thin clients' tokens, at least 32 bytes (default: made at the start)") {
+            $0.tokenSecret = $1
+            return $1.utf8.count >= 32
+        },
+        text("--digest-key", "TEXT", "keys the digests in revisions; the same on all nodes that share sessions (default: made at the start)") {
+            $0.digestKey = $1
+            return !$1.isEmpty
+        },
+        list("--origin", "ORIGIN", "a web page's origin that may call from a browser, as https://example.org; may be repeated") {
+            $0.origins.insert($1)
+            return $1.hasPrefix("http://") || $1.hasPrefix("https://")
+        },
+        Option(flag: "--require-if-match", value: nil, help: "refuse writes to sessions without If-Match") { options, text in
+            options.requiresIfMatch = text == "true"
+            return text == "true" || text == "false"
+        },
+    ]
+
+    private static let limits: [Option] = [
+        bytes("--max-body", "a request's body, on the wire and inflated", \.maxBodyBytes),
+        count("--max-sections", "sections of a state", \.stateLimits.maxSections),
+        count("--max-items", "items of a state, children included", \.stateLimits.maxItems),
+        count("--max-nesting", "levels of items, at most 64", \.stateLimits.maxNesting, 1...64),
+        count("--max-depth", "arrays and objects around a JSON value, at most 512", \.stateLimits.maxDepth, 8...512),
+        count("--max-edits", "edits of a batch", \.stateLimits.maxEdits),
+    ]
+
+    private static let sessions: [Option] = [
+        bytes("--memory", "snapshots and history of all sessions (default 512 MiB, or half of the cgroup's limit)", \.tableBounds.bytes),
+        count("--max-sessions", "sessions", \.tableBounds.sessions),
+        count("--max-streams", "streams and held requests of one session", \.tableBounds.readers),
+        count("--history-revisions", "past revisions of a session", \.tableBounds.history.revisions, 0...1_000_000),
+        time("--history-age", "how long a past revision is kept", \.tableBounds.history.age),
+        bytes("--history-bytes", "past revisions of a session", \.tableBounds.history.bytes),
+        time("--ttl", "how long a session lives after its last use, at most 7 days", \.timeToLive),
+    ]
+
+    private static let connections: [Option] = [
+        count("--max-connections", "connections at once", \.maxConnections),
+        bytes("--max-request-line", "a request line", \.messageLimits.maxRequestLineBytes),
+        bytes("--max-headers", "a request's headers", \.messageLimits.maxHeaderBytes),
+        count("--max-fields", "a request's header fields", \.messageLimits.maxFields),
+        time("--head-timeout", "for a request's headers to arrive", \.connectionLimits.headTimeout),
+        time("--body-window", "before a body must keep up with --body-rate", \.connectionLimits.bodyWindow),
+        bytes("--body-rate", "a body, each second", \.connectionLimits.minBodyRate),
+        time("--idle-timeout", "for the next request of a connection", \.connectionLimits.idleTimeout),
+        time("--write-stall", "before a client that reads nothing is closed", \.connectionLimits.writeStall),
+        time("--drain", "for running requests to end, when the server goes down", \.drain),
+        text("--loops", "COUNT", "event loops (default: one a core)") {
+            $0.loops = Int($1)
+            return (1...1024).contains($0.loops ?? 0)
+        },
+    ]
+
+    private static let observing: [Option] = [
+        text("--log", "text|json|none", "how the log is written, to standard error (default text)") {
+            guard let format = LogFormat(rawValue: $1) else { return false }
+            $0.logFormat = format
+            return true
+        },
+        Option(flag: "--log-requests", value: nil, help: "one line in the log for each request") { options, text in
+            options.logsRequests = text == "true"
+            return text == "true" || text == "false"
+        },
+    ]
+
+    // MARK: Kinds of options
+
+    private static func text(
+        _ flag: String, _ value: String, _ help: String, _ set: @escaping @Sendable (inout Options, String) -> Bool
+    ) -> Option {
+        Option(flag: flag, value: value, help: help, set: set)
+    }
+
+    /// One that may be repeated; in the environment the values are separated by commas.
+    private static func list(
+        _ flag: String, _ value: String, _ help: String, _ add: @escaping @Sendable (inout Options, String) -> Bool
+    ) -> Option {
+        Option(flag: flag, value: value, help: help) { options, text in
+            text.split(separator: ",").allSatisfy { add(&options, $0.trimmed) }
+        }
+    }
+
+    private static func count(
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Int> & Sendable,
+        _ range: ClosedRange<Int> = 1...1_000_000_000
+    ) -> Option {
+        Option(flag: flag, value: "COUNT", help: help + " (default \(Options()[keyPath: path]))") { options, text in
+            guard let count = Int(text), range.contains(count) else { return false }
+            options[keyPath: path] = count
+            return true
+        }
+    }
+
+    private static func bytes(_ flag: String, _ help: String, _ path: WritableKeyPath<Options, Int> & Sendable) -> Option {
+        let standard = help.contains("default") ? "" : " (default \(Unit.bytes(Options()[keyPath: path])))"
+        return Option(flag: flag, value: "BYTES", help: help + standard) { options, text in
+            guard let bytes = Unit.bytes(text), bytes > 0 else { return false }
+            options[keyPath: path] = bytes
+            return true
+        }
+    }
+
+    private static func time(_ flag: String, _ help: String, _ path: WritableKeyPath<Options, Duration> & Sendable) -> Option {
+        Option(flag: flag, value: "TIME", help: help + " (default \(Unit.time(Options()[keyPath: path])))") { options, text in
+            guard let time = Unit.time(text), time > .zero, time <= .seconds(Options.maxTimeToLive) else { return false }
+            options[keyPath: path] = time
+            return true
+        }
+    }
+}
+
+/// Amounts as people write them.
+enum Unit {
+    private static let sizes = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
+    private static let times = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
+
+    /// `16MiB`, `16 MiB`, or bytes.
+    static func bytes(_ text: String) -> Int? {
+        for (unit, size) in sizes where text.hasSuffix(unit) {
+            let (bytes, overflows) = (Int(text.dropLast(3).trimmed) ?? -1).multipliedReportingOverflow(by: size)
+            return overflows || bytes < 0 ? nil : bytes
+        }
+        return Int(text)
+    }
+
+    static func bytes(_ count: Int) -> String {
+        for (unit, size) in sizes where count >= size && count % size == 0 { return "\(count / size) \(unit)" }
+        return "\(count)"
+    }
+
+    /// `500ms`, `10s`, `5m`, `1h`, `7d`, or seconds.
+    static func time(_ text: String) -> Duration? {
+        if let seconds = Int(text) { return seconds < 1 << 40 ? .seconds(seconds) : nil }
+        for (unit, size) in times where text.hasSuffix(unit) {
+            if let count = Int(text.dropLast(unit.count)), count >= 0, count < 1 << 30 { return .milliseconds(count * size) }
+        }
+        return nil
+    }
+
+    static func time(_ time: Duration) -> String {
+        let milliseconds = Int(time.components.seconds) * 1000 + Int(time.components.attoseconds / 1_000_000_000_000_000)
+        for (unit, size) in times.reversed() where milliseconds >= size && milliseconds % size == 0 {
+            return "\(milliseconds / size)\(unit)"
+        }
+        return "0s"
+    }
+}

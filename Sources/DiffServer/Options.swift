@@ -1,0 +1,45 @@
+import HTTPCore
+import SnapshotKit
+
+/// How the service is set up. `OptionTable` says how each is named on the command line and in the environment.
+struct Options: Sendable {
+    static let maxTimeToLive = 7 * 24 * 3600
+
+    // MARK: Where and who
+
+    var listen: [ListenAddress] = []
+    var keys: [KeyRing.Key] = []
+    var tokenSecret = ""
+    var digestKey = Hex.encode(Digests.random(32))
+    var origins: Set<String> = []
+    var requiresIfMatch = false
+
+    // MARK: Limits
+
+    var maxBodyBytes = 16 << 20
+    var stateLimits = StateLimits()
+    var tableBounds = SessionTable.Bounds()
+    var timeToLive = Duration.seconds(3600)
+    var messageLimits = MessageLimits()
+    var connectionLimits = ConnectionLimits()
+    var maxConnections = 20_000
+    var loops: Int?
+    var drain = Duration.seconds(10)
+
+    // MARK: Observing
+
+    var logFormat = LogFormat.text
+    var logsRequests = false
+
+    /// For sessions that say nothing else.
+    var defaultSettings: Session.Settings { Session.Settings(timeToLive: timeToLive, ignored: []) }
+
+    var serverOptions: ServerOptions {
+        var options = ServerOptions(listen: listen)
+        if let loops { options.loops = loops }
+        options.messageLimits = messageLimits
+        options.connectionLimits = connectionLimits
+        options.maxConnections = maxConnections
+        return options
+    }
+}

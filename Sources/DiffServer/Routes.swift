@@ -1,0 +1,37 @@
+import HTTPCore
+
+/// One row of the service: who may, what the query may hold, what is done.
+struct Route: Sendable {
+    /// Its label in logs and metrics.
+    let name: String
+    let right: Right
+    var parameters: Set<String> = []
+    /// Parameters that may be given more than once.
+    var lists: Set<String> = []
+    /// What the answers are made of; empty where the endpoint negotiates by itself.
+    var mediaTypes = ["application/json"]
+    var takesBody = false
+    let answer: @Sendable (Call, consuming [UInt8]) throws(Problem) -> Reply
+}
+
+/// The whole service on one screen.
+let routes = Router<Route>([
+    .init(.post, "/v1/diff", Route(
+        name: "diff", right: .compute, parameters: ChangesWish.parameters.union(Parameters.pointers),
+        mediaTypes: [], takesBody: true, answer: PostDiff.answer)),
+    .init(.put, "/v1/sessions/{session}", Route(
+        name: "session", right: .write, parameters: Parameters.pointers, takesBody: true, answer: PutSession.answer)),
+    .init(.get, "/v1/sessions/{session}", Route(name: "session", right: .read, answer: GetSession.answer)),
+    .init(.delete, "/v1/sessions/{session}", Route(
+        name: "session", right: .write, mediaTypes: [], answer: DeleteSession.answer)),
+    .init(.post, "/v1/sessions/{session}/changes", Route(
+        name: "changes", right: .edit,
+        parameters: ChangesWish.parameters.union(Parameters.pointers).union(["since"]),
+        mediaTypes: [], takesBody: true, answer: PostChanges.answer)),
+    .init(.get, "/v1/sessions/{session}/changes", Route(
+        name: "changes", right: .read, parameters: ChangesWish.parameters.union(["since", "wait"]),
+        mediaTypes: [], answer: GetChanges.answer)),
+    .init(.get, "/livez", Route(name: "livez", right: .none, mediaTypes: [], answer: GetHealth.live)),
+    .init(.get, "/readyz", Route(name: "readyz", right: .none, mediaTypes: [], answer: GetHealth.ready)),
+    .init(.get, "/problems/{name}", Route(name: "problems", right: .none, mediaTypes: [], answer: GetProblem.answer)),
+])

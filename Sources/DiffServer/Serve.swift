@@ -1,0 +1,78 @@
+import Dispatch
+import Glibc
+import HTTPCore
+
+/// `diffserver serve`: from options to a running server, and down again.
+enum Serve {
+    /// Runs until a signal says to stop. Returns the process's exit status.
+    static func run(_ options: Options) -> Never {
+        var options = options
+        if options.listen.isEmpty { options.listen = ListenAddress.activated() }
+        if options.listen.isEmpty { options.listen = [.tcp(host: "127.0.0.1", port: 8080)] }
+        let journal = Journal(format: options.logFormat, logsRequests: options.logsRequests)
+        // Before any other thread exists: signals go to the sources below and nowhere else.
+        for number in [SIGTERM, SIGINT, SIGHUP] { signal(number, SIG_IGN) }
+        let service = DiffService(options: options, access: access(options, journal), journal: journal)
+        let server = Server(options: options.serverOptions, service: service)
+        do throws(ListenError) {
+            for address in try server.start() {
+                journal.log("diffserver \(Version.text) listens on http://\(address)")
+            }
+        } catch {
+            fail("\(error)")
+        }
+        let sources = [SIGTERM, SIGINT].map { number in
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
+            source.setEventHandler { stop(server, service) }
+            source.resume()
+            return source
+        }
+        let sweeper = DispatchSource.makeTimerSource(queue: .main)
+        sweeper.schedule(deadline: .now() + 1, repeating: 1)
+        sweeper.setEventHandler { service.table.sweep() }
+        sweeper.resume()
+        withExtendedLifetime((sources, sweeper)) { dispatchMain() }
+    }
+
+    /// Not ready, then no new connections, then what runs may end, then exit.
+    private static func stop(_ server: Server, _ service: DiffService) {
+        guard service.lifecycle.isReady else { return }
+        service.journal.log("draining")
+        service.lifecycle.drain()
+        service.table.endReaders(because: Problem(.draining, "the server is going down"))
+        server.drain(within: service.options.drain) { exit(0) }
+    }
+
+    private static func access(_ options: Options, _ journal: Journal) -> Guard {
+        var ring = KeyRing(keys: options.keys)
+        if ring.keys.isEmpty {
+            if options.listen.allSatisfy(\.isLoopback) {
+                journal.log("no key is configured: all is open to this machine, and to nobody else", level: "warning")
+            } else {
+                let secret = KeyRing.newSecret()
+                ring.keys.append(KeyRing.Key(name: "start", secret: secret))
+                // The only time that a key is shown: nobody could use the server otherwise.
+                Files.write(Array("no key is configured; this one is good until the process ends: \(secret)\n".utf8), to: 2)
+            }
+        }
+        let secret = options.tokenSecret.isEmpty ? Digests.random(32) : Array(options.tokenSecret.utf8)
+        return Guard(keys: ring, tokenSecret: secret, origins: options.origins)
+    }
+}
+
+/// Ends the process with one clear line.
+func fail(_ message: String, status: Int32 = 1) -> Never {
+    Files.write(Array("diffserver: \(message)\n".utf8), to: 2)
+    exit(status)
+}
+
+extension ListenAddress {
+    /// Whether only this machine can reach the address.
+    var isLoopback: Bool {
+        switch self {
+        case .unix: true
+        case .inherited: false
+        case .tcp(let host, _): Guard.isLoopback(host: host.contains(":") ? "[\(host)]" : host) && !host.isEmpty
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import SnapshotKit
+
+/// Answers what changed since a reader's base.
+struct Reading: Sendable {
+    let slot: SessionSlot
+    let session: Session
+    let bounds: History.Bounds
+
+    var destination: Destination {
+        Destination(session: slot.name, revision: session.head.revision, snapshot: session.head.snapshot)
+    }
+
+    /// Whether changes can be computed from a base; otherwise the reader gets the whole state.
+    func isUsable(_ since: Since) -> Bool {
+        guard case .revision(let revision) = since else { return false }
+        if case .none = base(revision) { return false }
+        return true
+    }
+
+    func base(_ revision: Revision) -> Base { session.base(revision, at: .now, bounds: bounds) }
+
+    /// The answer from a reader's base to the head. The diff and its encoding are shared with other readers who want the same.
+    func answer(since: Since, _ wish: ChangesWish) -> ChangesAnswer {
+        guard case .revision(let revision) = since else {
+            let reason: ResetReason = since == .unreadable ? .unknown : .initial
+            return ChangesAnswer(reset: reason, from: nil, to: destination, wish)
+        }
+        let key = AnswerCache.Key(from: revision, wish: wish)
+        if let known = slot.answers.answer(key, at: session.head.revision) { return known }
+        let answer = compute(from: revision, wish)
+        slot.answers.remember(answer, key, at: session.head.revision)
+        return answer
+    }
+
+    private func compute(from revision: Revision, _ wish: ChangesWish) -> ChangesAnswer {
+        switch base(revision) {
+        case .none(let reason):
+            return ChangesAnswer(reset: reason, from: revision, to: destination, wish)
+        case .head(let marks):
+            let snapshot = session.head.snapshot
+            let changeset = Changeset(from: snapshot, to: snapshot, marks: marks)
+            return ChangesAnswer(changeset, from: revision, to: destination, wish)
+        case .past(let skeleton, let marks):
+            let changeset = Changeset(
+                from: skeleton, to: session.head.snapshot, fingerprints: session.head.fingerprints, marks: marks)
+            return ChangesAnswer(changeset, from: revision, to: destination, wish)
+        }
+    }
+}

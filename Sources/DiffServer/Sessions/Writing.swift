@@ -1,0 +1,57 @@
+// A write: read the session, compute the next one from it, put it in its place if nobody was faster, else begin again. Nothing is
+// computed under a lock, so a large write delays nobody; a writer begins again only if another one got through.
+
+import SnapshotKit
+
+/// What a write did.
+struct Written: Sendable {
+    /// Nil where the write made the session.
+    var before: Session?
+    var after: Session
+    var slot: SessionSlot
+    /// From `before` to `after`.
+    var changeset: Changeset?
+    /// Whether the session now remembers the write's key.
+    var remembersKey = false
+    var status: Int { before == nil ? 201 : 200 }
+    var isNews: Bool { before?.head.revision != after.head.revision }
+}
+
+/// Computes the sessions that follow others.
+struct Writing: Sendable {
+    let table: SessionTable
+    let hash: KeyedHash
+    let name: String
+
+    /// A session's first state, or the first after it was started over.
+    func firstSession(_ snapshot: Snapshot, settings: Session.Settings, after sequence: UInt64, maker: RequestFingerprint?)
+        -> Session
+    {
+        let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
+        let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(of: snapshot, salt: Array(name.utf8)))
+        let head = Session.Head(
+            revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: .none, parent: nil, maker: maker)
+        return Session(head: head, history: History(), settings: settings, startedAt: revision.sequence)
+    }
+
+    /// The session with a new state, or as it was if the state equals its head; and the changeset between them.
+    func session(
+        after before: Session, _ snapshot: Snapshot, marks: Marks = .none, maker: RequestFingerprint?
+    ) -> (Session, Changeset) {
+        let ignored = before.settings.ignored
+        let changeset = Changeset(from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored)
+        let fingerprints = Fingerprints(
+            of: snapshot, by: hash, ignoring: ignored, known: (before.head.fingerprints, changeset))
+        let digest = fingerprints.digest(of: snapshot, salt: Array(name.utf8))
+        let isSame = digest == before.head.revision.digest
+        if isSame, marks.isEmpty { return (before, changeset) }
+        var next = before
+        next.history.retire(before.head, at: .now, bounds: table.bounds.history)
+        // The old snapshot stays where nothing but marks came: what it ignores must not creep in.
+        next.head = Session.Head(
+            revision: Revision(sequence: before.head.revision.sequence + 1, digest: digest),
+            snapshot: isSame ? before.head.snapshot : snapshot, fingerprints: fingerprints, marks: marks,
+            parent: before.head.revision, maker: maker)
+        return (next, changeset)
+    }
+}

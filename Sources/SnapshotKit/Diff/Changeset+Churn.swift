@@ -1,0 +1,33 @@
+extension Changeset {
+    /// Whether more than half of the new rows have new ids, but content that was there before: ids that are made anew each time a list
+    /// is decoded turn every refresh into a replacement. O(1) where few rows are new, else O(bytes).
+    public var showsIdentityChurn: Bool {
+        let arrivals = oldRowOfNew.count { $0 < 0 }
+        guard arrivals * 2 > oldRowOfNew.count else { return false }
+        return old.withView { old in
+            new.withView { new in
+                var gone: Set<UInt64> = []
+                for row in newRowOfOld.indices where newRowOfOld[row] < 0 {
+                    let item = old.item(ofRow: row)
+                    guard old.nodes[item].flags.contains(.hasContent) else { continue }
+                    gone.insert(contentMark(item, old, isOld: true))
+                }
+                guard !gone.isEmpty else { return false }
+                var known = 0
+                for row in oldRowOfNew.indices where oldRowOfNew[row] < 0 {
+                    let item = new.item(ofRow: row)
+                    guard new.nodes[item].flags.contains(.hasContent) else { continue }
+                    if gone.contains(contentMark(item, new, isOld: false)) { known += 1 }
+                }
+                return known * 2 > oldRowOfNew.count
+            }
+        }
+    }
+
+    private func contentMark(_ item: Int, _ view: ColumnsView, isOld: Bool) -> UInt64 {
+        switch basis {
+        case .contents(let ignored): fingerprint(of: view.content(ofItem: item), by: .process, ignoring: ignored)
+        case .fingerprints(let fingerprints): isOld ? view.fingerprints[item].content : fingerprints.items[item].content
+        }
+    }
+}
