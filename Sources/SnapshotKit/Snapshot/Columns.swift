@@ -53,6 +53,8 @@ struct NodeFlags: OptionSet {
     static let isCollapsed = NodeFlags(rawValue: 16)
     /// Below a collapsed section or item: no row.
     static let isHidden = NodeFlags(rawValue: 32)
+    /// Written as its id alone, without an object around it.
+    static let isBare = NodeFlags(rawValue: 64)
 
     /// What an update can change, other than by content or kind.
     static let shown: NodeFlags = [.hasContent, .hasKind, .isCollapsed]

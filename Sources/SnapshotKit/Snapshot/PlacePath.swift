@@ -6,10 +6,12 @@ struct PlacePath {
     var sections: String?
     /// From a section's element, or from the root, to its array of items.
     var items: String
+    /// The number of the section that is the first element of the array of sections.
+    var firstSection = 0
 
     func section(_ ordinal: Int) -> String {
         guard let sections else { return root }
-        return "\(root)\(sections)/\(ordinal)"
+        return "\(root)\(sections)/\(ordinal - firstSection)"
     }
 
     /// `ordinals`: an item's place among its siblings at each level, outermost first.

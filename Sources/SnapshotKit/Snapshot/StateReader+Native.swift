@@ -119,7 +119,7 @@ extension StateReader {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
             guard let id = try readID(depth: depth, at: .item("")) else { return }
-            return builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
+            return builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags.union(.isBare))
         }
         let seen = try readMembers(depth: depth + 1, of: "item", at: .item("")) { (reader, member) throws(JSONError) in
             switch member {
@@ -129,7 +129,10 @@ extension StateReader {
             case .content:
                 let range = try reader.readContent(depth: depth + 1)
                 reader.builder.setContent(ofItem: item, start: range.lowerBound, count: range.count)
-            case .kind: try reader.readKind(item, depth: depth + 1)
+            case .kind:
+                if let start = try reader.readKind(depth: depth + 1, at: .item("/kind")) {
+                    reader.builder.setKind(ofItem: item, start: start)
+                }
             case .expanded:
                 if try reader.readExpanded(depth: depth + 1, at: .item("/expanded")) == false {
                     reader.builder.collapse(item: item)
@@ -145,7 +148,7 @@ extension StateReader {
 
     /// Takes an object's members and returns the bits of those seen.
     @inline(__always)
-    private mutating func readMembers(
+    mutating func readMembers(
         depth: Int, of what: String, at place: Place,
         reading: (inout StateReader, StateMember) throws(JSONError) -> Void
     ) throws(JSONError) -> UInt8 {
@@ -188,24 +191,27 @@ extension StateReader {
 
     // MARK: Values
 
-    private mutating func readContent(depth: Int) throws(JSONError) -> Range<Int> {
+    mutating func readContent(depth: Int) throws(JSONError) -> Range<Int> {
         scanner.skipSpace()
         let start = scanner.at
         try scanner.skipValue(depth: depth)
         return start..<scanner.at
     }
 
-    private mutating func readKind(_ item: Int, depth: Int) throws(JSONError) {
+    /// Takes a kind and returns where its quote stands; nil, with a violation noted, if it is none.
+    mutating func readKind(depth: Int, at place: Place) throws(JSONError) -> Int? {
         scanner.skipSpace()
-        guard scanner.byte(scanner.at) == UInt8(ascii: "\"") else {
-            return try refuse("wrong-type", "a kind is a string", at: pointer(.item("/kind")), depth: depth)
+        let start = scanner.at
+        guard scanner.byte(start) == UInt8(ascii: "\"") else {
+            try refuse("wrong-type", "a kind is a string", at: pointer(place), depth: depth)
+            return nil
         }
-        builder.setKind(ofItem: item, start: scanner.at)
         _ = try scanner.takeString()
+        return start
     }
 
     /// Takes true or false; anything else is a violation.
-    private mutating func readExpanded(depth: Int, at place: Place) throws(JSONError) -> Bool? {
+    mutating func readExpanded(depth: Int, at place: Place) throws(JSONError) -> Bool? {
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "t"):

@@ -10,7 +10,7 @@ struct StateReader {
     var builder = ColumnsBuilder()
     var store: TokenStore
     private(set) var violations: [Violation] = []
-    private var excess: StateError?
+    private(set) var excess: StateError?
     var path = PlacePath(root: "", sections: nil, items: "")
     /// Place among the siblings at each level, of the item that is being read.
     private var ordinals: [Int] = []
@@ -49,6 +49,10 @@ struct StateReader {
         case sections
         /// The array of items whose elements are being read.
         case items
+        /// What the root of `path` leads to.
+        case root
+        /// An element of the array that the root of `path` leads to, or a member of it.
+        case element(Int, StaticString)
     }
 
     func pointer(_ place: Place) -> String {
@@ -59,6 +63,8 @@ struct StateReader {
         case .items:
             guard ordinals.count > 1 else { return path.section(builder.openSection) + path.items }
             return path.item(section: builder.openSection, ordinals.dropLast()) + "/items"
+        case .root: return path.root
+        case .element(let ordinal, let member): return "\(path.root)/\(ordinal)\(member)"
         }
     }
 
@@ -85,7 +91,7 @@ struct StateReader {
     }
 
     /// Takes an array, each element by `element`; anything else is a violation.
-    private mutating func readElements(
+    mutating func readElements(
         depth: Int, of what: String, at place: Place,
         element: (inout StateReader) throws(JSONError) -> Void
     ) throws(JSONError) {

@@ -1,0 +1,126 @@
+/// Edits, to be applied in order and all or not at all.
+///
+/// A batch is read without a state, so that a batch of the wrong shape is refused before anybody looks for one.
+/// `Snapshot.applying(_:limits:)` applies it.
+public struct EditBatch: Sendable {
+    /// The document that the batch stood in; all ranges are ranges of it.
+    let bytes: [UInt8]
+    /// Pointer to the batch in that document.
+    let pointer: String
+    let edits: [Edit]
+    /// What is to be inserted: items with their subtrees, those of inserted sections among them.
+    let nodes: [Node]
+    let payloads: [Payload]
+    /// Inserted sections are elements of this; so is a nameless one for the items of each other edit that inserts.
+    let sections: [SectionNode]
+    let ids: [EditID]
+    let updates: [EditUpdate]
+    /// Finds, of all nodes with an id, the first.
+    let nodeTable: IDTable
+    let sectionTable: IDTable
+    /// Of each node, and each section, the first one with the same id.
+    let firstNode: [Int32]
+    let firstSection: [Int32]
+
+    /// How many edits there are.
+    public var count: Int { edits.count }
+
+    /// Reads the value of a body's `edits`. O(bytes).
+    ///
+    /// - Parameter pointer: where the value stood; violations point below it.
+    /// - Throws: `EditError.wrongShape`, and `.limitExceeded` for too many edits.
+    public init(_ slice: JSONSlice, limits: StateLimits = StateLimits(), pointer: String = "/edits") throws(EditError) {
+        try self.init(
+            bytes: slice.bytes, range: slice.range, depth: pointer.isEmpty ? 0 : 1, limits: limits, pointer: pointer)
+    }
+
+    /// Reads an array of edits. O(bytes).
+    ///
+    /// - Throws: `EditError.json`, `.wrongShape`, and `.limitExceeded` for too many edits.
+    public init(json: consuming [UInt8], limits: StateLimits = StateLimits()) throws(EditError) {
+        let count = json.count
+        json.append(contentsOf: DocumentText.padding)
+        try self.init(bytes: json, range: 0..<count, depth: 0, limits: limits, pointer: "")
+    }
+
+    /// Reads an array of edits from JSON text.
+    public init(json: String, limits: StateLimits = StateLimits()) throws(EditError) {
+        try self.init(json: Array(json.utf8), limits: limits)
+    }
+
+    private init(
+        bytes: [UInt8], range: Range<Int>, depth: Int, limits: StateLimits, pointer: String
+    ) throws(EditError) {
+        var reader = try bytes.withUnsafeBufferPointer { (text) throws(EditError) -> EditReader in
+            var reader = EditReader(
+                base: UnsafeRawPointer(text.baseAddress!), range: range, tail: text.count, limits: limits,
+                pointer: pointer)
+            do throws(JSONError) { try reader.read(depth: depth) } catch { throw .json(error) }
+            return reader
+        }
+        try reader.check()
+        let tail = reader.reader.store.bytes
+        self.bytes = tail.isEmpty ? bytes : bytes + tail + DocumentText.padding
+        self.pointer = pointer
+        reader.hashIDs(in: self.bytes)
+        (edits, ids, updates) = (reader.edits, reader.ids, reader.updates)
+        (nodes, sections, payloads) = (reader.nodes, reader.sections, reader.reader.builder.payloads)
+        (nodeTable, firstNode) = Self.table(nodes, self.bytes)
+        (sectionTable, firstSection) = Self.table(sections, self.bytes)
+    }
+
+    private static func table<Record: IdentifiedRecord>(_ records: [Record], _ bytes: [UInt8]) -> (IDTable, [Int32]) {
+        var first = (0..<Int32(truncatingIfNeeded: records.count)).map { $0 }
+        let table = bytes.withUnsafeBytes { text in
+            IDTable(
+                count: records.count, hash: { records[$0].hash },
+                same: { records[$0].hasSameID(as: records[$1], text.baseAddress!, text.baseAddress!) },
+                onDuplicate: { first[$1] = Int32(truncatingIfNeeded: $0) })
+        }
+        return (table, first)
+    }
+}
+
+// MARK: Pointers
+
+extension EditBatch {
+    /// Pointer to an edit.
+    func pointer(toEdit index: Int) -> String { "\(pointer)/\(index)" }
+
+    /// Pointer to the id at the given place of an edit's operands.
+    func pointer(toOperand ordinal: Int, ofEdit index: Int) -> String {
+        let edit = edits[index]
+        let member = edit.operation == .update ? "/id" : ""
+        return "\(pointer(toEdit: index))/\((edit.subject ?? .items).rawValue)/\(ordinal)\(member)"
+    }
+
+    /// Pointer to the id of a section that an edit inserts.
+    func pointer(toSection section: Int, ofEdit index: Int) -> String {
+        "\(pointer(toEdit: index))/sections/\(section - edits[index].operands.lowerBound)/id"
+    }
+
+    /// Pointer to the id of an item that an edit inserts, at any depth. O(siblings).
+    func pointer(toNode node: Int, ofEdit index: Int) -> String {
+        let edit = edits[index]
+        var path = PlacePath(root: pointer(toEdit: index), sections: nil, items: "/items")
+        if edit.subject == .sections {
+            path.sections = "/sections"
+            path.firstSection = edit.operands.lowerBound
+        }
+        var ordinals: [Int] = []
+        var child = node
+        while child >= 0 {
+            let parent = Int(nodes[child].parent)
+            var sibling = parent < 0 ? Int(sections[Int(nodes[child].section)].firstItem) : parent + 1
+            var ordinal = 0
+            while sibling < child {
+                sibling = Int(nodes[sibling].end)
+                ordinal += 1
+            }
+            ordinals.append(ordinal)
+            child = parent
+        }
+        let place = path.item(section: Int(nodes[node].section), ordinals.reversed())
+        return nodes[node].flags.contains(.isBare) ? place : place + "/id"
+    }
+}

@@ -1,0 +1,195 @@
+// From bytes to edits, without a state. Members of an edit come in any order, and what `items` holds depends on `op`; so each
+// edit is walked twice: once to check its grammar and note where its members stand, once to read them. Items and sections that
+// are inserted are read by the reader of states, whose columns then hold the items of the whole batch; its violations are
+// reported in the words of edits.
+
+/// Reads a batch.
+struct EditReader {
+    var reader: StateReader
+    private let limits: StateLimits
+    private let pointer: String
+    private let range: Range<Int>
+    private(set) var edits: [Edit] = []
+    var ids: [EditID] = []
+    var updates: [EditUpdate] = []
+    /// Edits seen, too many ones included.
+    private var count = 0
+
+    // What the reader of states has read, once hashed.
+    private(set) var nodes: [Node] = []
+    private(set) var sections: [SectionNode] = []
+
+    /// A reader of the value at `range` of padded memory; `tail` is where bytes that it stores will stand.
+    init(base: UnsafeRawPointer, range: Range<Int>, tail: Int, limits: StateLimits, pointer: String) {
+        var inner = limits
+        // What is inserted may be deleted by a later edit: only the state that comes out is held to the number of items.
+        inner.maxItems = StateLimits.none.maxItems
+        reader = StateReader(base: base, count: range.upperBound, limits: inner)
+        reader.scanner.at = range.lowerBound
+        reader.store = TokenStore(base: tail)
+        (self.limits, self.pointer, self.range) = (limits, pointer, range)
+    }
+
+    /// Reads all edits; violations are only noted.
+    mutating func read(depth: Int) throws(JSONError) {
+        reader.scanner.skipSpace()
+        guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "[") else {
+            try reader.refuse("wrong-shape", "edits are an array", at: pointer, depth: depth)
+            return try reader.scanner.finish()
+        }
+        try reader.scanner.checkDepth(depth + 1)
+        reader.scanner.at += 1
+        if !reader.scanner.takes(UInt8(ascii: "]")) {
+            repeat { try readElement(depth: depth + 1) } while try reader.scanner.takesComma(or: UInt8(ascii: "]"))
+        }
+        try reader.scanner.finish()
+    }
+
+    private mutating func readElement(depth: Int) throws(JSONError) {
+        count += 1
+        guard count <= limits.maxEdits else { return try reader.scanner.skipValue(depth: depth) }
+        let place = "\(pointer)/\(count - 1)"
+        reader.scanner.skipSpace()
+        guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
+            return try reader.refuse("wrong-shape", "an edit is an object", at: place, depth: depth)
+        }
+        let members = try findMembers(at: place, depth: depth + 1)
+        let end = reader.scanner.at
+        if let edit = try interpret(members, at: place, depth: depth + 1) { edits.append(edit) }
+        reader.scanner.at = end
+    }
+
+    // MARK: Members
+
+    /// What an edit may have.
+    enum Member: String, CaseIterable {
+        case op, items, sections, before, after, into, at
+    }
+
+    /// Where the values of an edit's members stand.
+    typealias Members = [Member: Int]
+
+    private mutating func findMembers(at place: String, depth: Int) throws(JSONError) -> Members {
+        try reader.scanner.checkDepth(depth)
+        var members: Members = [:]
+        reader.scanner.at += 1
+        if reader.scanner.takes(UInt8(ascii: "}")) { return members }
+        let frame = reader.scanner.names.open()
+        repeat {
+            let name = reader.scanner.string(try reader.scanner.takeName(in: frame))
+            reader.scanner.skipSpace()
+            let text = String(decoding: Array(name.text), as: UTF8.self)
+            if let member = Member(rawValue: text) {
+                members[member] = reader.scanner.at
+            } else {
+                reader.note(
+                    "unknown-member", "an edit has no member \"\(text)\"",
+                    at: "\(place)/\(JSONPointer.escaped(text.utf8))")
+            }
+            try reader.scanner.skipValue(depth: depth)
+        } while try reader.scanner.takesComma(or: UInt8(ascii: "}"))
+        reader.scanner.names.close(frame)
+        return members
+    }
+
+    /// An edit from its members; nil, with a violation noted, where they make none.
+    private mutating func interpret(_ members: Members, at place: String, depth: Int) throws(JSONError) -> Edit? {
+        guard let operation = operation(members, at: place) else { return nil }
+        var edit = Edit(operation: operation)
+        switch (members[.items], members[.sections]) {
+        case (.some, .some):
+            reader.note("wrong-shape", "an edit has items or sections, not both", at: place)
+        case (let items?, nil):
+            edit.subject = .items
+            try readOperands(of: &edit, from: items, at: place, depth: depth)
+        case (nil, let sections?):
+            edit.subject = .sections
+            try readOperands(of: &edit, from: sections, at: place, depth: depth)
+        case (nil, nil):
+            if operation != .clear { reader.note("wrong-shape", "an edit needs items or sections", at: place) }
+        }
+        edit.place = try readPlace(members, of: edit, at: place, depth: depth)
+        return edit
+    }
+
+    private mutating func operation(_ members: Members, at place: String) -> Edit.Operation? {
+        guard let start = members[.op] else {
+            reader.note("wrong-shape", "an edit needs an op", at: place)
+            return nil
+        }
+        if let operation = word(at: start).flatMap(Edit.Operation.init) { return operation }
+        let known = Edit.Operation.allCases.map(\.rawValue).joined(separator: ", ")
+        reader.note("wrong-shape", "op is one of \(known)", at: "\(place)/op")
+        return nil
+    }
+
+    /// The text of the string at an offset; nil if something else stands there.
+    func word(at start: Int) -> String? {
+        guard reader.scanner.byte(start) == UInt8(ascii: "\"") else { return nil }
+        var cursor = JSONCursor(reader.scanner.base + start)
+        return String(decoding: Array(cursor.takeString().text), as: UTF8.self)
+    }
+
+    // MARK: The end
+
+    /// Throws what was found wrong.
+    func check() throws(EditError) {
+        if count > limits.maxEdits {
+            throw .limitExceeded(
+                what: "edits", limit: limits.maxEdits, actual: count, pointer: "\(pointer)/\(limits.maxEdits)")
+        }
+        if case .limitExceeded(let what, let limit, let actual, let pointer) = reader.excess {
+            throw .limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer)
+        }
+        guard reader.violations.isEmpty else { throw .wrongShape(reader.violations.map(Self.inWordsOfEdits)) }
+    }
+
+    /// Where a state has a code of its own for a value of the wrong type, or for one that is missing, edits have one for all.
+    private static func inWordsOfEdits(_ violation: Violation) -> Violation {
+        switch violation.code {
+        case "unknown-member", "invalid-id": violation
+        default: Violation(pointer: violation.pointer, code: "wrong-shape", detail: violation.detail)
+        }
+    }
+
+    /// Hashes the ids of everything that was read; `bytes` are final.
+    mutating func hashIDs(in bytes: [UInt8]) {
+        nodes = reader.builder.nodes
+        sections = reader.builder.sections
+        bytes.withUnsafeBytes { text in
+            let base = text.baseAddress!
+            for index in nodes.indices {
+                nodes[index].hash = idHash(base + Int(nodes[index].idStart), Int(nodes[index].idCount))
+            }
+            for index in sections.indices {
+                sections[index].hash = idHash(base + Int(sections[index].idStart), Int(sections[index].idCount))
+            }
+            for index in ids.indices { ids[index].rehash(base) }
+            for index in updates.indices { updates[index].id.rehash(base) }
+            for index in edits.indices { edits[index].place.rehash(base) }
+        }
+    }
+}
+
+extension EditID {
+    fileprivate mutating func rehash(_ base: UnsafeRawPointer) { hash = idHash(base + Int(start), Int(count)) }
+
+    fileprivate func rehashed(_ base: UnsafeRawPointer) -> EditID {
+        var id = self
+        id.rehash(base)
+        return id
+    }
+}
+
+extension Edit.Place {
+    fileprivate mutating func rehash(_ base: UnsafeRawPointer) {
+        switch self {
+        case .unsaid, .start, .end: break
+        case .before(let id): self = .before(id.rehashed(base))
+        case .after(let id): self = .after(id.rehashed(base))
+        case .into(.section(let id), let atStart): self = .into(.section(id.rehashed(base)), atStart: atStart)
+        case .into(.item(let id), let atStart): self = .into(.item(id.rehashed(base)), atStart: atStart)
+        case .into(.either(let id), let atStart): self = .into(.either(id.rehashed(base)), atStart: atStart)
+        }
+    }
+}

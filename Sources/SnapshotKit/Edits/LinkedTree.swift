@@ -1,0 +1,84 @@
+/// An ordered tree of numbered vertices, in which any vertex, with all that is below it, is taken out or put in in O(1).
+///
+/// Vertex 0 is the root. A vertex without a parent, other than the root, is out of the tree.
+struct LinkedTree {
+    /// No vertex.
+    static let none = -1
+    static let root = 0
+
+    private struct Links {
+        var parent: Int32 = -1
+        var previous: Int32 = -1
+        var next: Int32 = -1
+        var first: Int32 = -1
+        var last: Int32 = -1
+    }
+
+    private var links: [Links]
+
+    /// A root, and `count - 1` vertices that are out of the tree.
+    init(count: Int) { links = [Links](repeating: Links(), count: count) }
+
+    func parent(of vertex: Int) -> Int { Int(links[vertex].parent) }
+    func next(after vertex: Int) -> Int { Int(links[vertex].next) }
+    func first(in parent: Int) -> Int { Int(links[parent].first) }
+    func last(in parent: Int) -> Int { Int(links[parent].last) }
+
+    /// Whether a vertex that is not the root is in the tree.
+    func contains(_ vertex: Int) -> Bool { links[vertex].parent >= 0 }
+
+    /// The ancestors of a vertex and itself, up to the root.
+    func lineage(of vertex: Int) -> Set<Int> {
+        var lineage: Set<Int> = []
+        var ancestor = vertex
+        while ancestor >= 0 {
+            lineage.insert(ancestor)
+            ancestor = parent(of: ancestor)
+        }
+        return lineage
+    }
+
+    /// Puts a vertex that is out of the tree below `parent`, before its child `next`, or at its end.
+    mutating func insert(_ vertex: Int, below parent: Int, before next: Int = none) {
+        let number = Int32(truncatingIfNeeded: vertex)
+        let previous = next >= 0 ? links[next].previous : links[parent].last
+        links[vertex].parent = Int32(truncatingIfNeeded: parent)
+        links[vertex].previous = previous
+        links[vertex].next = Int32(truncatingIfNeeded: next)
+        if previous >= 0 { links[Int(previous)].next = number } else { links[parent].first = number }
+        if next >= 0 { links[next].previous = number } else { links[parent].last = number }
+    }
+
+    /// Takes a vertex out, with all that is below it, to be put in again.
+    mutating func detach(_ vertex: Int) {
+        let link = links[vertex]
+        let parent = Int(link.parent)
+        if link.previous >= 0 { links[Int(link.previous)].next = link.next } else { links[parent].first = link.next }
+        if link.next >= 0 { links[Int(link.next)].previous = link.previous } else { links[parent].last = link.previous }
+        links[vertex].parent = -1
+        links[vertex].previous = -1
+        links[vertex].next = -1
+    }
+
+    /// Takes all that is below a vertex apart: each vertex there is then out of the tree on its own. Returns them. O(vertices).
+    mutating func dissolve(below vertex: Int) -> [Int] {
+        var dissolved: [Int] = []
+        var (parent, next) = (vertex, 0)
+        while true {
+            var child = first(in: parent)
+            links[parent].first = -1
+            links[parent].last = -1
+            while child >= 0 {
+                dissolved.append(child)
+                let sibling = self.next(after: child)
+                links[child].parent = -1
+                links[child].previous = -1
+                links[child].next = -1
+                child = sibling
+            }
+            guard next < dissolved.count else { return dissolved }
+            parent = dissolved[next]
+            next += 1
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import Testing
+
+@testable import SnapshotKit
+
+@Suite("Random edits")
+struct RandomEditTests {
+    @Test("Edits do what the plainest way of doing them does", arguments: 0..<40)
+    func agree(seed: Int) throws {
+        var writer = EditWriter(random: SplitMix(state: UInt64(seed)))
+        for _ in 0..<100 { try writer.compareOnce() }
+    }
+}
+
+/// Numbers that a seed decides.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
+
+/// Makes up states and batches over a small alphabet, so that ids meet, and applies them both ways.
+private struct EditWriter {
+    var random: SplitMix
+    private let ids = (0..<14).map { String(UnicodeScalar(UInt8(97 + $0))) }
+    private let sectionIDs = ["s", "t", "u", "v", "a"]
+
+    init(random: SplitMix) { self.random = random }
+
+    mutating func compareOnce() throws {
+        var naive = NaiveState()
+        var free = ids.shuffled(using: &random)
+        for id in sectionIDs.shuffled(using: &random).prefix(Int.random(in: 0...4, using: &random)) {
+            naive.sections.append(.init(id: id, items: items(&free, level: 0)))
+        }
+        let sections = naive.sections.map { "{\"items\":[]," + $0.json.dropFirst() }
+        let json = naive.sections.contains { $0.items.isEmpty } ? nil : naive.sections.map(\.json)
+        let state =
+            "{\"sections\":[\((json ?? zip(naive.sections, sections).map { $0.items.isEmpty ? $1 : $0.json }).joined(separator: ","))]}"
+        #expect(try Snapshot(json: state).outline == naive.outline)
+
+        var edits: [String] = []
+        var expected: String?
+        for index in 0..<Int.random(in: 1...6, using: &random) {
+            let (edit, apply) = edit()
+            edits.append(edit)
+            do {
+                if expected == nil { try apply(&naive) }
+            } catch let refusal as NaiveState.Refusal {
+                expected = "\(refusal.code) /edits/\(index)"
+            }
+        }
+        let result = try result(of: "[\(edits.joined(separator: ","))]", on: state)
+        if let expected {
+            #expect(result.contains(expected), "\(state) \(edits)")
+        } else {
+            #expect(result == naive.outline, "\(state) \(edits)")
+        }
+    }
+
+    private mutating func items(_ free: inout [String], level: Int) -> [NaiveState.Item] {
+        var items: [NaiveState.Item] = []
+        for _ in 0..<Int.random(in: 0...3, using: &random) {
+            guard let id = free.popLast() else { break }
+            var item = NaiveState.Item(id: id, isCollapsed: Int.random(in: 0..<5, using: &random) == 0)
+            if Bool.random(using: &random) { item.content = "[\(Int.random(in: 0..<100, using: &random))]" }
+            if level < 2 { item.items = self.items(&free, level: level + 1) }
+            items.append(item)
+        }
+        return items
+    }
+
+    private mutating func some(_ ids: [String]) -> [String] {
+        (0..<Int.random(in: 0...3, using: &random)).map { _ in ids.randomElement(using: &random)! }
+    }
+
+    private mutating func edit() -> (String, (inout NaiveState) throws -> Void) {
+        let isSections = Int.random(in: 0..<4, using: &random) == 0
+        let named = some(isSections ? sectionIDs : ids)
+        let list = "\"\(isSections ? "sections" : "items")\":[\(named.map { "\"\($0)\"" }.joined(separator: ","))]"
+        switch Int.random(in: 0..<9, using: &random) {
+        case 0, 1:
+            var free = ids.shuffled(using: &random)
+            let (place, text) = place(isSections)
+            var new: [NaiveState.Item] = []
+            if isSections {
+                for id in named { new.append(.init(id: id, items: items(&free, level: 1))) }
+            } else {
+                new = items(&free, level: 1)
+            }
+            let member = "\"\(isSections ? "sections" : "items")\":[\(new.map(\.json).joined(separator: ","))]"
+            return (
+                "{\(member),\"op\":\"insert\"\(text)}",
+                { try $0.insert(new, isSections: isSections, at: place) }
+            )
+        case 2, 3, 4:
+            let (place, text) = place(isSections)
+            return ("{\"op\":\"move\",\(list)\(text)}", { try $0.move(named, isSections: isSections, to: place) })
+        case 5: return ("{\"op\":\"delete\",\(list)}", { $0.delete(named, isSections: isSections) })
+        case 6:
+            let updates = named.map { "{\"content\":9,\"id\":\"\($0)\"}" }.joined(separator: ",")
+            return (
+                "{\"op\":\"update\",\"\(isSections ? "sections" : "items")\":[\(updates)]}",
+                { try $0.change(named, isSections: isSections) { $0.content = "9" } }
+            )
+        case 7:
+            let collapses = Bool.random(using: &random)
+            return (
+                "{\"op\":\"\(collapses ? "collapse" : "expand")\",\(list)}",
+                { try $0.change(named, isSections: isSections) { $0.isCollapsed = collapses } }
+            )
+        default:
+            guard Int.random(in: 0..<4, using: &random) == 0 else {
+                return ("{\"op\":\"reload\",\(list)}", { try $0.change(named, isSections: isSections) { _ in } })
+            }
+            return (
+                "{\"op\":\"clear\",\(list)}",
+                { naive in
+                    // All names are looked up before anything is taken away.
+                    try naive.change(named, isSections: isSections) { _ in }
+                    for id in named { try? naive.change([id], isSections: isSections) { $0.items = [] } }
+                }
+            )
+        }
+    }
+
+    private mutating func place(_ isSections: Bool) -> (NaiveState.Place, String) {
+        let anchor = (isSections ? sectionIDs : ids).randomElement(using: &random)!
+        let section = sectionIDs.randomElement(using: &random)!
+        let atStart = Bool.random(using: &random)
+        let at = atStart ? ",\"at\":\"start\"" : ""
+        switch Int.random(in: 0..<7, using: &random) {
+        case 0: return (.unsaid, "")
+        case 1: return (.start, ",\"at\":\"start\"")
+        case 2: return (.end, ",\"at\":\"end\"")
+        case 3: return (.before(anchor), ",\"before\":\"\(anchor)\"")
+        case 4: return (.after(anchor), ",\"after\":\"\(anchor)\"")
+        case 5 where !isSections: return (.section(section, atStart), ",\"into\":{\"section\":\"\(section)\"}\(at)")
+        case 6 where !isSections: return (.item(anchor, atStart), ",\"into\":{\"item\":\"\(anchor)\"}\(at)")
+        default: return (.unsaid, "")
+        }
+    }
+}
