@@ -1,0 +1,165 @@
+// `keyed` as CONTRACT §6 and DIFF §3 describe it: operations in order, every anchor there at its moment, and in its final
+// place already.
+
+/// Applies `keyed` operations one by one.
+struct KeyedApplier {
+    private(set) var rows: Rows
+    private(set) var operations = Operations()
+    /// Rows and sections that others were placed before; they must not move any more.
+    private var anchors: Set<Text> = []
+    private var sectionAnchors: Set<Text> = []
+    private var phase = Phase.sections
+
+    /// The order in which operations come.
+    private enum Phase: Int {
+        case sections, itemRemovals, items, sectionRemovals, updates
+    }
+
+    private init(_ old: Rows) {
+        rows = old
+    }
+
+    /// The rows after `changes`, and what was done.
+    static func apply(_ changes: Tree, to old: Rows) throws -> (rows: Rows, operations: Operations) {
+        var applier = KeyedApplier(old)
+        for operation in try changes.elements() {
+            do { try applier.apply(operation) } catch { throw Refusal("\(error) at \(operation)") }
+        }
+        return (applier.rows, applier.operations)
+    }
+
+    private mutating func apply(_ operation: Tree) throws {
+        let members = try operation.members("op", "section", "item", "in", "before", "as")
+        let isSection = members["section"] != nil
+        try require(isSection != (members["item"] != nil), "either a section or an item")
+        switch (try members.take("op").text().description, isSection) {
+        case ("insert", true): try insertSection(members)
+        case ("move", true): try moveSection(members)
+        case ("remove", true): try removeSection(members)
+        case ("update", true): try updateSection(members)
+        case ("insert", false): try insertItem(members)
+        case ("move", false): try moveItem(members)
+        case ("remove", false): try removeItem(members)
+        case ("update", false): try updateItem(members)
+        default: throw Refusal("unknown operation")
+        }
+    }
+
+    private mutating func enter(_ next: Phase, _ members: [Text: Tree], _ names: Set<Text>) throws {
+        try require(next.rawValue >= phase.rawValue, "\(next) after \(phase)")
+        try require(Set(members.keys) == names, "members \(members.keys.sorted())")
+        phase = next
+    }
+
+    // MARK: Sections
+
+    private func section(_ id: Text) throws -> Int {
+        guard let at = rows.firstIndex(where: { $0.id == id }) else { throw Refusal("no section \(id)") }
+        return at
+    }
+
+    private mutating func placeSection(_ section: RowSection, before anchor: Tree) throws {
+        guard let anchor = try anchor.optionalID() else { return rows.append(section) }
+        rows.insert(section, at: try self.section(anchor))
+        sectionAnchors.insert(anchor)
+    }
+
+    private mutating func insertSection(_ members: [Text: Tree]) throws {
+        try enter(.sections, members, ["op", "section", "before"])
+        let section = try RowSection(inserted: try members.take("section"), requiresItems: false)
+        try require(!rows.contains { $0.id == section.id }, "the section exists")
+        try operations.sections.inserted.note(section.id, "inserted")
+        for row in section.rows { try noteInserted(row.id) }
+        try placeSection(section, before: try members.take("before"))
+    }
+
+    private mutating func moveSection(_ members: [Text: Tree]) throws {
+        try enter(.sections, members, ["op", "section", "before"])
+        let id = try members.take("section").id()
+        try require(!sectionAnchors.contains(id), "the section was an anchor")
+        try operations.sections.moved.note(id, "moved")
+        let section = rows.remove(at: try section(id))
+        try placeSection(section, before: try members.take("before"))
+    }
+
+    private mutating func removeSection(_ members: [Text: Tree]) throws {
+        try enter(.sectionRemovals, members, ["op", "section"])
+        let id = try members.take("section").id()
+        try operations.sections.deleted.note(id, "removed")
+        let section = rows.remove(at: try section(id))
+        for row in section.rows { try operations.items.deleted.note(row.id, "removed with its section") }
+    }
+
+    private mutating func updateSection(_ members: [Text: Tree]) throws {
+        try enter(.updates, members, ["op", "section"])
+        let tree = try members.take("section")
+        guard case .object(let own) = tree else { throw Refusal("not a section") }
+        let at = try section(try own.take("id").id())
+        rows[at] = rows[at].dressed(as: try RowSection(updated: tree, from: rows[at]))
+        try operations.sections.updated.note(rows[at].id, "updated")
+    }
+
+    // MARK: Items
+
+    private func place(_ id: Text) throws -> (section: Int, row: Int) {
+        for (section, content) in rows.enumerated() {
+            if let row = content.rows.firstIndex(where: { $0.id == id }) { return (section, row) }
+        }
+        throw Refusal("no item \(id)")
+    }
+
+    private mutating func noteInserted(_ id: Text) throws {
+        try require(!rows.contains { $0.rows.contains { $0.id == id } }, "the item \(id) exists")
+        try operations.items.inserted.note(id, "inserted")
+    }
+
+    private mutating func place(_ row: Row, _ members: [Text: Tree]) throws {
+        let section = try section(try members.take("in").id())
+        guard let anchor = try members.take("before").optionalID() else { return rows[section].rows.append(row) }
+        guard let at = rows[section].rows.firstIndex(where: { $0.id == anchor }) else { throw Refusal("no anchor") }
+        rows[section].rows.insert(row, at: at)
+        anchors.insert(anchor)
+    }
+
+    private mutating func insertItem(_ members: [Text: Tree]) throws {
+        try enter(.items, members, ["op", "item", "in", "before"])
+        let row = try Row(inserted: try members.take("item"))
+        try noteInserted(row.id)
+        try place(row, members)
+    }
+
+    private mutating func moveItem(_ members: [Text: Tree]) throws {
+        try enter(.items, members, ["op", "item", "in", "before"])
+        let id = try members.take("item").id()
+        try require(!anchors.contains(id), "the item was an anchor")
+        try operations.items.moved.note(id, "moved")
+        let place = try place(id)
+        let row = rows[place.section].rows.remove(at: place.row)
+        try self.place(row, members)
+    }
+
+    private mutating func removeItem(_ members: [Text: Tree]) throws {
+        try enter(.itemRemovals, members, ["op", "item"])
+        let place = try place(try members.take("item").id())
+        let row = rows[place.section].rows.remove(at: place.row)
+        try operations.items.deleted.note(row.id, "removed")
+    }
+
+    private mutating func updateItem(_ members: [Text: Tree]) throws {
+        try enter(.updates, members, ["op", "item", "as"])
+        let tree = try members.take("item")
+        guard case .object(let own) = tree else { throw Refusal("not an item") }
+        let place = try place(try own.take("id").id())
+        let old = rows[place.section].rows[place.row]
+        let row = try Row(updated: tree, from: old)
+        rows[place.section].rows[place.row] = row
+        try requireManner(try members.take("as"), old: old, new: row)
+        try operations.items.updated.note(row.id, "updated")
+    }
+}
+
+/// `as` says how a row is to be drawn again: a change of kind needs another cell.
+func requireManner(_ manner: Tree, old: Row, new: Row) throws {
+    let expected: Text = old.kind == new.kind ? "reconfigure" : "reload"
+    try require(try manner.text() == expected, "as \(manner), not \(expected)")
+}

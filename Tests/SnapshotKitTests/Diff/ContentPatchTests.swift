@@ -1,0 +1,83 @@
+import SnapshotKit
+import Testing
+
+/// A change of content, and the merge patch that carries it; nil where the whole content must.
+struct ContentPatchCase: Sendable, CustomTestStringConvertible {
+    let old: String?
+    let new: String?
+    let patch: String?
+
+    var testDescription: String { "\((old ?? "absent").debugDescription) to \((new ?? "absent").debugDescription)" }
+}
+
+@Suite("Merge patches of contents")
+struct ContentPatchTests {
+    static let table: [ContentPatchCase] = [
+        .init(old: #"{"title":"a","count":1}"#, new: #"{"title":"a","count":2}"#, patch: #"{"count":2}"#),
+        .init(old: #"{"title":"a","count":1}"#, new: #"{"title":"a long one"}"#, patch: nil),
+        .init(old: #"{"title":"a long one","c":1}"#, new: #"{"title":"a long one"}"#, patch: #"{"c":null}"#),
+        .init(old: #"{"title":"a"}"#, new: #"{"title":"a","new":[1]}"#, patch: #"{"new":[1]}"#),
+        .init(
+            old: #"{"p":{"x":1,"y":2},"t":"text"}"#, new: #"{"p":{"x":1,"y":3},"t":"text"}"#, patch: #"{"p":{"y":3}}"#),
+        .init(old: #"{"t":"some text","l":[1,2]}"#, new: #"{"t":"some text","l":[1,3]}"#, patch: #"{"l":[1,3]}"#),
+        .init(old: #"{"t":"some text","n":1.0}"#, new: #"{"t":"some text","n":1}"#, patch: #"{"n":1}"#),
+        // A null that must be there cannot be written in a merge patch.
+        .init(old: #"{"t":"some text","n":1}"#, new: #"{"t":"some text","n":null}"#, patch: nil),
+        .init(old: #"{"t":"some text"}"#, new: #"{"t":"some text","n":null}"#, patch: nil),
+        .init(old: #"{"t":"some text"}"#, new: #"{"t":"some text","n":{"m":null}}"#, patch: nil),
+        // A null that was there and stays needs no mention; nor does one inside an array.
+        .init(old: #"{"n":null,"t":"text","c":1}"#, new: #"{"n":null,"t":"text","c":2}"#, patch: #"{"c":2}"#),
+        .init(old: #"{"t":"some text","l":[]}"#, new: #"{"t":"some text","l":[null]}"#, patch: #"{"l":[null]}"#),
+        .init(old: #"{"n":null,"t":"some text"}"#, new: #"{"t":"some text"}"#, patch: #"{"n":null}"#),
+        // What is no object on both sides is replaced.
+        .init(old: "1", new: "2", patch: nil),
+        .init(old: "[1,2,3]", new: "[1,2,4]", patch: nil),
+        .init(old: #"{"a":1}"#, new: "[]", patch: nil),
+        .init(old: "null", new: #"{"a":1}"#, patch: nil),
+        .init(old: nil, new: #"{"a":1}"#, patch: nil),
+        .init(old: #"{"a":1}"#, new: nil, patch: nil),
+        .init(old: #"{"a":1}"#, new: "{}", patch: nil),
+        .init(old: #"{"a":1}"#, new: #"{"a":2}"#, patch: nil),
+        .init(old: #"{"a":{"b":1},"c":"text"}"#, new: #"{"a":"x","c":"text"}"#, patch: #"{"a":"x"}"#),
+        .init(old: #"{"a":"x","c":"some text"}"#, new: #"{"a":{"b":1},"c":"some text"}"#, patch: #"{"a":{"b":1}}"#),
+        .init(old: #"{"a":[1],"c":"some text"}"#, new: #"{"a":{},"c":"some text"}"#, patch: #"{"a":{}}"#),
+        .init(old: #"{"é\n":1,"c":"some text"}"#, new: #"{"é\u000a":2,"c":"some text"}"#, patch: #"{"é\n":2}"#),
+    ]
+
+    private func model(_ content: String?, isSection: Bool) -> Model {
+        var model = Model.flat("a")
+        let tree = content.map { Tree.json($0) }
+        if isSection { model.sections[0].content = tree } else { model.sections[0].items[0].content = tree }
+        return model
+    }
+
+    @Test("an item's update carries a patch where that is lossless and smaller", arguments: table)
+    func items(row: ContentPatchCase) throws { try expectUpdate(row, isSection: false) }
+
+    @Test("so does a section's", arguments: table)
+    func sections(row: ContentPatchCase) throws { try expectUpdate(row, isSection: true) }
+
+    private func expectUpdate(_ row: ContentPatchCase, isSection: Bool) throws {
+        let (old, new) = (try State(model(row.old, isSection: isSection)), try State(model(row.new, isSection: isSection)))
+        let failures = PairCheck.failures(from: old, to: new, style: .patch)
+        #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
+        let changes = Changeset(from: old.snapshot, to: new.snapshot).json(.keyed, content: .patch)
+        let operations = try TreeParser.tree(changes).elements()
+        try #require(operations.count == 1)
+        guard case .object(let operation) = operations[0],
+            case .object(let update) = try operation.take(isSection ? "section" : "item")
+        else {
+            Issue.record("no update")
+            return
+        }
+        #expect(update["patch"] == row.patch.map { Tree.json($0) })
+        #expect(update["content"] == (row.patch == nil ? row.new.map { Tree.json($0) } : nil))
+    }
+
+    @Test("an insertion carries its content whole")
+    func insertions() throws {
+        let new = try State(model(#"{"title":"a","count":1}"#, isSection: false))
+        let changes = Changeset(from: .empty, to: new.snapshot)
+        for dialect in Dialect.checked { #expect(changes.json(dialect, content: .patch) == changes.json(dialect)) }
+    }
+}

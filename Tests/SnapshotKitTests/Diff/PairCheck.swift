@@ -1,0 +1,259 @@
+import SnapshotKit
+
+/// A state in all the forms that a check needs.
+struct State: Sendable {
+    let model: Model
+    let rows: Rows
+    let snapshot: Snapshot
+
+    init(_ model: Model) throws {
+        self.init(model: model, snapshot: try Snapshot(json: model.json, limits: .none))
+    }
+
+    /// A state that the library read from a document of another shape.
+    init(model: Model, snapshot: Snapshot) {
+        self.model = model
+        self.snapshot = snapshot
+        rows = model.rows
+    }
+
+    /// What the library says the state is, held against the model.
+    func requireFaithful() throws {
+        let document = try Model(document: try TreeParser.tree(snapshot.documentJSON()))
+        try require(document == model, "the document is \(document.json)")
+        try require(try readRows(snapshot.rowsJSON()) == rows, "the rows are \(rows.summary)")
+    }
+}
+
+// One pair of states, all dialects: each must lead from the old to the new one by the fewest operations, and all must agree on
+// what stays. A check throws at the first breach; the message holds all it takes to repeat it.
+
+/// Checks one changeset in all dialects.
+struct PairCheck {
+    let old: State
+    let new: State
+    let changeset: Changeset
+    let style: ContentStyle
+    let minimum: RowMinimum
+
+    /// What is wrong between two states, one line for each dialect that is.
+    static func failures(
+        from old: State, to new: State, dialects: [Dialect] = Dialect.checked, style: ContentStyle = .full
+    ) -> [String] {
+        let changeset = Changeset(from: old.snapshot, to: new.snapshot)
+        let minimum = RowMinimum(from: old.rows, to: new.rows)
+        let check = PairCheck(old: old, new: new, changeset: changeset, style: style, minimum: minimum)
+        return dialects.compactMap { dialect in
+            do {
+                try check.check(dialect)
+                return nil
+            } catch {
+                let text = String(decoding: changeset.json(dialect, content: style), as: UTF8.self)
+                return "\(dialect): \(error)\n  old \(old.model.json)\n  new \(new.model.json)\n  got \(text)"
+            }
+        }
+    }
+
+    private func check(_ dialect: Dialect) throws {
+        switch dialect {
+        case .keyed: try checkKeyed()
+        case .indexed: try checkIndexed()
+        case .staged:
+            try checkSafe()
+            try checkCompact()
+        case .diffable: try checkDiffable()
+        case .sequential: try checkSequential()
+        case .jsonPatch: try checkPatch()
+        }
+    }
+
+    private func tree(_ dialect: Dialect, staging: Staging = .safe) throws -> Tree {
+        try TreeParser.tree(changeset.json(dialect, staging: staging, content: style))
+    }
+
+    func requireSame(_ rows: Rows, _ expected: Rows, _ what: String = "the result") throws {
+        try require(rows == expected, "\(what) is \(rows.summary), not \(expected.summary)")
+    }
+
+    // MARK: keyed and indexed
+
+    private func checkKeyed() throws {
+        let (rows, operations) = try KeyedApplier.apply(try tree(.keyed), to: old.rows)
+        try requireSame(rows, new.rows)
+        try requireMinimal(operations)
+        let indexed = try IndexedApplier.apply(try tree(.indexed), to: old.rows).operations
+        try require(operations == indexed, "\(operations) by keyed, \(indexed) by indexed")
+    }
+
+    private func checkIndexed() throws {
+        let changes = try tree(.indexed)
+        let (rows, operations) = try IndexedApplier.apply(changes, to: old.rows)
+        try requireSame(rows, new.rows)
+        try requireMinimal(operations)
+        try require((old.rows == new.rows) == (changes == .object([:])), "nothing changed is {}, and only that")
+        let counts = operations.items.counts + operations.sections.counts
+        let claimed = changeset.counts
+        try require(Counts(claimed) == counts, "counts are \(claimed), not \(counts)")
+        let total = counts.deletions + counts.insertions + counts.moves + counts.updates
+        try require(claimed.total == total, "the total is \(claimed.total), not \(total)")
+    }
+
+    private func requireMinimal(_ operations: Operations) throws {
+        let (items, sections) = (operations.items, operations.sections)
+        try require(items.counts == minimum.items, "items \(items.counts), fewest \(minimum.items)")
+        try require(sections.counts == minimum.sections, "sections \(sections.counts), fewest \(minimum.sections)")
+        try require(items.updated == minimum.changedRows, "updated \(items.updated), not \(minimum.changedRows)")
+        try require(sections.updated == minimum.changedSections, "updated \(sections.updated)")
+        let sameRows = sameRows(but: items.moved)
+        try require(sameRows == minimum.sameRows, "\(sameRows) rows stay where they are, not \(minimum.sameRows)")
+        let oldSections = old.rows.sectionPlaces
+        let sameSections = new.rows.enumerated().count {
+            oldSections[$0.element.id] == $0.offset && !sections.moved.contains($0.element.id)
+        }
+        try require(sameSections == minimum.sameSections, "\(sameSections) sections stay, not \(minimum.sameSections)")
+    }
+
+    /// Rows that stay in a kept section at the same index.
+    private func sameRows(but moved: Set<Text>) -> Int {
+        let places = old.rows.places
+        return new.rows.reduce(0) { sum, section in
+            sum
+                + section.rows.enumerated().count { index, row in
+                    guard let place = places[row.id], place.row == index, !moved.contains(row.id) else { return false }
+                    return old.rows[place.section].id == section.id
+                }
+        }
+    }
+
+    // MARK: staged
+
+    private func checkSafe() throws {
+        let models = StageModels(from: old.rows, to: new.rows)
+        let steps = try StagedApplier.apply(try tree(.staged), to: old.rows)
+        for step in steps where step.name != "deletes" {
+            let deleted = step.operations.items.deleted.union(step.operations.sections.deleted)
+            try require(deleted.isEmpty, "deletions in \(step.name)")
+        }
+        try check(steps, models)
+    }
+
+    private func check(_ steps: [StagedApplier.Step], _ models: StageModels) throws {
+        for step in steps { try requireSame(step.rows, models.model(after: step.name), "after \(step.name)") }
+        try requireSame(steps.last?.rows ?? old.rows, new.rows)
+        let items = steps.reduce(Counts()) { $0 + $1.operations.items.counts }
+        let sections = steps.reduce(Counts()) { $0 + $1.operations.sections.counts }
+        try require(items == models.items, "items \(items), fewest \(models.items)")
+        try require(sections == models.sections, "sections \(sections), fewest \(models.sections)")
+        let indexed = try IndexedApplier.apply(try tree(.indexed), to: old.rows).operations
+        let moved = steps.reduce(Set<Text>()) { $0.union($1.operations.items.moved) }
+        try require(moved == indexed.items.moved.intersection(models.survivors), "what stays differs from indexed")
+        let movedSections = steps.reduce(Set<Text>()) { $0.union($1.operations.sections.moved) }
+        try require(movedSections == indexed.sections.moved, "which sections stay differs from indexed")
+    }
+
+    private func checkCompact() throws {
+        let models = StageModels(from: old.rows, to: new.rows)
+        let steps = try StagedApplier.apply(try tree(.staged, staging: .compact), to: old.rows)
+        try check(steps, models)
+        let (items, sections) = (models.items, models.sections)
+        let changesItems = items.deletions + items.insertions + items.moves > 0
+        let changesSections = sections.deletions + sections.insertions + sections.moves > 0
+        let isUnsafe = sections.deletions > 0 && sections.moves > 0
+        let border = steps.filter { $0.name != "updates" && $0.name != "headers" }.map(\.name)
+        if changesItems, changesSections {
+            try requireAsSafe()
+        } else if changesItems {
+            let comes = items.insertions + items.moves > 0
+            try require(border == ["items"] || !comes && border == ["deletes"], "stages \(border) for items only")
+        } else if changesSections, isUnsafe {
+            try requireAsSafe()
+        } else if changesSections {
+            let comes = sections.insertions + sections.moves > 0
+            try require(border == ["sections"] || !comes && border == ["deletes"], "stages \(border) for sections only")
+        }
+    }
+
+    private func requireAsSafe() throws {
+        try require(try tree(.staged, staging: .compact) == tree(.staged), "a merge that is not safe")
+    }
+
+    // MARK: diffable and sequential
+
+    private func checkDiffable() throws {
+        let result = try DiffableApplier.apply(try tree(.diffable), to: old.rows)
+        try requireSame(result.rows, new.rows)
+        let (oldRows, newRows) = (old.rows.byID, new.rows.byID)
+        let reloaded = minimum.changedRows.filter { oldRows[$0]?.kind != newRows[$0]?.kind }
+        try require(result.reloaded == reloaded, "reload \(result.reloaded), not \(reloaded)")
+        let reconfigured = minimum.changedRows.subtracting(reloaded)
+        try require(result.reconfigured == reconfigured, "reconfigure \(result.reconfigured), not \(reconfigured)")
+        try require(result.reloadedSections == minimum.changedSections, "reloadSections \(result.reloadedSections)")
+        let oldSections = old.rows.sectionPlaces
+        let sent = minimum.changedRows.union(newRows.keys.filter { oldRows[$0] == nil })
+        let sections = minimum.changedSections.union(new.rows.map(\.id).filter { oldSections[$0] == nil })
+        try require(result.sentItems == sent, "items \(result.sentItems), not \(sent)")
+        try require(result.sentSections == sections, "sections \(result.sentSections), not \(sections)")
+    }
+
+    private func checkSequential() throws {
+        let changes = try tree(.sequential)
+        let (before, after) = (old.rows.flat, new.rows.flat)
+        let (list, keys) = try SequentialApplier.apply(changes, to: old.rows)
+        try require(list.map(\.key) == after.map(\.key), "the keys are \(list.map(\.key))")
+        for (row, target) in zip(list, after) {
+            let isRight = row.header == target.header && row.row == target.row
+            // A moved row's new section shows from where it went to; its update may say so, but need not.
+            let mayLag = keys.moved.contains(row.key) && !keys.updated.contains(row.key)
+            try require(isRight && (mayLag || row.section == target.section), "\(row.key) is not as in the target")
+        }
+        let minimum = FlatMinimum(from: before, to: after)
+        try require(keys.removed.count == minimum.removals, "\(keys.removed.count) removals of \(minimum.removals)")
+        try require(keys.inserted.count == minimum.insertions, "\(keys.inserted.count) of \(minimum.insertions) insertions")
+        try require(keys.moved.count == minimum.moves, "\(keys.moved.count) moves, fewest \(minimum.moves)")
+        try requireUpdatesAreNeeded(keys, before, after)
+        let runs = { (op: String) in try changes.elements().count { try $0.hasOp(op) } }
+        try require(try runs("remove") == minimum.removedRuns, "removed runs, fewest \(minimum.removedRuns)")
+        try require(try runs("insert") == minimum.insertedRuns, "inserted runs, fewest \(minimum.insertedRuns)")
+        let updatedRuns = FlatMinimum.runs(after.map { keys.updated.contains($0.key) })
+        try require(try runs("update") == updatedRuns, "updated runs, fewest \(updatedRuns)")
+    }
+
+    private func requireUpdatesAreNeeded(
+        _ keys: SequentialApplier.Keys, _ before: [FlatRow], _ after: [FlatRow]
+    ) throws {
+        let old = Dictionary(uniqueKeysWithValues: before.map { ($0.key, $0) })
+        for row in after where keys.updated.contains(row.key) {
+            try require(old[row.key] != row, "\(row.key) is updated, and did not change")
+        }
+    }
+
+    // MARK: json-patch
+
+    private func checkPatch() throws {
+        let (document, operations) = try PatchApplier.apply(try tree(.jsonPatch), to: old.model.tree)
+        try require(document == new.model.tree, "the document is \(document)")
+        let minimum = DocumentMinimum(from: old.model, to: new.model)
+        try require(operations.items.counts == minimum.items, "items \(operations.items.counts), fewest \(minimum.items)")
+        let sections = operations.sections.counts
+        try require(sections == minimum.sections, "sections \(sections), fewest \(minimum.sections)")
+    }
+}
+
+extension Tree {
+    fileprivate func hasOp(_ op: String) throws -> Bool {
+        guard case .object(let members) = self else { throw Refusal("no operation") }
+        return try members.take("op").text().description == op
+    }
+}
+
+extension Counts {
+    init(_ counts: OperationCounts) {
+        self.init(
+            deletions: counts.deletions, insertions: counts.insertions, moves: counts.moves, updates: counts.updates)
+    }
+}
+
+extension Dialect {
+    /// All dialects there are.
+    static let checked: [Dialect] = [.keyed, .indexed, .staged, .diffable, .sequential, .jsonPatch]
+}
