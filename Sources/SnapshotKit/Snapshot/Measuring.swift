@@ -5,8 +5,11 @@ extension Snapshot {
     /// seen before. O(n).
     @_spi(Measuring)
     public func foldedIDHashes() -> UInt64 {
-        columns.withView { view in
-            view.nodes.reduce(0) { $0 ^ UInt64(idHash(view.bytes + Int($1.idStart), Int($1.idCount))) }
+        let hash = KeyedHash.process
+        return columns.withView { view in
+            var folded: UInt64 = 0
+            for node in view.nodes { folded ^= hash.hash(view.bytes + Int(node.idStart), Int(node.idCount)) }
+            return folded
         }
     }
 
