@@ -9,7 +9,7 @@ extension JSONPatch {
             updateSections(&comparison)
             updateItems(&comparison)
         case .fingerprints(let fingerprints):
-            var comparison = SkeletonComparison(script.old, fingerprints)
+            var comparison = SkeletonComparison(script.old, script.new, fingerprints)
             updateSections(&comparison)
             updateItems(&comparison)
         }

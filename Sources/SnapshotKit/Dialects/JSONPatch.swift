@@ -102,20 +102,16 @@ struct JSONPatch {
     }
 
     private mutating func kept(_ children: [Int], _ container: Container) -> [ListTracker.Stay] {
-        var places: [Int] = []
-        var values: [Int32] = []
+        var run = IncreasingRun()
         for (place, item) in children.enumerated() where partner(item) >= 0 {
             guard oldTree.container(of: partner(item), script.old) == container else { continue }
-            places.append(place)
-            values.append(oldTree.ordinals[partner(item)])
+            run.append(oldTree.ordinals[partner(item)], at: place)
         }
         var stays: [ListTracker.Stay] = []
-        var run = IncreasingRun()
-        values.withUnsafeBufferPointer { values in
-            run.find(in: values, isFixed: { Int(values[$0]) == places[$0] }) {
-                stays.append(ListTracker.Stay(final: places[$0], old: Int(values[$0])))
-                itemStays[children[places[$0]]] = true
-            }
+        run.find(fixedShift: 0) { place in
+            let item = children[place]
+            stays.append(ListTracker.Stay(final: place, old: Int(oldTree.ordinals[partner(item)])))
+            itemStays[item] = true
         }
         return stays.reversed()
     }

@@ -166,11 +166,10 @@ private struct FlatPlan {
         _ stays: inout [Bool], _ oldOfNew: [Int32], _ placeAmongCommon: [Int], _ common: Int
     ) -> ListTracker {
         let places = oldOfNew.indices.filter { oldOfNew[$0] >= 0 }
-        let values = places.map { oldOfNew[$0] }
         var run = IncreasingRun()
-        values.withUnsafeBufferPointer { values in
-            run.find(in: values, isFixed: { Int(values[$0]) == places[$0] }) { stays[places[$0]] = true }
-        }
+        run.reserve(places.count)
+        for place in places { run.append(oldOfNew[place], at: place) }
+        run.find(fixedShift: 0) { stays[$0] = true }
         return ListTracker(
             stays: places.filter { stays[$0] }.map { .init(final: $0, old: placeAmongCommon[Int(oldOfNew[$0])]) },
             leavers: places.filter { !stays[$0] }.map { placeAmongCommon[Int(oldOfNew[$0])] }, oldCount: common)

@@ -50,8 +50,8 @@ public struct Changeset: Sendable {
     /// Compares with a state whose contents are no longer known, only their fingerprints; `fingerprints` are those of `new`, by
     /// the same hash.
     public init(from old: Skeleton, to new: Snapshot, fingerprints: Fingerprints, marks: Marks = .none) {
-        self.init(old.columns, new.columns, basis: .fingerprints(fingerprints), marks: marks) { oldView, _ in
-            SkeletonComparison(oldView, fingerprints)
+        self.init(old.columns, new.columns, basis: .fingerprints(fingerprints), marks: marks) { oldView, newView in
+            SkeletonComparison(oldView, newView, fingerprints)
         }
     }
 

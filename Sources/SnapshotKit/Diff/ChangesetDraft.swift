@@ -12,14 +12,15 @@ struct ChangesetDraft {
     init<Comparison: ContentComparison>(
         _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks
     ) {
-        items = Pairing(old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable)
         sections = Pairing(old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable)
+        let same = Self.unchangedStart(old, new, sections, &comparison)
+        items = Pairing(old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: same)
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
-        rowFates = [Fate](repeating: [], count: new.rowCount)
+        rowFates = [Fate](repeating: .stays, count: new.rowCount)
         sectionFates = [Fate](repeating: [], count: new.sections.count)
-        keep(old, new)
+        keep(old, new, from: same)
         compareSections(old, new, &comparison)
-        compareRows(old, new, &comparison)
+        compareRows(old, new, &comparison, from: same)
         if !marks.isEmpty { apply(marks, new) }
     }
 
@@ -35,63 +36,62 @@ struct ChangesetDraft {
 
     // MARK: What stays
 
-    private mutating func keep(_ old: ColumnsView, _ new: ColumnsView) {
+    /// Rows before `start` stay; they have no part in any search.
+    private mutating func keep(_ old: ColumnsView, _ new: ColumnsView, from start: Int) {
         var run = IncreasingRun()
-        var values: [Int32] = []
-        var places: [Int32] = []
-        keepSections(&run, &values, &places)
-        for section in new.sections.indices where sections.oldOfNew[section] >= 0 {
-            let oldRows = old.rows(ofSection: Int(sections.oldOfNew[section]))
-            let newRows = new.rows(ofSection: section)
-            if !keepOrdered(oldRows, newRows) { keepLongest(oldRows, newRows, &run, &values, &places) }
+        keepSections(&run)
+        for section in new.sections.indices {
+            let newRows = new.rows(ofSection: section).clamped(to: start..<new.rowCount)
+            if newRows.isEmpty { continue }
+            let oldSection = Int(sections.oldOfNew[section])
+            let oldRows = oldSection < 0 ? 0..<0 : old.rows(ofSection: oldSection)
+            if keepOrdered(oldRows, newRows) { continue }
+            let shift = Int(new.sections[section].firstRow) - oldRows.lowerBound
+            keepLongest(oldRows, newRows, shift, &run)
         }
     }
 
-    private mutating func keepSections(_ run: inout IncreasingRun, _ values: inout [Int32], _ places: inout [Int32]) {
+    private mutating func keepSections(_ run: inout IncreasingRun) {
+        run.removeAll()
         for section in sectionFates.indices where sections.oldOfNew[section] >= 0 {
-            values.append(sections.oldOfNew[section])
-            places.append(Int32(truncatingIfNeeded: section))
+            run.append(sections.oldOfNew[section], at: section)
         }
-        values.withUnsafeBufferPointer { buffer in
-            run.find(in: buffer, isFixed: { buffer[$0] == places[$0] }) { sectionFates[Int(places[$0])].insert(.stays) }
-        }
+        run.find(fixedShift: 0) { sectionFates[$0].insert(.stays) }
     }
 
     /// The common case: the rows that a section kept are in order, and all stay. False if they are not.
     private mutating func keepOrdered(_ oldRows: Range<Int>, _ newRows: Range<Int>) -> Bool {
         oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
             rowFates.withUnsafeMutableBufferPointer { fates in
-                var last = -1
+                var last = oldRows.lowerBound
                 for row in newRows {
                     let oldRow = Int(oldRowOfNew[row])
-                    guard oldRows.contains(oldRow) else { continue }
-                    if oldRow < last { return false }
-                    last = oldRow
-                    fates[row] = .stays
+                    if oldRow >= last, oldRow < oldRows.upperBound {
+                        last = oldRow
+                    } else if oldRows.contains(oldRow) {
+                        return false
+                    } else {
+                        fates[row] = []
+                    }
                 }
                 return true
             }
         }
     }
 
+    /// `shift`: a row is at its old index in the section if it is so far from its old row.
     private mutating func keepLongest(
-        _ oldRows: Range<Int>, _ newRows: Range<Int>, _ run: inout IncreasingRun, _ values: inout [Int32],
-        _ places: inout [Int32]
+        _ oldRows: Range<Int>, _ newRows: Range<Int>, _ shift: Int, _ run: inout IncreasingRun
     ) {
-        values.removeAll(keepingCapacity: true)
-        places.removeAll(keepingCapacity: true)
-        for row in newRows {
-            rowFates[row] = []
-            guard oldRows.contains(Int(oldRowOfNew[row])) else { continue }
-            values.append(oldRowOfNew[row])
-            places.append(Int32(truncatingIfNeeded: row))
-        }
-        let distance = Int32(truncatingIfNeeded: newRows.lowerBound - oldRows.lowerBound)
-        values.withUnsafeBufferPointer { values in
-            places.withUnsafeBufferPointer { places in
-                run.find(in: values, isFixed: { places[$0] - values[$0] == distance }) {
-                    rowFates[Int(places[$0])] = .stays
+        run.removeAll()
+        run.reserve(newRows.count)
+        oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
+            rowFates.withUnsafeMutableBufferPointer { fates in
+                for row in newRows {
+                    fates[row] = []
+                    if oldRows.contains(Int(oldRowOfNew[row])) { run.append(oldRowOfNew[row], at: row) }
                 }
+                run.find(fixedShift: shift) { fates[$0] = .stays }
             }
         }
     }
@@ -114,12 +114,12 @@ struct ChangesetDraft {
     }
 
     private mutating func compareRows<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison
+        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, from start: Int
     ) {
         items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
             oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
                 rowFates.withUnsafeMutableBufferPointer { fates in
-                    for row in fates.indices where oldRowOfNew[row] >= 0 {
+                    for row in start..<fates.count where oldRowOfNew[row] >= 0 {
                         let item = new.item(ofRow: row)
                         let oldItem = Int(oldOfNew[item])
                         let change = Self.change(oldItem, item, old, new, oldOfNew, &comparison)

@@ -1,5 +1,7 @@
 /// Tells whether what a common item or section shows differs. Items are asked for in ascending order of the new state.
 protocol ContentComparison {
+    /// Of two items with the same index, and with ids of the same length: whether id and content are the same.
+    mutating func hasSameIDAndContent(item: Int) -> Bool
     mutating func hasSameContent(item oldItem: Int, _ newItem: Int) -> Bool
     mutating func hasSameKind(item oldItem: Int, _ newItem: Int) -> Bool
     mutating func hasSameContent(section oldSection: Int, _ newSection: Int) -> Bool
@@ -17,6 +19,19 @@ struct SnapshotComparison: ContentComparison {
         self.new = new
         self.ignored = ignored
         run = EqualRun(old.bytes, count: old.columns.bytes.count, new.bytes, count: new.columns.bytes.count)
+    }
+
+    /// An id and the content behind it are one comparison, since they have the same bytes in between as a rule.
+    @inline(__always)
+    mutating func hasSameIDAndContent(item: Int) -> Bool {
+        let (id, otherID) = (Int(old.nodes[item].idStart), Int(new.nodes[item].idStart))
+        let (one, other) = (old.payloads[item], new.payloads[item])
+        let (start, otherStart) = (Int(one.contentStart), Int(other.contentStart))
+        if start - id == otherStart - otherID, start > id, one.contentCount == other.contentCount {
+            if run.isEqual(id, otherID, start - id + Int(one.contentCount)) { return true }
+        }
+        return run.isEqual(id, otherID, Int(old.nodes[item].idCount))
+            && (!new.nodes[item].flags.contains(.hasContent) || hasSameContent(item: item, item))
     }
 
     @inline(__always)
@@ -42,22 +57,29 @@ struct SnapshotComparison: ContentComparison {
 /// Of the old content only a fingerprint is left.
 struct SkeletonComparison: ContentComparison {
     private let old: ColumnsView
-    private let new: Fingerprints
+    private let new: ColumnsView
+    private let fingerprints: Fingerprints
 
-    init(_ old: ColumnsView, _ fingerprints: Fingerprints) {
+    init(_ old: ColumnsView, _ new: ColumnsView, _ fingerprints: Fingerprints) {
         self.old = old
-        new = fingerprints
+        self.new = new
+        self.fingerprints = fingerprints
+    }
+
+    @inline(__always)
+    func hasSameIDAndContent(item: Int) -> Bool {
+        old.nodes[item].hasSameID(as: new.nodes[item], old.bytes, new.bytes) && hasSameContent(item: item, item)
     }
 
     func hasSameContent(item oldItem: Int, _ newItem: Int) -> Bool {
-        old.fingerprints[oldItem].content == new.items[newItem].content
+        old.fingerprints[oldItem].content == fingerprints.items[newItem].content
     }
 
     func hasSameKind(item oldItem: Int, _ newItem: Int) -> Bool {
-        old.fingerprints[oldItem].kind == new.items[newItem].kind
+        old.fingerprints[oldItem].kind == fingerprints.items[newItem].kind
     }
 
     func hasSameContent(section oldSection: Int, _ newSection: Int) -> Bool {
-        old.columns.sectionFingerprints[oldSection] == new.sections[newSection]
+        old.columns.sectionFingerprints[oldSection] == fingerprints.sections[newSection]
     }
 }

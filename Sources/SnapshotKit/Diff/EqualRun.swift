@@ -12,7 +12,12 @@ struct EqualRun {
     /// What is known to be equal, as offsets in the old buffer.
     private var known = 0..<0
     /// How far to look beyond a row that is asked for.
-    private var reach = 256
+    private var reach = shortReach
+
+    private static let shortReach = 256
+    private static let longReach = 8192
+    /// Bytes between a row and the next that may be compared unasked.
+    private static let gap = 64
 
     /// Two buffers of `oldCount` and `newCount` bytes.
     init(_ old: UnsafeRawPointer, count oldCount: Int, _ new: UnsafeRawPointer, count newCount: Int) {
@@ -28,28 +33,22 @@ struct EqualRun {
 
     @inline(never)
     private mutating func extend(_ oldStart: Int, _ newStart: Int, _ count: Int) -> Bool {
-        let joins = newStart - oldStart == shift && known.contains(oldStart)
+        let follows = newStart - oldStart == shift && oldStart >= known.lowerBound && oldStart <= known.upperBound + Self.gap
+        if follows, lookAhead(to: oldStart + count) { return true }
         shift = newStart - oldStart
-        if !joins { known = oldStart..<oldStart }
-        let room = min(oldCount - known.upperBound, newCount - shift - known.upperBound)
-        let ahead = min(oldStart + count - known.upperBound + reach, room)
-        if compareAhead(ahead) {
-            reach = min(reach * 2, 8192)
-            return true
-        }
-        reach = 256
-        guard compareBytes(old + oldStart, new + newStart, count) == 0 else {
-            known = oldStart..<oldStart
-            return false
-        }
-        known = min(known.lowerBound, oldStart)..<oldStart + count
-        if !joins { known = oldStart..<oldStart + count }
-        return true
+        reach = Self.shortReach
+        let isEqual = compareBytes(old + oldStart, new + newStart, count) == 0
+        known = oldStart..<(isEqual ? oldStart + count : oldStart)
+        return isEqual
     }
 
-    private mutating func compareAhead(_ count: Int) -> Bool {
-        guard compareBytes(old + known.upperBound, new + known.upperBound + shift, count) == 0 else { return false }
-        known = known.lowerBound..<known.upperBound + count
+    /// Tries to extend what is known to `target` and as far beyond as has paid so far.
+    private mutating func lookAhead(to target: Int) -> Bool {
+        let end = min(target + reach, oldCount, newCount - shift)
+        let from = known.upperBound
+        guard end >= target, compareBytes(old + from, new + from + shift, end - from) == 0 else { return false }
+        known = known.lowerBound..<end
+        reach = min(reach * 2, Self.longReach)
         return true
     }
 }

@@ -1,136 +1,162 @@
 // What need not move: the longest subsequence of old positions, in new order, that increases.
 //
-// Patience sorting (Fredman 1975) gives each element its rank, the length of the longest run that ends with it, in O(k log k); lists
-// that hardly change append to the last pile nearly always, in O(1). Of the longest runs the one with the most *fixed* elements is wanted,
-// those whose index is the same before and after. Elements of one rank, in order, have falling values; so the elements of the
-// rank below that may come before one of them (earlier, and smaller) are a stretch of that pile, and both ends of the stretch only
-// move forward along the pile. The best predecessor is then a sliding-window maximum, O(k) in all (docs/diff.md has the proof).
+// Patience sorting (Fredman 1975) puts each element on the first pile whose top is not below it; the number of its pile is the length
+// of the longest run that ends with it. O(k log k); lists that hardly change open a new pile nearly always, in O(1). Of the longest
+// runs the one with the most *fixed* elements is wanted, those whose index is the same before and after. Within a pile, from the
+// top down, elements come from ever earlier and have ever larger values; so the elements of the pile before that may precede one of
+// them (earlier, and smaller) are a stretch of that pile, and both ends of the stretch only move downwards. The best predecessor
+// is then a sliding-window maximum, O(k) in all (docs/diff.md has the proof).
 //
-// Rejected: a Fenwick tree over values, which finds the same at three times the cost.
+// Rejected: a Fenwick tree over values, which finds the same at three times the cost; piles as arrays, a pass of sorting more.
 
 /// Finds longest increasing runs; keeps its memory from one to the next.
 struct IncreasingRun {
-    /// Last element of the best run of each length so far: its value, and its index.
-    private var tops: [(value: Int32, index: Int32)] = []
-    private var ranks: [Int32] = []
-    private var previous: [Int32] = []
-
-    /// Calls `keep` with the index of each element of the chosen run, last first.
-    mutating func find(
-        in values: UnsafeBufferPointer<Int32>, isFixed: (Int) -> Bool, keep: (Int) -> Void
-    ) {
-        guard !values.isEmpty else { return }
-        var last = rank(values)
-        if hasFixed(values.count, isFixed) { last = preferFixed(values, isFixed) }
-        while last >= 0 {
-            keep(last)
-            last = Int(previous[last])
-        }
+    private struct Element {
+        var value: Int32
+        var place: Int32
     }
 
-    private func hasFixed(_ count: Int, _ isFixed: (Int) -> Bool) -> Bool {
-        for index in 0..<count where isFixed(index) { return true }
-        return false
-    }
+    private var elements: [Element] = []
+    private var memory: [Int32] = []
 
-    /// Ranks every element; returns the first of the highest rank.
-    private mutating func rank(_ values: UnsafeBufferPointer<Int32>) -> Int {
-        tops.removeAll(keepingCapacity: true)
-        ranks.removeAll(keepingCapacity: true)
-        previous.removeAll(keepingCapacity: true)
-        ranks.reserveCapacity(values.count)
-        previous.reserveCapacity(values.count)
-        var first = 0
-        for index in values.indices {
-            let value = values[index]
-            let rank = place(value)
-            let top = (value: value, index: Int32(truncatingIfNeeded: index))
-            if rank == tops.count {
-                tops.append(top)
-                first = index
-            } else {
-                tops[rank] = top
-            }
-            ranks.append(Int32(truncatingIfNeeded: rank))
-            previous.append(rank == 0 ? -1 : tops[rank - 1].index)
-        }
-        return first
-    }
+    /// Forgets all elements.
+    mutating func removeAll() { elements.removeAll(keepingCapacity: true) }
 
-    /// The first pile whose top is not below `value`; the number of piles if there is none.
+    mutating func reserve(_ count: Int) { elements.reserveCapacity(count) }
+
+    /// Adds an element: its old position, and where it stands now.
     @inline(__always)
-    private func place(_ value: Int32) -> Int {
-        guard let last = tops.last else { return 0 }
-        if last.value < value { return tops.count }
-        return tops.withUnsafeBufferPointer { tops in
+    mutating func append(_ value: Int32, at place: Int) {
+        elements.append(Element(value: value, place: Int32(truncatingIfNeeded: place)))
+    }
+
+    /// Calls `keep` with the place of each element of the chosen run, last first. An element is fixed if its place less its value is
+    /// `fixedShift`.
+    mutating func find(fixedShift: Int, keep: (Int) -> Void) {
+        guard !elements.isEmpty else { return }
+        let room = elements.count
+        if memory.count < room * 6 { memory = [Int32](repeating: 0, count: room * 6) }
+        elements.withUnsafeBufferPointer { elements in
+            memory.withUnsafeMutableBufferPointer { memory in
+                var piles = Piles(elements: elements, fixedShift: fixedShift, memory: memory.baseAddress!)
+                piles.deal()
+                var last = Int(piles.last)
+                while last >= 0 {
+                    keep(Int(elements[last].place))
+                    last = Int(piles.previous[last])
+                }
+            }
+        }
+    }
+
+    /// The piles of one list. All arrays but the tops are by element; -1 stands for none.
+    private struct Piles {
+        typealias Numbers = UnsafeMutablePointer<Int32>
+
+        let elements: UnsafeBufferPointer<Element>
+        let fixedShift: Int
+        /// Value and index of the top of each pile.
+        let topValues: Numbers
+        let tops: Numbers
+        /// The element that came to lie under this one in its pile.
+        let beneath: Numbers
+        /// The element before this one in the best run that ends here.
+        let previous: Numbers
+        /// Fixed elements in that run.
+        let scores: Numbers
+        /// Candidates in the pile before: each has a higher score than those behind it.
+        let window: Numbers
+        private var count = 0
+        /// The last element of the best run.
+        private(set) var last: Int32 = -1
+
+        init(elements: UnsafeBufferPointer<Element>, fixedShift: Int, memory: Numbers) {
+            (self.elements, self.fixedShift) = (elements, fixedShift)
+            let room = elements.count
+            (topValues, tops) = (memory, memory + room)
+            (beneath, previous) = (memory + room * 2, memory + room * 3)
+            (scores, window) = (memory + room * 4, memory + room * 5)
+        }
+
+        mutating func deal() {
+            var hasFixed = false
+            for index in elements.indices {
+                let value = elements[index].value
+                let pile = pile(for: value)
+                hasFixed = hasFixed || isFixed(index)
+                if pile == count {
+                    count += 1
+                    beneath[index] = -1
+                    last = Int32(truncatingIfNeeded: index)
+                } else {
+                    beneath[index] = tops[pile]
+                }
+                previous[index] = pile == 0 ? -1 : tops[pile - 1]
+                topValues[pile] = value
+                tops[pile] = Int32(truncatingIfNeeded: index)
+            }
+            if hasFixed { preferFixed() }
+        }
+
+        @inline(__always)
+        private func isFixed(_ index: Int) -> Bool {
+            Int(elements[index].place) - Int(elements[index].value) == fixedShift
+        }
+
+        /// The first pile whose top is not below `value`; the number of piles if there is none.
+        @inline(__always)
+        private func pile(for value: Int32) -> Int {
+            if count == 0 || topValues[count - 1] < value { return count }
             var low = 0
-            var count = tops.count - 1
+            var rest = count - 1
             // Without a branch to mispredict: half of the rest is skipped or not.
-            while count > 0 {
-                let half = count >> 1
-                let isBelow = tops[low + half].value < value
+            while rest > 0 {
+                let half = rest >> 1
+                let isBelow = topValues[low + half] < value
                 low = isBelow ? low + half + 1 : low
-                count = isBelow ? count - half - 1 : half
+                rest = isBelow ? rest - half - 1 : half
             }
             return low
         }
-    }
 
-    /// Rewrites `previous` so that runs hold the most fixed elements; returns the best last element.
-    private mutating func preferFixed(_ values: UnsafeBufferPointer<Int32>, _ isFixed: (Int) -> Bool) -> Int {
-        let piles = Piles(ranks: ranks, count: tops.count)
-        var score = [Int32](repeating: 0, count: values.count)
-        var window: [Int32] = []
-        for pile in 0..<piles.count {
-            let below = pile == 0 ? 0..<0 : piles[pile - 1]
-            var next = below.lowerBound
-            var head = 0
-            window.removeAll(keepingCapacity: true)
-            for place in piles[pile] {
-                let element = Int(piles.elements[place])
-                score[element] = isFixed(element) ? 1 : 0
-                guard pile > 0 else { continue }
-                // Elements of the pile below that come earlier enter; of two, a later one of at least the same score rules.
-                while next < below.upperBound, piles.elements[next] < piles.elements[place] {
-                    let candidate = piles.elements[next]
-                    while window.count > head, score[Int(window[window.count - 1])] <= score[Int(candidate)] {
-                        window.removeLast()
-                    }
-                    window.append(candidate)
-                    next += 1
-                }
-                // Those that are too large leave: values fall along both piles.
-                while values[Int(window[head])] > values[element] { head += 1 }
-                score[element] += score[Int(window[head])]
-                previous[element] = window[head]
+        /// Rewrites `previous` so that runs hold the most fixed elements, and `last` likewise.
+        private mutating func preferFixed() {
+            for pile in 0..<count { score(pile) }
+            last = tops[count - 1]
+            var other = beneath[Int(last)]
+            while other >= 0 {
+                if scores[Int(other)] >= scores[Int(last)] { last = other }
+                other = beneath[Int(other)]
             }
         }
-        var best = Int(piles.elements[piles[piles.count - 1].lowerBound])
-        for place in piles[piles.count - 1] where score[Int(piles.elements[place])] > score[best] {
-            best = Int(piles.elements[place])
+
+        /// Scores the elements of a pile from the top down, and chooses their predecessors.
+        private func score(_ pile: Int) {
+            var element = Int(tops[pile])
+            guard pile > 0 else {
+                while element >= 0 {
+                    scores[element] = isFixed(element) ? 1 : 0
+                    element = Int(beneath[element])
+                }
+                return
+            }
+            var next = Int(tops[pile - 1])
+            var (head, end) = (0, 0)
+            while element >= 0 {
+                // Smaller ones enter; of two, the one that comes later rules if its score is at least the same.
+                while next >= 0, elements[next].value < elements[element].value {
+                    while end > head, scores[Int(window[end - 1])] < scores[next] { end -= 1 }
+                    window[end] = Int32(truncatingIfNeeded: next)
+                    end += 1
+                    next = Int(beneath[next])
+                }
+                // Those that come too late leave.
+                while window[head] > element { head += 1 }
+                let best = Int(window[head])
+                previous[element] = Int32(truncatingIfNeeded: best)
+                scores[element] = scores[best] + (isFixed(element) ? 1 : 0)
+                element = Int(beneath[element])
+            }
         }
-        return best
     }
-}
-
-/// Elements grouped by rank, in order within each.
-private struct Piles {
-    private var starts: [Int]
-    private(set) var elements: [Int32]
-
-    init(ranks: [Int32], count: Int) {
-        starts = [Int](repeating: 0, count: count + 1)
-        for rank in ranks { starts[Int(rank) + 1] += 1 }
-        for pile in 0..<count { starts[pile + 1] += starts[pile] }
-        elements = [Int32](repeating: 0, count: ranks.count)
-        var next = starts
-        for (index, rank) in ranks.enumerated() {
-            elements[next[Int(rank)]] = Int32(truncatingIfNeeded: index)
-            next[Int(rank)] += 1
-        }
-    }
-
-    var count: Int { starts.count - 1 }
-
-    subscript(pile: Int) -> Range<Int> { starts[pile]..<starts[pile + 1] }
 }

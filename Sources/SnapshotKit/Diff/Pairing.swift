@@ -15,19 +15,30 @@ struct Pairing {
     /// After as many records without a partner the rest is left to the table.
     private static let patience = 64
 
+    /// `start` records on either side are known to be pairs in order.
     init<Record: IdentifiedRecord>(
         _ old: UnsafeBufferPointer<Record>, in oldBytes: UnsafeRawPointer,
-        _ new: UnsafeBufferPointer<Record>, in newBytes: UnsafeRawPointer, table: IDTable
+        _ new: UnsafeBufferPointer<Record>, in newBytes: UnsafeRawPointer, table: IDTable, from start: Int = 0
     ) {
-        var walk = PairingWalk(old: old, oldBytes: oldBytes, new: new, newBytes: newBytes)
-        oldOfNew = [Int32](repeating: -1, count: new.count)
-        newOfOld = [Int32](repeating: -1, count: old.count)
+        oldOfNew = Self.partners(new.count, from: start)
+        newOfOld = old.count == start && new.count == start ? oldOfNew : Self.partners(old.count, from: start)
+        guard start < old.count, start < new.count else { return }
+        var walk = PairingWalk(old: old, oldBytes: oldBytes, new: new, newBytes: newBytes, from: start)
         oldOfNew.withUnsafeMutableBufferPointer { oldOfNew in
             newOfOld.withUnsafeMutableBufferPointer { newOfOld in
                 walk.trimEnds(oldOfNew, newOfOld)
                 walk.walk(oldOfNew, newOfOld, window: Self.window, patience: Self.patience)
                 walk.lookUp(oldOfNew, newOfOld, in: table)
             }
+        }
+    }
+
+    /// The first are their own partners, the others have none yet.
+    private static func partners(_ count: Int, from start: Int) -> [Int32] {
+        [Int32](unsafeUninitializedCapacity: count) { partners, used in
+            for index in 0..<start { partners[index] = Int32(truncatingIfNeeded: index) }
+            for index in start..<count { partners[index] = -1 }
+            used = count
         }
     }
 }
@@ -48,9 +59,11 @@ private struct PairingWalk<Record: IdentifiedRecord> {
 
     init(
         old: UnsafeBufferPointer<Record>, oldBytes: UnsafeRawPointer, new: UnsafeBufferPointer<Record>,
-        newBytes: UnsafeRawPointer
+        newBytes: UnsafeRawPointer, from start: Int
     ) {
         (self.old, self.oldBytes, self.new, self.newBytes) = (old, oldBytes, new, newBytes)
+        oldRest = start..<old.count
+        newRest = start..<new.count
     }
 
     @inline(__always)
@@ -64,7 +77,7 @@ private struct PairingWalk<Record: IdentifiedRecord> {
 
     /// Pairs what both lists begin and end with.
     mutating func trimEnds(_ oldOfNew: Partners, _ newOfOld: Partners) {
-        var start = 0
+        var start = oldRest.lowerBound
         let shorter = min(old.count, new.count)
         while start < shorter, same(start, start) {
             pair(start, start, oldOfNew, newOfOld)

@@ -151,7 +151,8 @@ final class Columns: Sendable {
                             try body(
                                 ColumnsView(
                                     columns: self, bytes: UnsafeRawPointer(bytes.baseAddress!), nodes: nodes,
-                                    sections: sections, payloads: payloads, fingerprints: fingerprints))
+                                    sections: sections, payloads: payloads, fingerprints: fingerprints,
+                                    allVisible: rowOfItem.isEmpty))
                         }
                     }
                 }

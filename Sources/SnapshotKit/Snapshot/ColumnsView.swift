@@ -6,10 +6,8 @@ struct ColumnsView {
     let sections: UnsafeBufferPointer<SectionNode>
     let payloads: UnsafeBufferPointer<Payload>
     let fingerprints: UnsafeBufferPointer<Fingerprint>
-
     /// Whether each item is a row, so that rows and items have the same numbers.
-    @inline(__always)
-    var allVisible: Bool { columns.itemOfRow.isEmpty && columns.rowOfItem.isEmpty }
+    let allVisible: Bool
 
     var rowCount: Int { columns.rowCount }
 

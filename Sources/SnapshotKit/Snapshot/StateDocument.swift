@@ -14,8 +14,15 @@ struct StateDocument {
 
     /// The document as one state.
     mutating func readWhole(shape: StateShape, limits: StateLimits) throws(StateError) -> Snapshot {
+        var reader = try scan(shape, limits: limits)
+        takeTail(of: reader)
+        return try reader.finish(over: bytes)
+    }
+
+    /// Reads the document as one state, up to the check for duplicate ids.
+    func scan(_ shape: StateShape, limits: StateLimits) throws(StateError) -> StateReader {
         let count = count
-        var reader = try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> StateReader in
+        return try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> StateReader in
             var reader = StateReader(base: UnsafeRawPointer(text.baseAddress!), count: count, limits: limits)
             do throws(JSONError) {
                 try reader.read(shape, depth: 0, at: "")
@@ -23,8 +30,6 @@ struct StateDocument {
             } catch { throw .json(error) }
             return reader
         }
-        takeTail(of: reader)
-        return try reader.finish(over: bytes)
     }
 
     /// Puts what a reader had to store behind the document.

@@ -1,0 +1,21 @@
+// What the benchmarks measure against. Not for programs: a system programming interface, invisible without its name.
+
+extension Snapshot {
+    /// Hashes the id of every item once, and folds the hashes together: the least that any diff by ids does to a list it has not
+    /// seen before. O(n).
+    @_spi(Measuring)
+    public func foldedIDHashes() -> UInt64 {
+        let hash = KeyedHash.process
+        return columns.withView { view in
+            var folded: UInt64 = 0
+            for node in view.nodes { folded ^= hash.hash(view.bytes + Int(node.idStart), Int(node.idCount)) }
+            return folded
+        }
+    }
+
+    /// Reads a state as `init(json:)` does, but leaves out the table of ids; returns how many items there are. O(n).
+    @_spi(Measuring)
+    public static func countItems(inJSON json: consuming [UInt8]) throws(StateError) -> Int {
+        try StateDocument(json).scan(.native, limits: .none).builder.nodes.count
+    }
+}
