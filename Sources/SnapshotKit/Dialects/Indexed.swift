@@ -39,7 +39,7 @@ extension Script {
             writer.append(",\"at\":")
             writer.append(section)
             writer.append(",\"section\":")
-            append(section: section, to: &writer)
+            append(updatedSection: section, to: &writer)
             appendRedraw(ofSection: section, to: &writer)
             writer.append(byte: UInt8(ascii: "}"))
         }
@@ -73,7 +73,7 @@ extension Script {
             writer.append(",\"at\":")
             append(path: row, to: &writer)
             writer.append(",\"item\":")
-            append(update: row, to: &writer)
+            append(updatedRow: row, to: &writer)
             appendRedraw(ofRow: row, to: &writer)
             writer.append(byte: UInt8(ascii: "}"))
         }

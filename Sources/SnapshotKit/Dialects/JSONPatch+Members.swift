@@ -42,21 +42,12 @@ extension JSONPatch {
             let path = path { $0.appendPath(item: item) }
             if !sameContent || old.contains(.hasContent) != new.contains(.hasContent) {
                 updateContent(
-                    old.contains(.hasContent) ? script.old.content(ofItem: oldItem, known: !script.old.payloads.isEmpty) : nil,
+                    old.contains(.hasContent) ? script.old.content(ofItem: oldItem, known: !script.old.isSkeleton) : nil,
                     new.contains(.hasContent) ? script.new.content(ofItem: item) : nil, at: path)
             }
             updateKind(sameKind, old, item, at: path)
             updateExpanded(old, new, at: path)
         }
-    }
-
-    /// A path as bytes, to be used more than once.
-    private mutating func path(_ append: (inout JSONPatch) -> Void) -> [UInt8] {
-        let start = position
-        append(&self)
-        let path = writer.tail(from: start.count)
-        withdraw(to: start)
-        return path
     }
 
     private mutating func operation(_ name: StaticString, at path: [UInt8], _ member: StaticString) {

@@ -207,17 +207,28 @@ struct JSONPatch {
     }
 
     private mutating func move(_ item: Int, to container: Container) {
-        begin("move", member: "from")
         let oldItem = partner(item)
         let source = oldTree.container(of: oldItem, script.old)
-        appendPath(lost: source)
-        writer.append(byte: UInt8(ascii: "/"))
-        writer.append(leave(oldItem, source))
-        writer.append("\",\"path\":\"")
+        let list = path { $0.appendPath(lost: source) }
+        let from = leave(oldItem, source)
         let index = trackers[container]!.place()
-        appendPath(container)
-        writer.append(byte: UInt8(ascii: "/"))
-        writer.append(index)
+        let to = path { patch in
+            patch.appendPath(container)
+            patch.append(index: index)
+        }
+        let hops = to.starts(with: list + Array("/\(from)/".utf8))
+        // An element that goes into the one behind it: with itself removed, that one has its index, so the paths read as if it went into
+        // itself, which RFC 6902 §4.4 forbids. One step further it stands behind it.
+        if hops { writeMove(list, from, to: list + Array("/\(from + 1)".utf8)) }
+        writeMove(list, hops ? from + 1 : from, to: to)
+    }
+
+    private mutating func writeMove(_ list: [UInt8], _ index: Int, to path: [UInt8]) {
+        begin("move", member: "from")
+        writer.append(list)
+        append(index: index)
+        writer.append("\",\"path\":\"")
+        writer.append(path)
         writer.append("\"}")
     }
 
@@ -274,6 +285,15 @@ struct JSONPatch {
     }
 
     // MARK: Paths
+
+    /// A path as bytes, to be used more than once.
+    mutating func path(_ append: (inout JSONPatch) -> Void) -> [UInt8] {
+        let start = position
+        append(&self)
+        let path = writer.tail(from: start.count)
+        withdraw(to: start)
+        return path
+    }
 
     /// Starts an operation, up to the quote of its first pointer.
     mutating func begin(_ operation: StaticString, member: StaticString = "path") {
@@ -332,7 +352,7 @@ struct JSONPatch {
         }
     }
 
-    private mutating func append(index: Int) {
+    mutating func append(index: Int) {
         writer.append(byte: UInt8(ascii: "/"))
         writer.append(index)
     }

@@ -83,14 +83,14 @@ extension Script {
         for section in new.sections.indices where isUpdated(section: section) {
             list.separate(&writer)
             writer.append("{\"op\":\"update\",\"section\":")
-            append(section: section, to: &writer)
+            append(updatedSection: section, to: &writer)
             appendRedraw(ofSection: section, to: &writer)
             writer.append(byte: UInt8(ascii: "}"))
         }
         for row in 0..<new.rowCount where isUpdated(row: row) {
             list.separate(&writer)
             writer.append("{\"op\":\"update\",\"item\":")
-            append(update: row, to: &writer)
+            append(updatedRow: row, to: &writer)
             appendRedraw(ofRow: row, to: &writer)
             writer.append(byte: UInt8(ascii: "}"))
         }

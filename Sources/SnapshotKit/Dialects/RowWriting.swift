@@ -43,11 +43,13 @@ extension JSONWriter {
     }
 
     /// A section's id, content and expanded; the brace stays open.
-    mutating func append(openSection section: Int, of view: ColumnsView) {
+    ///
+    /// - Parameter script: where content may be written as a patch.
+    mutating func append(openSection section: Int, of view: ColumnsView, contentOf script: Script? = nil) {
         let node = view.sections[section]
         append("{\"id\":")
         append(view.id(ofSection: section).token)
-        if node.flags.contains(.hasContent) {
+        if node.flags.contains(.hasContent), script?.appendPatch(ofSection: section, to: &self) != true {
             append(",\"content\":")
             append(view.content(ofSection: section))
         }

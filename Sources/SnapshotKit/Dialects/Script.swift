@@ -37,7 +37,7 @@ struct Script {
     func append(row: Int, to writer: inout JSONWriter) { writer.append(item: new.item(ofRow: row), of: new) }
 
     /// A common row, with what an update says.
-    func append(update row: Int, to writer: inout JSONWriter) {
+    func append(updatedRow row: Int, to writer: inout JSONWriter) {
         writer.append(
             item: new.item(ofRow: row), of: new, returnsToRoot: returnsToRoot(row: row),
             contentOf: style == .patch ? self : nil)
@@ -76,6 +76,12 @@ struct Script {
         writer.append(byte: UInt8(ascii: "}"))
     }
 
+    /// A common section, with what an update says.
+    func append(updatedSection section: Int, to writer: inout JSONWriter) {
+        writer.append(openSection: section, of: new, contentOf: style == .patch ? self : nil)
+        writer.append(byte: UInt8(ascii: "}"))
+    }
+
     /// A section with those of its rows that `includes` says.
     func append(section: Int, to writer: inout JSONWriter, rows includes: (Int) -> Bool) {
         append(openSection: section, to: &writer)
@@ -91,12 +97,24 @@ struct Script {
     /// Appends content of a common item as a merge patch; false, and nothing appended, if that is impossible or no smaller.
     func appendPatch(ofItem item: Int, to writer: inout JSONWriter) -> Bool {
         let oldItem = Int(change.items.oldOfNew[item])
-        guard !old.payloads.isEmpty, oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent) else { return false }
-        let content = new.content(ofItem: item)
+        guard oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent), !old.isSkeleton else { return false }
+        return appendPatch(from: old.content(ofItem: oldItem), to: new.content(ofItem: item), &writer)
+    }
+
+    /// The same of a common section.
+    func appendPatch(ofSection section: Int, to writer: inout JSONWriter) -> Bool {
+        let oldSection = oldSection(of: section)
+        guard oldSection >= 0, old.sections[oldSection].flags.contains(.hasContent), !old.isSkeleton else { return false }
+        return appendPatch(from: old.content(ofSection: oldSection), to: new.content(ofSection: section), &writer)
+    }
+
+    private func appendPatch(
+        from previous: UnsafeRawBufferPointer, to content: UnsafeRawBufferPointer, _ writer: inout JSONWriter
+    ) -> Bool {
         let start = writer.count
         writer.append(",\"patch\":")
         let body = writer.count
-        if appendMergePatch(from: old.content(ofItem: oldItem), to: content, into: &writer), writer.count - body < content.count {
+        if appendMergePatch(from: previous, to: content, into: &writer), writer.count - body < content.count {
             return true
         }
         writer.truncate(to: start)

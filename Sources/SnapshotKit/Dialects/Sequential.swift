@@ -93,10 +93,14 @@ extension Script {
         switch element {
         case .header(let section):
             writer.append("{\"section\":")
-            append(section: section, to: &writer)
+            if isNew(section: section) {
+                append(section: section, to: &writer)
+            } else {
+                append(updatedSection: section, to: &writer)
+            }
         case .row(let row):
             writer.append("{\"item\":")
-            if isNew(row: row) { append(row: row, to: &writer) } else { append(update: row, to: &writer) }
+            if isNew(row: row) { append(row: row, to: &writer) } else { append(updatedRow: row, to: &writer) }
             writer.append(",\"in\":")
             writer.append(new.id(ofSection: section(ofRow: row)).token)
         }

@@ -130,6 +130,9 @@ final class Columns: Sendable {
         self.itemOfRow = itemOfRow
     }
 
+    /// Whether contents are gone, and fingerprints stand for them.
+    var isSkeleton: Bool { sectionFingerprints.count == sections.count && !sections.isEmpty }
+
     var rowCount: Int { sections.last.map { Int($0.endRow) } ?? 0 }
 
     /// Memory held, in bytes.

@@ -9,6 +9,9 @@ struct ColumnsView {
     /// Whether each item is a row, so that rows and items have the same numbers.
     let allVisible: Bool
 
+    /// Whether contents are gone, and fingerprints stand for them.
+    var isSkeleton: Bool { columns.isSkeleton }
+
     var rowCount: Int { columns.rowCount }
 
     @inline(__always)
