@@ -1,7 +1,11 @@
 /// How a server is set up.
 public struct ServerOptions: Sendable {
-    /// Where to listen.
+    /// Where to listen. With `tls`, TCP addresses speak TLS; Unix sockets never do.
     public var listen: [ListenAddress]
+    /// TCP addresses that speak plain HTTP even with `tls`.
+    public var listenPlainly: [ListenAddress] = []
+    /// Encryption, or nil for none.
+    public var tls: TLSOptions?
     /// Event loops, each on a thread of its own. Default: one for each core that the process may use.
     public var loops: Int
     /// Sizes of messages.

@@ -42,7 +42,7 @@ extension Connection {
         exchange?.decoder = BodyDecoder(head.bodyLength, limits: parser.limits)
         happen(.bodyBegan)
         if head.expectsContinue, !hasMore {
-            output.append(spare: loop.takeBuffer) { $0.append(literal: ResponseEncoder.continueLine) }
+            output.end(loop).append(ResponseEncoder.continueLine)
         }
     }
 
@@ -151,27 +151,25 @@ extension Connection {
         encodeHead(response, framing)
         guard exchange?.isHead != true, !response.isBodiless, !body.isEmpty else { return }
         exchange?.bytesOut += body.count
-        output.append(body: body, spare: loop.takeBuffer)
+        output.append(body: body, loop)
     }
 
     private func encodeHead(_ response: Response, _ framing: ResponseEncoder.Framing) {
         exchange?.status = response.status
         exchange?.route = response.route
-        let before = output.count
-        let isOld = exchange?.head?.isHTTP10 ?? false
+        let isOld = exchange?.isHTTP10 == true
         let persistence: ResponseEncoder.Persistence = lifecycle.isLast ? .close : isOld ? .keepAloud : .keep
-        output.append(spare: loop.takeBuffer) {
-            ResponseEncoder.appendHead(
-                status: response.status, fields: response.fields, framing: framing, persistence: persistence,
-                date: loop.dateLine, to: &$0)
-        }
-        exchange?.bytesOut += output.count - before
+        let buffer = output.end(loop)
+        let before = buffer.count
+        ResponseEncoder.appendHead(
+            status: response.status, fields: response.fields, framing: framing, persistence: persistence,
+            date: loop.dateLine, to: buffer)
+        exchange?.bytesOut += buffer.count - before
     }
 
     /// Tells the service. Nothing happens if no exchange is open.
     func finishExchange() {
-        guard let exchange else { return }
-        self.exchange = nil
+        guard let exchange = exchange.take() else { return }
         shard.service.finished(
             ExchangeSummary(
                 head: exchange.head, peer: peer, status: exchange.status, route: exchange.route,
@@ -185,7 +183,7 @@ extension Connection {
     private func beginStream(
         _ response: Response, _ start: @Sendable (StreamWriter) -> Void, rest: Lifecycle.Rest
     ) {
-        let isOld = exchange?.head?.isHTTP10 ?? false
+        let isOld = exchange?.isHTTP10 == true
         let closes = response.closesConnection || isOld
         if exchange?.isHead == true || response.isBodiless {
             happen(.answered(rest: rest, closes: closes))
@@ -207,13 +205,13 @@ extension Connection {
 
     func appendToStream(_ bytes: [UInt8], isChunked: Bool) {
         guard lifecycle.phase == .streaming else { return }
+        guard !bytes.isEmpty else { return }
         let before = output.count
         if isChunked {
-            bytes.withUnsafeBytes { chunk in
-                output.append(spare: loop.takeBuffer) { ResponseEncoder.append(chunk: chunk, to: &$0) }
-            }
+            let buffer = output.end(loop)
+            bytes.withUnsafeBytes { ResponseEncoder.append(chunk: $0, to: buffer) }
         } else {
-            output.append(body: bytes, spare: loop.takeBuffer)
+            output.append(body: bytes, loop)
         }
         exchange?.bytesOut += output.count - before
         mark()
@@ -221,7 +219,7 @@ extension Connection {
 
     func endStream(isChunked: Bool) {
         guard lifecycle.phase == .streaming else { return }
-        if isChunked { output.append(spare: loop.takeBuffer) { ResponseEncoder.appendLastChunk(to: &$0) } }
+        if isChunked { ResponseEncoder.appendLastChunk(to: output.end(loop)) }
         writer = nil
         happen(.streamEnded)
         finishExchange()

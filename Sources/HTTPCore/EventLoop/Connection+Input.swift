@@ -24,7 +24,11 @@ extension Connection {
             isStarved = false
             let input = UnsafeRawBufferPointer(rebasing: scratch[0..<filled])
             let used = consume(input)
-            if used < filled, lifecycle.phase != .closed { keep(input.slice(used, filled)) }
+            if used == filled {
+                isStarved = true
+            } else if lifecycle.phase != .closed {
+                keep(input.slice(used, filled))
+            }
         }
         if inputEnded, isStarved, lifecycle.takesInput {
             happen(.inputEnded(isWithinHead: parser.isWithinHead))
@@ -51,7 +55,7 @@ extension Connection {
     }
 
     private func keep(_ bytes: UnsafeRawBufferPointer) {
-        leftover = loop.takeBuffer()
+        leftover = loop.takeArray()
         leftover.append(contentsOf: bytes)
     }
 

@@ -3,6 +3,7 @@ struct Exchange {
     let head: RequestHead?
     /// Whether the answer has no body because HEAD asked for it.
     let isHead: Bool
+    let isHTTP10: Bool
     let began: Instant
     var bytesIn = 0
     var bytesOut = 0
@@ -25,6 +26,7 @@ struct Exchange {
     init(head: RequestHead?, isHead: Bool, began: Instant) {
         self.head = head
         self.isHead = isHead
+        isHTTP10 = head?.isHTTP10 ?? false
         self.began = began
     }
 }

@@ -10,6 +10,8 @@ struct ListeningSocket {
     let address: SocketAddress
     /// One for each loop, or one for all.
     let descriptors: [Int32]
+    /// Whether what connects here has to speak TLS.
+    var isTLS = false
 
     var isShared: Bool { descriptors.count == 1 }
 
@@ -39,6 +41,13 @@ struct ListeningSocket {
         }
         if sockets.isEmpty { throw failure ?? ListenError(address: listen.description, reason: "no address") }
         return sockets
+    }
+
+    /// The same socket, spoken to in TLS; a Unix socket stays plain.
+    func secured(_ isSecured: Bool) -> ListeningSocket {
+        var socket = self
+        socket.isTLS = isSecured && !address.isUnix
+        return socket
     }
 
     func close() {
