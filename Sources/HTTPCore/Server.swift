@@ -51,7 +51,9 @@ public final class Server: Sendable {
             sockets.forEach { $0.close() }
             throw error
         }
-        let shards = loops.map { Shard(loop: $0, options: options, service: service, counters: counts, tls: certificates) }
+        let shards = loops.map {
+            Shard(loop: $0, options: options, service: service, counters: counts, tls: certificates)
+        }
         running.withLock { [sockets] in
             $0.shards = shards
             $0.sockets = sockets

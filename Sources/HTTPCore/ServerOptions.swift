@@ -14,7 +14,7 @@ public struct ServerOptions: Sendable {
     public var connectionLimits = ConnectionLimits()
     /// Connections at once, all loops together; one more is answered 503 and closed. Default 20,000.
     public var maxConnections = 20_000
-    /// The smallest body that is sent as gzip, in octets. Default 1 KiB.
+    /// The smallest body that is sent as gzip, in octets, if the answer allows it and the client wants it. Default 1 KiB.
     public var minCompressedBytes = 1024
     /// Whether freed memory up to some MiB stays with the process. Without it glibc returns every large body's pages and takes them anew, and a
     /// body of 100 KB costs three times as much. Default true.

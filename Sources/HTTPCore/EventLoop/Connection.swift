@@ -29,6 +29,7 @@ final class Connection: EventReceiver {
     var isStarved = true
     var leftover: [UInt8] = []
     var lingered = 0
+    var inflatedInTurn = 0
 
     // Exchange, see Connection+Exchange.swift
     var exchange: Exchange?
@@ -95,6 +96,7 @@ final class Connection: EventReceiver {
         defer { isAdvancing = false }
         if lifecycle.phase == .handshake { prepare() }
         takeDeliveredAnswer()
+        inflatedInTurn = 0
         repeat {
             pumpInput()
             flush()
@@ -122,6 +124,7 @@ final class Connection: EventReceiver {
     }
 
     func flush() {
+        guard lifecycle.phase != .closed else { return }
         if !output.isEmpty {
             let before = output.count
             let result = output.flush(transport, loop)

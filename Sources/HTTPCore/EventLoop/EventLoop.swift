@@ -34,6 +34,7 @@ public final class EventLoop: Sendable {
         var watched: [(any EventReceiver)?] = []
         var spareBuffers: [OutputBuffer] = []
         var spareInput: [[UInt8]] = []
+        lazy var deflater = Deflater()
         let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchBytes, alignment: 64)
 
         deinit { scratch.deallocate() }
@@ -118,6 +119,8 @@ extension EventLoop {
     var dateLine: [UInt8] { confined.date.line }
     var scratch: UnsafeMutableRawBufferPointer { confined.scratch }
 
+    var deflater: Deflater? { confined.deflater }
+
     func arm(_ alarm: Alarm, at due: Instant) { confined.wheel.arm(alarm, at: due) }
     func disarm(_ alarm: Alarm) { confined.wheel.disarm(alarm) }
 
@@ -174,7 +177,7 @@ extension EventLoop {
     }
 
     private func run() {
-        thread.store(UInt(pthread_self()), ordering: .relaxed)
+        adoptThread()
         let capacity = 256
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer {
@@ -185,14 +188,26 @@ extension EventLoop {
         while !isStopping.load(ordering: .relaxed) {
             let patience = confined.marked.isEmpty ? confined.wheel.sleepMilliseconds(now: .now()) : 0
             let count = epoll_wait(epoll, events, Int32(capacity), patience)
-            confined.now = .now()
-            confined.date.update(Instant.wallClockSeconds())
-            for index in 0..<max(0, Int(count)) { dispatch(events[index]) }
-            for alarm in confined.wheel.expired(by: confined.now) { alarm.action() }
-            advanceMarked()
+            turn(at: .now(), wallClock: Instant.wallClockSeconds()) {
+                for index in 0..<max(0, Int(count)) { dispatch(events[index]) }
+            }
         }
         // Work that came too late would otherwise never run, and its promises would never be kept.
         runJobs()
+    }
+
+    /// One turn. Time is a parameter, so that a test can be the thread, the clock and the descriptors.
+    func turn(at now: Instant, wallClock: Int = 0, events: () -> Void = {}) {
+        confined.now = now
+        confined.date.update(wallClock)
+        events()
+        for alarm in confined.wheel.expired(by: now) { alarm.action() }
+        advanceMarked()
+    }
+
+    /// Makes the caller's thread the loop's.
+    func adoptThread() {
+        thread.store(UInt(pthread_self()), ordering: .relaxed)
     }
 
     private func dispatch(_ event: epoll_event) {
@@ -205,7 +220,7 @@ extension EventLoop {
         }
     }
 
-    private func runJobs() {
+    func runJobs() {
         let batch = jobs.withLock { jobs in
             let batch = jobs
             jobs = []

@@ -11,6 +11,7 @@ struct Exchange {
     var route = ""
 
     var decoder: BodyDecoder?
+    var inflater: Inflater?
     var body: [UInt8] = []
     var received = 0
     var plan = Plan.none
@@ -28,5 +29,18 @@ struct Exchange {
         self.isHead = isHead
         isHTTP10 = head?.isHTTP10 ?? false
         self.began = began
+    }
+}
+
+extension Optional {
+    /// Changes the value in place, if there is one.
+    mutating func mutate<R>(_ change: (inout Wrapped) -> R) -> R? {
+        switch self {
+        case .none: return nil
+        case .some(var value):
+            self = nil
+            defer { self = value }
+            return change(&value)
+        }
     }
 }

@@ -75,7 +75,8 @@ struct OutputQueue {
     }
 
     /// Sends what of one segment is not sent; nil if that is all.
-    private mutating func send(_ bytes: UnsafeRawBufferPointer, _ transport: any Transport, hasMore: Bool) -> Transfer? {
+    private mutating func send(_ bytes: UnsafeRawBufferPointer, _ transport: any Transport, hasMore: Bool) -> Transfer?
+    {
         while sent < bytes.count {
             switch transport.send(bytes.slice(sent, bytes.count), hasMore: hasMore) {
             case .moved(let count): sent += count

@@ -38,9 +38,11 @@ final class TLSContext: @unchecked Sendable {
         tls_context_cache_sessions(context, 20_000)
         let name = Array("http".utf8)
         SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
-        SSL_CTX_set_alpn_select_cb(context, { _, chosen, length, offered, count, _ in
-            TLSContext.chooseProtocol(chosen, length, offered, count)
-        }, nil)
+        SSL_CTX_set_alpn_select_cb(
+            context,
+            { _, chosen, length, offered, count, _ in
+                TLSContext.chooseProtocol(chosen, length, offered, count)
+            }, nil)
         // Without it OpenSSL asks the terminal for the passphrase of an encrypted key, and waits.
         SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
     }
