@@ -117,6 +117,8 @@ struct ListeningSocket {
 
     /// Whether the path is a socket on which nobody listens.
     private static func isStale(_ address: SocketAddress) -> Bool {
+        var status = stat()
+        guard lstat(address.unixPath, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return false }
         guard let probe = try? opened(address) else { return false }
         defer { Glibc.close(probe) }
         return address.withRaw { connect(probe, $0, $1) } == -1 && errno == ECONNREFUSED

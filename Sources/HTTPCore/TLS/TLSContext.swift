@@ -74,10 +74,10 @@ final class TLSContext: @unchecked Sendable {
         try Self.checkReadable(key)
         ERR_clear_error()
         guard SSL_CTX_use_certificate_chain_file(raw, certificate) == 1 else {
-            throw .tls(certificate, "no PEM certificate: \(Self.lastReason())")
+            throw .tls(certificate, "no PEM certificate: \(Self.reason())")
         }
         guard SSL_CTX_use_PrivateKey_file(raw, key, SSL_FILETYPE_PEM) == 1 else {
-            throw .tls(key, "no PEM private key without a passphrase: \(Self.lastReason())")
+            throw .tls(key, "no PEM private key without a passphrase: \(Self.reason())")
         }
         guard SSL_CTX_check_private_key(raw) == 1 else { throw .tls(key, "not the key of \(certificate)") }
     }
@@ -86,7 +86,7 @@ final class TLSContext: @unchecked Sendable {
         try Self.checkReadable(authorities)
         ERR_clear_error()
         guard SSL_CTX_load_verify_file(raw, authorities) == 1, let names = SSL_load_client_CA_file(authorities) else {
-            throw .tls(authorities, "no PEM certificates: \(Self.lastReason())")
+            throw .tls(authorities, "no PEM certificates: \(Self.reason())")
         }
         SSL_CTX_set_client_CA_list(raw, names)
         SSL_CTX_set_verify(raw, SSL_VERIFY_PEER | (isRequired ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nil)
@@ -96,14 +96,9 @@ final class TLSContext: @unchecked Sendable {
         guard access(file, R_OK) == 0 else { throw .tls(file, String(cString: strerror(errno))) }
     }
 
-    private static func lastReason() -> String {
-        var code = ERR_get_error()
-        // The first error is that of the lowest layer; the last one says what it meant.
-        while true {
-            let next = ERR_get_error()
-            if next == 0 { break }
-            code = next
-        }
+    /// The first error is that of the layer that knows; those above only say that something below failed.
+    private static func reason() -> String {
+        let code = ERR_get_error()
         return ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"
     }
 }
