@@ -11,6 +11,7 @@ public final class Server: Sendable {
     private let options: ServerOptions
     private let service: any Service
     private let counts = ServerCounters()
+    private let certificates = Certificates()
     private let running = Locked<Running>(Running())
 
     private struct Running {
@@ -37,16 +38,22 @@ public final class Server: Sendable {
             mallopt(M_MMAP_THRESHOLD, 32 * 1024 * 1024)
             mallopt(M_TRIM_THRESHOLD, 64 * 1024 * 1024)
         }
+        try reloadCertificates()
         var loops: [EventLoop] = []
         for index in 0..<max(1, options.loops) { loops.append(try EventLoop(index: index)) }
         var sockets: [ListeningSocket] = []
         do throws(ListenError) {
-            for address in options.listen { sockets += try ListeningSocket.open(address, options: options) }
+            for address in options.listen {
+                sockets += try ListeningSocket.open(address, options: options).map { $0.secured(options.tls != nil) }
+            }
+            for address in options.listenPlainly { sockets += try ListeningSocket.open(address, options: options) }
         } catch {
             sockets.forEach { $0.close() }
             throw error
         }
-        let shards = loops.map { Shard(loop: $0, options: options, service: service, counters: counts) }
+        let shards = loops.map {
+            Shard(loop: $0, options: options, service: service, counters: counts, tls: certificates)
+        }
         running.withLock { [sockets] in
             $0.shards = shards
             $0.sockets = sockets
@@ -56,6 +63,13 @@ public final class Server: Sendable {
             shard.loop.start()
         }
         return sockets.map(\.address)
+    }
+
+    /// Reads the certificate, the key and the authorities again. Connections keep what they began with; new ones get the new. If a file is
+    /// missing or wrong, nothing changes. Does nothing without TLS.
+    public func reloadCertificates() throws(ListenError) {
+        guard let tls = options.tls else { return }
+        certificates.current = try TLSContext(tls)
     }
 
     /// The loops, for work that belongs to no connection.

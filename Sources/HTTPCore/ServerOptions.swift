@@ -1,7 +1,11 @@
 /// How a server is set up.
 public struct ServerOptions: Sendable {
-    /// Where to listen.
+    /// Where to listen. With `tls`, TCP addresses speak TLS; Unix sockets never do.
     public var listen: [ListenAddress]
+    /// TCP addresses that speak plain HTTP even with `tls`.
+    public var listenPlainly: [ListenAddress] = []
+    /// Encryption, or nil for none.
+    public var tls: TLSOptions?
     /// Event loops, each on a thread of its own. Default: one for each core that the process may use.
     public var loops: Int
     /// Sizes of messages.
@@ -10,7 +14,7 @@ public struct ServerOptions: Sendable {
     public var connectionLimits = ConnectionLimits()
     /// Connections at once, all loops together; one more is answered 503 and closed. Default 20,000.
     public var maxConnections = 20_000
-    /// The smallest body that is sent as gzip, in octets. Default 1 KiB.
+    /// The smallest body that is sent as gzip, in octets, if the answer allows it and the client wants it. Default 1 KiB.
     public var minCompressedBytes = 1024
     /// Whether freed memory up to some MiB stays with the process. Without it glibc returns every large body's pages and takes them anew, and a
     /// body of 100 KB costs three times as much. Default true.

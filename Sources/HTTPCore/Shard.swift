@@ -8,8 +8,11 @@ import Synchronization
 final class Shard: @unchecked Sendable {
     let loop: EventLoop
     let options: ServerOptions
+    let limits: ConnectionLimits
+    let patience: Patience
     let service: any Service
     let counters: ServerCounters
+    let tls: Certificates
     private(set) var listeners: [Listener] = []
     private(set) var connections: [Connection] = []
     private var whenEmpty: (() -> Void)?
@@ -18,18 +21,21 @@ final class Shard: @unchecked Sendable {
     /// Connections beyond the limit that may live until they have heard 503; still more are closed without a word.
     private static let overflow = 256
 
-    init(loop: EventLoop, options: ServerOptions, service: any Service, counters: ServerCounters) {
+    init(loop: EventLoop, options: ServerOptions, service: any Service, counters: ServerCounters, tls: Certificates) {
         self.loop = loop
         self.options = options
+        limits = options.connectionLimits
+        patience = Patience(options.connectionLimits)
         self.service = service
         self.counters = counters
+        self.tls = tls
     }
 
     func listen(_ socket: ListeningSocket) {
         let descriptor = socket.isShared ? socket.descriptors[0] : socket.descriptors[loop.index]
         let listener = Listener(
-            descriptor: descriptor, address: socket.address, isShared: socket.isShared && options.loops > 1, shard: self
-        )
+            descriptor: descriptor, address: socket.address, isShared: socket.isShared && options.loops > 1,
+            isTLS: socket.isTLS, shard: self)
         listeners.append(listener)
         listener.start()
     }
@@ -46,9 +52,12 @@ final class Shard: @unchecked Sendable {
             return
         }
         let local = listener.address.isWildcard ? ListeningSocket.name(of: descriptor) : nil
-        let peer = Peer(remote: remote, local: local ?? listener.address)
-        let connection = Connection(
-            shard: self, transport: SocketTransport(descriptor: descriptor), descriptor: descriptor, peer: peer)
+        let peer = Peer(remote: remote, local: local ?? listener.address, isTLS: listener.isTLS)
+        guard let transport = transport(descriptor, listener) else {
+            close(descriptor)
+            return
+        }
+        let connection = Connection(shard: self, transport: transport, descriptor: descriptor, peer: peer)
         guard adopt(connection) else {
             close(descriptor)
             return
@@ -60,10 +69,16 @@ final class Shard: @unchecked Sendable {
         connection.advance()
     }
 
+    private func transport(_ descriptor: Int32, _ listener: Listener) -> (any Transport)? {
+        let socket = SocketTransport(descriptor: descriptor)
+        guard listener.isTLS else { return socket }
+        return tls.current.flatMap { TLSTransport(socket, context: $0) }
+    }
+
     /// Makes a connection one of this loop.
     func adopt(_ connection: Connection) -> Bool {
-        let events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
-        if connection.descriptor >= 0, !loop.watch(connection.descriptor, connection, events: events) { return false }
+        let descriptor = connection.descriptor
+        if descriptor >= 0, !loop.watch(descriptor, connection, events: EventLoop.inputEdges) { return false }
         connection.slot = connections.count
         connections.append(connection)
         counters.open.add(1, ordering: .relaxed)
@@ -83,9 +98,6 @@ final class Shard: @unchecked Sendable {
             for listener in listeners { listener.resume() }
         }
     }
-
-    /// The peer as it is known once its connection is secured.
-    func peer(_ peer: Peer, securedBy transport: any Transport) -> Peer { peer }
 
     /// Accepts no more, lets every connection finish its exchange, and calls `completion` when the last is gone.
     func drain(_ completion: @escaping () -> Void) {

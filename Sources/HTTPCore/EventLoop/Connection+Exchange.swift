@@ -1,3 +1,5 @@
+import Dispatch
+
 /// From a complete head to the end of its answer.
 extension Connection {
     /// - Parameter hasMore: more octets than the head have arrived, so a client that asked for `100 Continue` does not wait for it.
@@ -14,7 +16,7 @@ extension Connection {
                 refuse(.contentTooLarge(limit: maxBytes, actual: length))
             case .known(let length):
                 beginBody(head, .answer(maxBytes: maxBytes, answer), hasMore: hasMore)
-                reserve(min(length, Self.trustedLength))
+                exchange?.body.reserveCapacity(min(length, Self.trustedLength))
             case .chunked: beginBody(head, .answer(maxBytes: maxBytes, answer), hasMore: hasMore)
             }
         }
@@ -39,15 +41,12 @@ extension Connection {
 
     private func beginBody(_ head: RequestHead, _ plan: Exchange.Plan, hasMore: Bool) {
         exchange?.plan = plan
+        if case .answer = plan, head.contentEncoding == .gzip { exchange?.inflater = Inflater() }
         exchange?.decoder = BodyDecoder(head.bodyLength, limits: parser.limits)
         happen(.bodyBegan)
         if head.expectsContinue, !hasMore {
-            output.append(spare: loop.takeBuffer) { $0.append(literal: ResponseEncoder.continueLine) }
+            output.end(loop).append(ResponseEncoder.continueLine)
         }
-    }
-
-    private func reserve(_ count: Int) {
-        exchange?.body.reserveCapacity(count)
     }
 
     /// Puts a run of the body where it belongs; false if the exchange ended with it.
@@ -67,7 +66,7 @@ extension Connection {
                 refuse(.contentTooLarge(limit: maxBytes, actual: nil))
                 return false
             }
-            exchange?.body.append(contentsOf: content)
+            return append(content, limit: maxBytes)
         case .discard(let response):
             guard received + announced <= limits.maxDiscardBytes else {
                 happen(.bodyEnded)
@@ -79,7 +78,25 @@ extension Connection {
         return true
     }
 
+    /// Appends to the body, inflated if need be; false if that was refused.
+    private func append(_ content: UnsafeRawBufferPointer, limit: Int) -> Bool {
+        guard let inflater = exchange?.inflater else {
+            exchange?.body.append(contentsOf: content)
+            return true
+        }
+        let before = exchange?.body.count ?? 0
+        let outcome = exchange.mutate { inflater.inflate(content, into: &$0.body, limit: limit) } ?? .malformed
+        inflatedInTurn += (exchange?.body.count ?? 0) - before
+        switch outcome {
+        case .more: return true
+        case .tooLarge: refuse(.contentTooLarge(limit: limit, actual: nil))
+        case .malformed: refuse(.malformedContent)
+        }
+        return false
+    }
+
     func endBody() {
+        if let inflater = exchange?.inflater, !inflater.isComplete { return refuse(.malformedContent) }
         let wasDiscarding = lifecycle.phase == .discarding
         happen(.bodyEnded)
         if wasDiscarding { return finishExchange() }
@@ -133,15 +150,19 @@ extension Connection {
 
     private func respond(_ response: Response, rest: Lifecycle.Rest) {
         switch response.body {
-        case .empty:
-            happen(.answered(rest: rest, closes: response.closesConnection))
-            encode(response, [])
+        case .empty: answer(response.isCompressible ? response.varying() : response, [], rest)
         case .bytes(let bytes):
-            happen(.answered(rest: rest, closes: response.closesConnection))
-            encode(response, bytes)
-        case .stream(let start):
-            return beginStream(response, start, rest: rest)
+            guard response.isCompressible, bytes.count >= shard.options.minCompressedBytes else {
+                return answer(response, bytes, rest)
+            }
+            compress(response, bytes, rest)
+        case .stream(let start): beginStream(response, start, rest: rest)
         }
+    }
+
+    private func answer(_ response: Response, _ body: [UInt8], _ rest: Lifecycle.Rest) {
+        happen(.answered(rest: rest, closes: response.closesConnection))
+        encode(response, body)
         if lifecycle.phase != .discarding { finishExchange() }
     }
 
@@ -151,27 +172,25 @@ extension Connection {
         encodeHead(response, framing)
         guard exchange?.isHead != true, !response.isBodiless, !body.isEmpty else { return }
         exchange?.bytesOut += body.count
-        output.append(body: body, spare: loop.takeBuffer)
+        output.append(body: body, loop)
     }
 
     private func encodeHead(_ response: Response, _ framing: ResponseEncoder.Framing) {
         exchange?.status = response.status
         exchange?.route = response.route
-        let before = output.count
-        let isOld = exchange?.head?.isHTTP10 ?? false
+        let isOld = exchange?.isHTTP10 == true
         let persistence: ResponseEncoder.Persistence = lifecycle.isLast ? .close : isOld ? .keepAloud : .keep
-        output.append(spare: loop.takeBuffer) {
-            ResponseEncoder.appendHead(
-                status: response.status, fields: response.fields, framing: framing, persistence: persistence,
-                date: loop.dateLine, to: &$0)
-        }
-        exchange?.bytesOut += output.count - before
+        let buffer = output.end(loop)
+        let before = buffer.count
+        ResponseEncoder.appendHead(
+            status: response.status, fields: response.fields, framing: framing, persistence: persistence,
+            date: loop.dateLine, to: buffer)
+        exchange?.bytesOut += buffer.count - before
     }
 
     /// Tells the service. Nothing happens if no exchange is open.
     func finishExchange() {
-        guard let exchange else { return }
-        self.exchange = nil
+        guard let exchange = exchange.take() else { return }
         shard.service.finished(
             ExchangeSummary(
                 head: exchange.head, peer: peer, status: exchange.status, route: exchange.route,
@@ -180,12 +199,41 @@ extension Connection {
     }
 }
 
+/// Compressing an answer.
+extension Connection {
+    /// What takes a loop about a millisecond to compress; more is done elsewhere, so that the other connections do not wait.
+    private static let compressedOnLoop = 128 * 1024
+
+    private func compress(_ response: Response, _ body: [UInt8], _ rest: Lifecycle.Rest) {
+        guard exchange?.head?.acceptsGzip == true else { return answer(response.varying(), body, rest) }
+        if body.count <= Self.compressedOnLoop || rest != .none {
+            let encoded = Self.compressed(response, body, loop.deflater)
+            guard case .bytes(let bytes) = encoded.body else { return }
+            return answer(encoded, bytes, rest)
+        }
+        if lifecycle.phase == .deciding { happen(.deferred) }
+        let link = PendingLink(self)
+        pending = link
+        DispatchQueue.global().async { [loop] in
+            let encoded = Self.compressed(response, body, Deflater())
+            loop.execute { link.deliver(encoded) }
+        }
+    }
+
+    private static func compressed(_ response: Response, _ body: [UInt8], _ deflater: Deflater?) -> Response {
+        if let smaller = deflater?.compressed(body) { return response.encoded(smaller) }
+        var response = response.varying()
+        response.isCompressible = false
+        return response
+    }
+}
+
 /// A body that is written bit by bit.
 extension Connection {
     private func beginStream(
         _ response: Response, _ start: @Sendable (StreamWriter) -> Void, rest: Lifecycle.Rest
     ) {
-        let isOld = exchange?.head?.isHTTP10 ?? false
+        let isOld = exchange?.isHTTP10 == true
         let closes = response.closesConnection || isOld
         if exchange?.isHead == true || response.isBodiless {
             happen(.answered(rest: rest, closes: closes))
@@ -207,13 +255,13 @@ extension Connection {
 
     func appendToStream(_ bytes: [UInt8], isChunked: Bool) {
         guard lifecycle.phase == .streaming else { return }
+        guard !bytes.isEmpty else { return }
         let before = output.count
         if isChunked {
-            bytes.withUnsafeBytes { chunk in
-                output.append(spare: loop.takeBuffer) { ResponseEncoder.append(chunk: chunk, to: &$0) }
-            }
+            let buffer = output.end(loop)
+            bytes.withUnsafeBytes { ResponseEncoder.append(chunk: $0, to: buffer) }
         } else {
-            output.append(body: bytes, spare: loop.takeBuffer)
+            output.append(body: bytes, loop)
         }
         exchange?.bytesOut += output.count - before
         mark()
@@ -221,7 +269,7 @@ extension Connection {
 
     func endStream(isChunked: Bool) {
         guard lifecycle.phase == .streaming else { return }
-        if isChunked { output.append(spare: loop.takeBuffer) { ResponseEncoder.appendLastChunk(to: &$0) } }
+        if isChunked { ResponseEncoder.appendLastChunk(to: output.end(loop)) }
         writer = nil
         happen(.streamEnded)
         finishExchange()

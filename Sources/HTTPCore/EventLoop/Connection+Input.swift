@@ -4,6 +4,10 @@ extension Connection {
     private static let readsInTurn = 16
     /// One read while a head is expected: what is pipelined behind a request that must wait is kept, and bounded by this.
     private static let headReadBytes = 64 * 1024
+    /// How much of a compressed body is inflated before the others have their turn: a few milliseconds' work, from pieces that can become a
+    /// thousand times as large.
+    private static let inflatedInTurn = 1024 * 1024
+    private static let compressedPiece = 4096
 
     var canPump: Bool {
         lifecycle.takesInput && (!isStarved || isReadable) && output.count < limits.maxBacklogBytes
@@ -13,7 +17,7 @@ extension Connection {
         var reads = 0
         while canPump {
             reads += 1
-            guard reads <= Self.readsInTurn else { return mark() }
+            guard reads <= Self.readsInTurn, inflatedInTurn <= Self.inflatedInTurn else { return mark() }
             let scratch = loop.scratch
             var filled = leftover.count
             if filled > 0 {
@@ -24,7 +28,11 @@ extension Connection {
             isStarved = false
             let input = UnsafeRawBufferPointer(rebasing: scratch[0..<filled])
             let used = consume(input)
-            if used < filled, lifecycle.phase != .closed { keep(input.slice(used, filled)) }
+            if used == filled {
+                isStarved = true
+            } else if lifecycle.phase != .closed {
+                keep(input.slice(used, filled))
+            }
         }
         if inputEnded, isStarved, lifecycle.takesInput {
             happen(.inputEnded(isWithinHead: parser.isWithinHead))
@@ -51,7 +59,7 @@ extension Connection {
     }
 
     private func keep(_ bytes: UnsafeRawBufferPointer) {
-        leftover = loop.takeBuffer()
+        leftover = loop.takeArray()
         leftover.append(contentsOf: bytes)
     }
 
@@ -64,7 +72,7 @@ extension Connection {
     /// Takes what it can and says how much that was.
     private func consume(_ bytes: UnsafeRawBufferPointer) -> Int {
         var position = 0
-        while output.count < limits.maxBacklogBytes {
+        while output.count < limits.maxBacklogBytes, inflatedInTurn <= Self.inflatedInTurn {
             let rest = bytes.slice(position, bytes.count)
             switch lifecycle.phase {
             case .head:
@@ -112,7 +120,8 @@ extension Connection {
     /// The octets of one step of a body; nil if all are taken and more have to come.
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard var decoder = exchange?.decoder else { preconditionFailure("a body without a decoder") }
-        let step = decoder.step(bytes)
+        let isCompressed = exchange?.inflater != nil
+        let step = decoder.step(isCompressed ? bytes.slice(0, min(bytes.count, Self.compressedPiece)) : bytes)
         exchange?.decoder = decoder
         switch step {
         case .more(let consumed, let content):

@@ -12,16 +12,16 @@ extension Connection {
         return phaseDeadline.map { min($0, stallDeadline) } ?? stallDeadline
     }
 
-    private var stallDeadline: Instant? { isBacklogged ? progressAt + limits.writeStall : nil }
+    private var stallDeadline: Instant? { isBacklogged ? progressAt + shard.patience.writeStall : nil }
 
     private var phaseDeadline: Instant? {
         switch lifecycle.phase {
-        case .handshake: phaseBegan + limits.headTimeout
-        case .head where parser.isWithinHead: phaseBegan + limits.headTimeout
+        case .handshake: phaseBegan + shard.patience.head
+        case .head where parser.isWithinHead: phaseBegan + shard.patience.head
         // A client that does not read is stalled, not idle.
-        case .head: isBacklogged ? nil : phaseBegan + limits.idleTimeout
-        case .body, .discarding: phaseBegan + limits.bodyWindow
-        case .lingering: phaseBegan + limits.lingerTimeout
+        case .head: isBacklogged ? nil : phaseBegan + shard.patience.idle
+        case .body, .discarding: phaseBegan + shard.patience.bodyWindow
+        case .lingering: phaseBegan + shard.patience.linger
         case .deciding, .waiting, .streaming, .flushing, .closed: nil
         }
     }
@@ -37,10 +37,28 @@ extension Connection {
     /// Whether a body brought enough in the window that ends now; then the next one begins.
     private func bodyIsInTime() -> Bool {
         guard lifecycle.phase == .body || lifecycle.phase == .discarding, let exchange else { return false }
-        let seconds = Double(limits.bodyWindow.wholeNanoseconds) / 1e9
-        guard Double(exchange.bytesIn - bytesAtWindow) >= Double(limits.minBodyRate) * seconds else { return false }
+        guard exchange.bytesIn - bytesAtWindow >= shard.patience.bytesInWindow else { return false }
         bytesAtWindow = exchange.bytesIn
         phaseBegan = loop.now
         return true
+    }
+}
+
+/// The times of `ConnectionLimits` in nanoseconds: to take a `Duration` apart is a division of 128 bits, and each request adds some.
+struct Patience {
+    let head: Int64
+    let bodyWindow: Int64
+    let bytesInWindow: Int
+    let idle: Int64
+    let writeStall: Int64
+    let linger: Int64
+
+    init(_ limits: ConnectionLimits) {
+        head = limits.headTimeout.wholeNanoseconds
+        bodyWindow = limits.bodyWindow.wholeNanoseconds
+        bytesInWindow = Int(Double(limits.minBodyRate) * Double(bodyWindow) / 1e9)
+        idle = limits.idleTimeout.wholeNanoseconds
+        writeStall = limits.writeStall.wholeNanoseconds
+        linger = limits.lingerTimeout.wholeNanoseconds
     }
 }

@@ -2,8 +2,8 @@ import CSystem
 
 /// One connection: carries bytes between a transport, the parser, the service and the output, and does what its `Lifecycle` says.
 ///
-/// Confined to its loop. The transport is watched edge-triggered for both directions from the start, so no request costs a call of
-/// epoll_ctl: `isReadable` remembers an edge until a read says that nothing is left. Reads go to the loop's one large buffer and are parsed
+/// Confined to its loop. The transport is watched edge-triggered, so no request costs a call of epoll_ctl: `isReadable` remembers an edge
+/// until a read says that nothing is left. Room to write is watched for from the first time that there was none. Reads go to the loop's one large buffer and are parsed
 /// there; a connection owns memory for input only while a part of a message waits, and for output only while the kernel has no room.
 ///
 /// The service never re-enters a connection. What comes through `Pending` and `StreamWriter` is put down here and the connection marks
@@ -22,13 +22,14 @@ final class Connection: EventReceiver {
 
     // Input, see Connection+Input.swift
     var parser: RequestParser
-    var isReadable = true
+    var isReadable = false
     var sawHangup = false
     var inputEnded = false
     /// What stands in `leftover` was looked at and means nothing without more.
     var isStarved = true
     var leftover: [UInt8] = []
     var lingered = 0
+    var inflatedInTurn = 0
 
     // Exchange, see Connection+Exchange.swift
     var exchange: Exchange?
@@ -49,9 +50,10 @@ final class Connection: EventReceiver {
     private var isMarked = false
     private var isAdvancing = false
     private var hasAnnouncedLoss = false
+    private var watchesRoom = false
 
     var loop: EventLoop { shard.loop }
-    var limits: ConnectionLimits { shard.options.connectionLimits }
+    var limits: ConnectionLimits { shard.limits }
 
     init(shard: Shard, transport: any Transport, descriptor: Int32, peer: Peer) {
         self.shard = shard
@@ -68,6 +70,8 @@ final class Connection: EventReceiver {
     func receive(events: UInt32) {
         let input = EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
         if events & input != 0 { isReadable = true }
+        // Room to write may be what reading a TLS record waits for.
+        if peer.isTLS { isReadable = true }
         if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 { sawHangup = true }
         if events & EPOLLERR.rawValue != 0 { happen(.lost) }
         advance()
@@ -92,6 +96,7 @@ final class Connection: EventReceiver {
         defer { isAdvancing = false }
         if lifecycle.phase == .handshake { prepare() }
         takeDeliveredAnswer()
+        inflatedInTurn = 0
         repeat {
             pumpInput()
             flush()
@@ -113,22 +118,21 @@ final class Connection: EventReceiver {
         case .refuse(let refusal): refuse(refusal)
         case .announceLoss: announceLoss()
         case .finishSending: transport.finishSending()
-        case .finish:
-            transport.finishSending()
-            close()
-        case .close: close()
+        case .finish: close(politely: true)
+        case .close: close(politely: false)
         }
     }
 
     func flush() {
+        guard lifecycle.phase != .closed else { return }
         if !output.isEmpty {
             let before = output.count
-            let result = output.flush(transport) { [loop] in loop.giveBack($0) }
+            let result = output.flush(transport, loop)
             if output.count < before || !isBacklogged { progressAt = loop.now }
             isBacklogged = !output.isEmpty
             switch result {
             case nil: break
-            case .blocked, .moved: return
+            case .blocked, .moved: return watchForRoom()
             case .ended, .failed: return happen(.lost)
             }
             writer?.didDrain()
@@ -138,12 +142,22 @@ final class Connection: EventReceiver {
         }
     }
 
+    private func watchForRoom() {
+        guard !watchesRoom else { return }
+        watchesRoom = true
+        loop.watchForRoom(descriptor)
+    }
+
     private func prepare() {
+        watchForRoom()  // a handshake may have to wait for it
         switch transport.prepare() {
         case .ready:
-            peer = shard.peer(peer, securedBy: transport)
+            if let subject = transport.clientCertificateSubject {
+                peer = Peer(remote: peer.remote, local: peer.local, isTLS: true, clientCertificateSubject: subject)
+            }
             happen(.secured)
         case .blocked: break
+        case .plainText: happen(.spokePlainly)
         case .failed: happen(.lost)
         }
     }
@@ -159,10 +173,10 @@ final class Connection: EventReceiver {
         pending?.peerLeft()
     }
 
-    private func close() {
+    private func close(politely: Bool) {
         if let alarm { loop.disarm(alarm) }
         loop.forget(descriptor)
-        transport.close()
+        transport.close(politely: politely)
         shard.remove(self)
         let pending = self.pending
         let writer = self.writer

@@ -32,7 +32,9 @@ public final class EventLoop: Sendable {
         /// By descriptor: they are small and dense, and an event that outlived its descriptor finds nobody, or at worst
         /// another connection, which then reads in vain.
         var watched: [(any EventReceiver)?] = []
-        var spareBuffers: [[UInt8]] = []
+        var spareBuffers: [OutputBuffer] = []
+        var spareInput: [[UInt8]] = []
+        lazy var deflater = Deflater()
         let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchBytes, alignment: 64)
 
         deinit { scratch.deallocate() }
@@ -40,6 +42,10 @@ public final class EventLoop: Sendable {
 
     /// Room to read into: what a connection may have kept from its last read, and one more read behind it.
     static let scratchBytes = 256 * 1024
+
+    /// How many empty buffers of each kind are kept, and how large one may be.
+    private static let spares = 64
+    private static let largestSpare = 64 * 1024
 
     init(index: Int) throws(ListenError) {
         self.index = index
@@ -113,20 +119,31 @@ extension EventLoop {
     var dateLine: [UInt8] { confined.date.line }
     var scratch: UnsafeMutableRawBufferPointer { confined.scratch }
 
+    var deflater: Deflater? { confined.deflater }
+
     func arm(_ alarm: Alarm, at due: Instant) { confined.wheel.arm(alarm, at: due) }
     func disarm(_ alarm: Alarm) { confined.wheel.disarm(alarm) }
 
     /// Has `connection` go on at the end of this turn. The connection sees to it that it is marked once.
     func mark(_ connection: Connection) { confined.marked.append(connection) }
 
-    /// An empty buffer that may have room already.
-    func takeBuffer() -> [UInt8] { confined.spareBuffers.popLast() ?? [] }
+    /// An empty buffer for answers.
+    func takeBuffer() -> OutputBuffer { confined.spareBuffers.popLast() ?? OutputBuffer() }
 
     /// Takes back a buffer, unless it grew large or there are enough: idle memory stays small.
-    func giveBack(_ buffer: consuming [UInt8]) {
-        guard buffer.capacity > 0, buffer.capacity <= 64 * 1024, confined.spareBuffers.count < 64 else { return }
-        buffer.removeAll(keepingCapacity: true)
+    func giveBack(_ buffer: OutputBuffer) {
+        guard buffer.capacity <= Self.largestSpare, confined.spareBuffers.count < Self.spares else { return }
+        buffer.removeAll()
         confined.spareBuffers.append(buffer)
+    }
+
+    /// An empty array for input that has to be kept.
+    func takeArray() -> [UInt8] { confined.spareInput.popLast() ?? [] }
+
+    func giveBack(_ array: consuming [UInt8]) {
+        guard array.capacity <= Self.largestSpare, confined.spareInput.count < Self.spares else { return }
+        array.removeAll(keepingCapacity: true)
+        confined.spareInput.append(array)
     }
 
     /// Registers a descriptor; false if the kernel has no room for it.
@@ -136,6 +153,15 @@ extension EventLoop {
         while confined.watched.count <= Int(descriptor) { confined.watched.append(nil) }
         confined.watched[Int(descriptor)] = receiver
         return true
+    }
+
+    /// The edges of input that a connection watches.
+    static let inputEdges = EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+
+    /// Has a connection that watches its input hear of room to write too. If there is room already, that is an edge.
+    func watchForRoom(_ descriptor: Int32) {
+        var event = epoll_event(events: Self.inputEdges | EPOLLOUT.rawValue, data: epoll_data_t(fd: descriptor))
+        epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event)
     }
 
     /// Forgets a descriptor that is about to be closed; the kernel then forgets it too.
@@ -151,7 +177,7 @@ extension EventLoop {
     }
 
     private func run() {
-        thread.store(UInt(pthread_self()), ordering: .relaxed)
+        adoptThread()
         let capacity = 256
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer {
@@ -162,14 +188,26 @@ extension EventLoop {
         while !isStopping.load(ordering: .relaxed) {
             let patience = confined.marked.isEmpty ? confined.wheel.sleepMilliseconds(now: .now()) : 0
             let count = epoll_wait(epoll, events, Int32(capacity), patience)
-            confined.now = .now()
-            confined.date.update(Instant.wallClockSeconds())
-            for index in 0..<max(0, Int(count)) { dispatch(events[index]) }
-            for alarm in confined.wheel.expired(by: confined.now) { alarm.action() }
-            advanceMarked()
+            turn(at: .now(), wallClock: Instant.wallClockSeconds()) {
+                for index in 0..<max(0, Int(count)) { dispatch(events[index]) }
+            }
         }
         // Work that came too late would otherwise never run, and its promises would never be kept.
         runJobs()
+    }
+
+    /// One turn. Time is a parameter, so that a test can be the thread, the clock and the descriptors.
+    func turn(at now: Instant, wallClock: Int = 0, events: () -> Void = {}) {
+        confined.now = now
+        confined.date.update(wallClock)
+        events()
+        for alarm in confined.wheel.expired(by: now) { alarm.action() }
+        advanceMarked()
+    }
+
+    /// Makes the caller's thread the loop's.
+    func adoptThread() {
+        thread.store(UInt(pthread_self()), ordering: .relaxed)
     }
 
     private func dispatch(_ event: epoll_event) {
@@ -182,7 +220,7 @@ extension EventLoop {
         }
     }
 
-    private func runJobs() {
+    func runJobs() {
         let batch = jobs.withLock { jobs in
             let batch = jobs
             jobs = []

@@ -3,6 +3,7 @@ struct Exchange {
     let head: RequestHead?
     /// Whether the answer has no body because HEAD asked for it.
     let isHead: Bool
+    let isHTTP10: Bool
     let began: Instant
     var bytesIn = 0
     var bytesOut = 0
@@ -10,6 +11,7 @@ struct Exchange {
     var route = ""
 
     var decoder: BodyDecoder?
+    var inflater: Inflater?
     var body: [UInt8] = []
     var received = 0
     var plan = Plan.none
@@ -25,6 +27,20 @@ struct Exchange {
     init(head: RequestHead?, isHead: Bool, began: Instant) {
         self.head = head
         self.isHead = isHead
+        isHTTP10 = head?.isHTTP10 ?? false
         self.began = began
+    }
+}
+
+extension Optional {
+    /// Changes the value in place, if there is one.
+    mutating func mutate<R>(_ change: (inout Wrapped) -> R) -> R? {
+        switch self {
+        case .none: return nil
+        case .some(var value):
+            self = nil
+            defer { self = value }
+            return change(&value)
+        }
     }
 }

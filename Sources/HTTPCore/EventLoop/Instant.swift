@@ -19,6 +19,7 @@ struct Instant: Comparable, Sendable {
 
     static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
     static func + (a: Instant, b: Duration) -> Instant { Instant(nanoseconds: a.nanoseconds &+ b.wholeNanoseconds) }
+    static func + (a: Instant, nanoseconds: Int64) -> Instant { Instant(nanoseconds: a.nanoseconds &+ nanoseconds) }
     static func - (a: Instant, b: Instant) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
 }
 

@@ -20,6 +20,8 @@ struct Lifecycle: Equatable, Sendable {
     enum Event: Equatable, Sendable {
         /// The transport is ready for bytes.
         case secured
+        /// The peer speaks plain HTTP where TLS is due.
+        case spokePlainly
         /// A head is complete. `isLast`: the client or its version ends the connection behind this exchange.
         case headCompleted(isLast: Bool)
         /// The service wants the body.
@@ -98,6 +100,9 @@ struct Lifecycle: Equatable, Sendable {
             precondition(phase == .handshake)
             phase = .head
             return isDraining ? leave() : .proceed
+        case .spokePlainly:
+            precondition(phase == .handshake)
+            return .refuse(.malformed(.plainText))
         case .headCompleted(let isLast):
             precondition(phase == .head)
             phase = .deciding

@@ -1,70 +1,91 @@
 /// What was encoded and has not yet been sent.
 ///
 /// Small answers are joined in one buffer, so that all answers of one read leave in one write. A large body is not copied: it waits in
-/// line as its own segment.
+/// line as its own segment, with the buffer that was written before it in front.
 struct OutputQueue {
-    private var segments: [[UInt8]] = []
-    private var tail: [UInt8] = []
+    private enum Segment {
+        case buffer(OutputBuffer)
+        case body([UInt8])
+    }
+
+    private var segments: [Segment] = []
+    private var tail: OutputBuffer?
+    /// Octets of the first segment that are sent.
     private var sent = 0
-    private(set) var count = 0
+    /// Octets in `segments`; those of the tail it knows itself.
+    private var queued = 0
 
     /// From here on a body is not copied.
     static let largeBody = 32 * 1024
 
-    var isEmpty: Bool { count == 0 }
+    var count: Int { queued + (tail?.count ?? 0) - sent }
 
-    /// Lets `write` append to the end of the queue. `spare` provides a buffer when there is none.
-    mutating func append(spare: () -> [UInt8], _ write: (inout [UInt8]) -> Void) {
-        if tail.capacity == 0 { tail = spare() }
-        let before = tail.count
-        write(&tail)
-        count += tail.count - before
+    var isEmpty: Bool { tail == nil && segments.isEmpty }
+
+    /// The buffer at the end of the queue. Whoever asks for it writes to it: an empty one would be sent.
+    mutating func end(_ loop: EventLoop) -> OutputBuffer {
+        if let tail { return tail }
+        let buffer = loop.takeBuffer()
+        tail = buffer
+        return buffer
     }
 
-    mutating func append(body: consuming [UInt8], spare: () -> [UInt8]) {
-        guard body.count >= Self.largeBody else {
-            append(spare: spare) { [body] in $0.append(contentsOf: body) }
-            return
+    mutating func append(body: [UInt8], _ loop: EventLoop) {
+        guard body.count >= Self.largeBody else { return end(loop).append(body) }
+        if let tail {
+            segments.append(.buffer(tail))
+            queued += tail.count
+            self.tail = nil
         }
-        if !tail.isEmpty {
-            segments.append(tail)
-            tail = []
-        }
-        count += body.count
-        segments.append(body)
+        segments.append(.body(body))
+        queued += body.count
     }
 
     /// Sends until everything is gone or the transport has no room.
     ///
     /// - Returns: nil when the queue is empty, else why it is not.
-    mutating func flush(_ transport: any Transport, recycle: (consuming [UInt8]) -> Void) -> Transfer? {
-        var line = 0
-        defer { segments.removeFirst(line) }
-        while count > 0 {
-            let isTail = line == segments.count
-            let length = isTail ? tail.count : segments[line].count
-            let remaining = length - sent
-            let result = (isTail ? tail : segments[line]).withUnsafeBytes {
-                transport.send($0.slice(sent, length), hasMore: remaining < count)
+    mutating func flush(_ transport: any Transport, _ loop: EventLoop) -> Transfer? {
+        if !segments.isEmpty, let obstacle = flushSegments(transport, loop) { return obstacle }
+        guard let tail else { return nil }
+        if let obstacle = send(tail.bytes, transport, hasMore: false) { return obstacle }
+        self.tail = nil
+        loop.giveBack(tail)
+        return nil
+    }
+
+    private mutating func flushSegments(_ transport: any Transport, _ loop: EventLoop) -> Transfer? {
+        while let first = segments.first {
+            let hasMore = segments.count > 1 || tail != nil
+            let length: Int
+            let obstacle: Transfer?
+            switch first {
+            case .buffer(let buffer):
+                length = buffer.count
+                obstacle = send(buffer.bytes, transport, hasMore: hasMore)
+                if obstacle == nil { loop.giveBack(buffer) }
+            case .body(let body):
+                length = body.count
+                obstacle = body.withUnsafeBytes { send($0, transport, hasMore: hasMore) }
             }
-            switch result {
-            case .moved(let moved):
-                count -= moved
-                if moved < remaining {
-                    sent += moved
-                    continue
-                }
-                sent = 0
-                if isTail {
-                    let done = tail
-                    tail = []
-                    recycle(done)
-                } else {
-                    line += 1
-                }
-            case .blocked, .ended, .failed: return result
+            if let obstacle { return obstacle }
+            queued -= length
+            segments.removeFirst()
+        }
+        return nil
+    }
+
+    /// Sends what of one segment is not sent; nil if that is all.
+    private mutating func send(_ bytes: UnsafeRawBufferPointer, _ transport: any Transport, hasMore: Bool) -> Transfer?
+    {
+        while sent < bytes.count {
+            switch transport.send(bytes.slice(sent, bytes.count), hasMore: hasMore) {
+            case .moved(let count): sent += count
+            case .blocked: return .blocked
+            case .ended: return .ended
+            case .failed: return .failed
             }
         }
+        sent = 0
         return nil
     }
 }

@@ -1,13 +1,30 @@
-/// Who is on the other end of a connection.
+/// Who is on the other end of a connection. A value of one reference: cheap to pass and to keep.
 public struct Peer: Sendable, Hashable {
+    private let ends: Ends
+
+    /// What is known of a connection's ends. Immutable, so it can be read from any thread.
+    private final class Ends: Sendable {
+        let remote: SocketAddress
+        let local: SocketAddress
+        let isTLS: Bool
+        let clientCertificateSubject: String?
+
+        init(_ remote: SocketAddress, _ local: SocketAddress, _ isTLS: Bool, _ clientCertificateSubject: String?) {
+            self.remote = remote
+            self.local = local
+            self.isTLS = isTLS
+            self.clientCertificateSubject = clientCertificateSubject
+        }
+    }
+
     /// The address of the client. For a Unix socket, the path of the socket.
-    public let remote: SocketAddress
+    public var remote: SocketAddress { ends.remote }
     /// The address that the client reached.
-    public let local: SocketAddress
+    public var local: SocketAddress { ends.local }
     /// Whether the connection is encrypted.
-    public let isTLS: Bool
-    /// The subject of the client's certificate (RFC 4514 order reversed as OpenSSL prints it), if it gave one that was verified.
-    public let clientCertificateSubject: String?
+    public var isTLS: Bool { ends.isTLS }
+    /// The subject of the client's certificate as one line (RFC 2253), if it gave one; it has been verified then.
+    public var clientCertificateSubject: String? { ends.clientCertificateSubject }
 
     /// The address of the client as text, without its port.
     public var address: String { remote.host }
@@ -22,9 +39,18 @@ public struct Peer: Sendable, Hashable {
     public init(
         remote: SocketAddress, local: SocketAddress, isTLS: Bool = false, clientCertificateSubject: String? = nil
     ) {
-        self.remote = remote
-        self.local = local
-        self.isTLS = isTLS
-        self.clientCertificateSubject = clientCertificateSubject
+        ends = Ends(remote, local, isTLS, clientCertificateSubject)
+    }
+
+    /// Whether two peers are the same in every respect.
+    public static func == (a: Peer, b: Peer) -> Bool {
+        a.remote == b.remote && a.local == b.local && a.isTLS == b.isTLS
+            && a.clientCertificateSubject == b.clientCertificateSubject
+    }
+
+    /// Feeds what `==` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(remote)
+        hasher.combine(local)
     }
 }

@@ -78,5 +78,6 @@ public enum Malformation: String, Sendable, CaseIterable {
     case chunkExtension = "A chunk extension is malformed or too long."
     case chunkEnd = "A chunk is not followed by CR LF."
     case trailer = "A trailer line is malformed."
+    case plainText = "Plain HTTP was sent to a port that speaks TLS."
     case endOfInput = "The connection ended within the message."
 }

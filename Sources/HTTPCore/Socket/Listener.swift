@@ -11,6 +11,7 @@ final class Listener: EventReceiver {
     let address: SocketAddress
     /// Whether other loops accept from the same socket.
     let isShared: Bool
+    let isTLS: Bool
     private let shard: Shard
     private var isPaused = false
     private var alarm: Alarm?
@@ -19,10 +20,11 @@ final class Listener: EventReceiver {
     private static let acceptsInTurn = 64
     private static let pause = Duration.milliseconds(100)
 
-    init(descriptor: Int32, address: SocketAddress, isShared: Bool, shard: Shard) {
+    init(descriptor: Int32, address: SocketAddress, isShared: Bool, isTLS: Bool, shard: Shard) {
         self.descriptor = descriptor
         self.address = address
         self.isShared = isShared
+        self.isTLS = isTLS
         self.shard = shard
     }
 

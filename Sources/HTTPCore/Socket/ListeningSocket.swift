@@ -10,6 +10,8 @@ struct ListeningSocket {
     let address: SocketAddress
     /// One for each loop, or one for all.
     let descriptors: [Int32]
+    /// Whether what connects here has to speak TLS.
+    var isTLS = false
 
     var isShared: Bool { descriptors.count == 1 }
 
@@ -39,6 +41,13 @@ struct ListeningSocket {
         }
         if sockets.isEmpty { throw failure ?? ListenError(address: listen.description, reason: "no address") }
         return sockets
+    }
+
+    /// The same socket, spoken to in TLS; a Unix socket stays plain.
+    func secured(_ isSecured: Bool) -> ListeningSocket {
+        var socket = self
+        socket.isTLS = isSecured && !address.isUnix
+        return socket
     }
 
     func close() {
@@ -108,6 +117,8 @@ struct ListeningSocket {
 
     /// Whether the path is a socket on which nobody listens.
     private static func isStale(_ address: SocketAddress) -> Bool {
+        var status = stat()
+        guard lstat(address.unixPath, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return false }
         guard let probe = try? opened(address) else { return false }
         defer { Glibc.close(probe) }
         return address.withRaw { connect(probe, $0, $1) } == -1 && errno == ECONNREFUSED

@@ -13,9 +13,12 @@ protocol Transport: AnyObject {
     func finishSending()
     /// Whether a receive that filled only a part of the room has emptied the socket, so that the next event will tell of more.
     var shortReceiveIsLast: Bool { get }
+    /// The subject of the certificate that the peer proved to own.
+    var clientCertificateSubject: String? { get }
     /// Limits what the kernel queues for a slow reader.
     func limitUnsent(bytes: Int)
-    func close()
+    /// Closes; `politely` tells the peer so first, where the protocol has words for it.
+    func close(politely: Bool)
 }
 
 /// What became of a read or a write.
@@ -32,6 +35,8 @@ enum Transfer: Equatable {
 enum Preparation: Equatable {
     case ready
     case blocked
+    /// The peer speaks in the clear where it should not; it can be told so.
+    case plainText
     case failed
 }
 
@@ -46,6 +51,8 @@ final class SocketTransport: Transport {
     func prepare() -> Preparation { .ready }
 
     var shortReceiveIsLast: Bool { true }
+
+    var clientCertificateSubject: String? { nil }
 
     func receive(into room: UnsafeMutableRawBufferPointer) -> Transfer {
         Self.transfer { recv(descriptor, room.baseAddress, room.count, 0) }
@@ -65,7 +72,7 @@ final class SocketTransport: Transport {
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    func close() {
+    func close(politely: Bool) {
         Glibc.close(descriptor)
     }
 

@@ -19,24 +19,23 @@ struct DateField: Sendable {
         let months: [StaticString] = [
             "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
         ]
-        var line: [UInt8] = []
-        line.reserveCapacity(40)
-        line.append(literal: "Date: ")
-        line.append(literal: weekdays[days % 7])
-        line.append(literal: ", ")
+        let line = OutputBuffer(capacity: 64)
+        line.append("Date: ")
+        line.append(weekdays[days % 7])
+        line.append(", ")
         line.append(twoDigits: date.day)
-        line.append(literal: " ")
-        line.append(literal: months[date.month - 1])
-        line.append(literal: " ")
+        line.append(" ")
+        line.append(months[date.month - 1])
+        line.append(" ")
         line.append(decimal: date.year)
-        line.append(literal: " ")
+        line.append(" ")
         line.append(twoDigits: seconds % 86_400 / 3600)
-        line.append(literal: ":")
+        line.append(":")
         line.append(twoDigits: seconds % 3600 / 60)
-        line.append(literal: ":")
+        line.append(":")
         line.append(twoDigits: seconds % 60)
-        line.append(literal: " GMT\r\n")
-        return line
+        line.append(" GMT\r\n")
+        return Array(line.bytes)
     }
 
     /// The Gregorian date of a day counted from 1970-01-01, counted in eras of 400 years that start in March, so that the leap day is the
@@ -53,9 +52,9 @@ struct DateField: Sendable {
     }
 }
 
-extension [UInt8] {
-    fileprivate mutating func append(twoDigits number: Int) {
-        append(UInt8(number / 10) + 0x30)
-        append(UInt8(number % 10) + 0x30)
+extension OutputBuffer {
+    fileprivate func append(twoDigits number: Int) {
+        if number < 10 { append("0") }
+        append(decimal: number)
     }
 }

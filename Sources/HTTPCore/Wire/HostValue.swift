@@ -52,9 +52,21 @@ enum HostValue {
             && label.slice(2, label.count).allSatisfy { OctetSet.hex.contains($0) }
     }
 
+    /// Four numbers up to 255 without leading zeros; the caller has seen that the last label is a number.
     private static func isIPv4(_ text: UnsafeRawBufferPointer) -> Bool {
-        var address = in_addr()
-        return withCString(text) { inet_pton(AF_INET, $0, &address) == 1 }
+        var dots = 0
+        var number = -1
+        for octet in text {
+            if octet == UInt8(ascii: ".") {
+                dots += 1
+                number = -1
+            } else {
+                guard octet.isDigit, number != 0 else { return false }
+                number = max(number, 0) * 10 + Int(octet - 0x30)
+                guard number <= 255 else { return false }
+            }
+        }
+        return dots == 3 && number >= 0
     }
 
     private static func isIPv6(_ text: UnsafeRawBufferPointer) -> Bool {

@@ -18,54 +18,51 @@ enum ResponseEncoder {
 
     static func appendHead(
         status: Int, fields: [Field], framing: Framing, persistence: Persistence, date: [UInt8],
-        to buffer: inout [UInt8]
+        to buffer: OutputBuffer
     ) {
-        buffer.append(literal: "HTTP/1.1 ")
-        buffer.append(decimal: status)
-        buffer.append(literal: " ")
-        buffer.append(literal: reason(status))
-        buffer.append(literal: "\r\n")
-        buffer.append(contentsOf: date)
+        if status == 200 {
+            buffer.append("HTTP/1.1 200 OK\r\n")
+        } else {
+            buffer.append("HTTP/1.1 ")
+            buffer.append(decimal: status)
+            buffer.append(" ")
+            buffer.append(reason(status))
+            buffer.append("\r\n")
+        }
+        buffer.append(date)
         switch framing {
         case .none, .untilClose: break
         case .length(let count):
-            buffer.append(literal: "Content-Length: ")
+            buffer.append("Content-Length: ")
             buffer.append(decimal: count)
-            buffer.append(literal: "\r\n")
-        case .chunked: buffer.append(literal: "Transfer-Encoding: chunked\r\n")
+            buffer.append("\r\n")
+        case .chunked: buffer.append("Transfer-Encoding: chunked\r\n")
         }
         switch persistence {
         case .keep: break
-        case .keepAloud: buffer.append(literal: "Connection: keep-alive\r\n")
-        case .close: buffer.append(literal: "Connection: close\r\n")
+        case .keepAloud: buffer.append("Connection: keep-alive\r\n")
+        case .close: buffer.append("Connection: close\r\n")
         }
         for field in fields {
             buffer.append(text: field.name)
-            buffer.append(literal: ": ")
-            append(value: field.value, to: &buffer)
-            buffer.append(literal: "\r\n")
+            buffer.append(": ")
+            buffer.append(fieldValue: field.value)
+            buffer.append("\r\n")
         }
-        buffer.append(literal: "\r\n")
+        buffer.append("\r\n")
     }
 
     /// One chunk. Nothing for no bytes: an empty chunk would end the body.
-    static func append(chunk: UnsafeRawBufferPointer, to buffer: inout [UInt8]) {
+    static func append(chunk: UnsafeRawBufferPointer, to buffer: OutputBuffer) {
         guard !chunk.isEmpty else { return }
         buffer.append(hexadecimal: chunk.count)
-        buffer.append(literal: "\r\n")
-        buffer.append(contentsOf: chunk)
-        buffer.append(literal: "\r\n")
+        buffer.append("\r\n")
+        buffer.append(chunk)
+        buffer.append("\r\n")
     }
 
-    static func appendLastChunk(to buffer: inout [UInt8]) {
-        buffer.append(literal: "0\r\n\r\n")
-    }
-
-    /// Controls become spaces, so that no value can end its line.
-    private static func append(value: String, to buffer: inout [UInt8]) {
-        let start = buffer.count
-        buffer.append(text: value)
-        for index in start..<buffer.count where !buffer[index].isFieldContent { buffer[index] = .space }
+    static func appendLastChunk(to buffer: OutputBuffer) {
+        buffer.append("0\r\n\r\n")
     }
 
     /// The phrase of RFC 9110 §15; empty for a status that has none there.

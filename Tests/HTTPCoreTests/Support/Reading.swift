@@ -22,7 +22,7 @@ struct Reading: Equatable, CustomStringConvertible {
             while !isStarved, refusal == nil {
                 let given = Array(bytes[start..<end])  // moved each time, so that a kept pointer would be found out
                 given.withUnsafeBytes { input in
-                    guard var body_ = decoder else {
+                    guard var current = decoder else {
                         switch parser.parse(input) {
                         case .incomplete: isStarved = true
                         case .refused(let refusal): self.refusal = refusal
@@ -39,8 +39,8 @@ struct Reading: Equatable, CustomStringConvertible {
                         }
                         return
                     }
-                    let step = body_.step(input)
-                    decoder = body_
+                    let step = current.step(input)
+                    decoder = current
                     switch step {
                     case .more(let consumed, let content):
                         body += input[content]

@@ -7,6 +7,7 @@ import HTTPCore
 ///     GET  /stream    ten chunks, 10 ms apart
 ///     GET  /large     1 MiB, compressible
 ///     POST /echo      the body; PUT and PATCH too
+///     POST /sink      a short text, once the body has been read
 struct EchoService: Service {
     private static let text = Array("ok\n".utf8)
     private static let large = Array(repeating: Array("0123456789abcdef".utf8), count: 65_536).flatMap(\.self)
@@ -25,6 +26,7 @@ struct EchoService: Service {
                 .now(Response(status: 200, fields: Self.textFields, body: .stream { Self.stream($0, 10) }))
             }
         case ["echo"]: return echo(head)
+        case ["sink"]: return .read(maxBytes: 16 * 1024 * 1024) { _ in .now(Self.answer(Self.text)) }
         default: return .answer(Response(status: 404, text: "no such path\n"))
         }
     }

@@ -2,9 +2,16 @@ import Dispatch
 import Glibc
 import HTTPCore
 
-/// `httpcore-echo ADDRESS…`, ended by SIGTERM. `LOOPS=1` sets the number of loops.
-let addresses = CommandLine.arguments.dropFirst().compactMap { ListenAddress($0) }
-var options = ServerOptions(listen: Array(addresses))
+/// `httpcore-echo ADDRESS… tls:ADDRESS…`, ended by SIGTERM; SIGHUP reads the certificate again. `LOOPS` sets the number of loops,
+/// `CERTIFICATE`, `KEY` and `AUTHORITY` name the files of TLS.
+let arguments = CommandLine.arguments.dropFirst()
+let secure = arguments.filter { $0.hasPrefix("tls:") }.compactMap { ListenAddress(String($0.dropFirst(4))) }
+var options = ServerOptions(listen: secure)
+options.listenPlainly = arguments.filter { !$0.hasPrefix("tls:") }.compactMap { ListenAddress($0) }
+if let certificate = getenv("CERTIFICATE"), let key = getenv("KEY") {
+    options.tls = TLSOptions(certificateFile: String(cString: certificate), keyFile: String(cString: key))
+    options.tls?.clientAuthorityFile = getenv("AUTHORITY").map { String(cString: $0) }
+}
 if let loops = getenv("LOOPS"), let count = Int(String(cString: loops)) { options.loops = count }
 let server = Server(options: options, service: EchoService())
 do {
@@ -18,6 +25,12 @@ signal(SIGTERM, SIG_IGN)
 let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
 termination.setEventHandler { server.drain(within: .seconds(5)) { exit(0) } }
 termination.resume()
+signal(SIGHUP, SIG_IGN)
+let hangup = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .main)
+hangup.setEventHandler {
+    do { try server.reloadCertificates() } catch { write(to: 2, "\(error)\n") }
+}
+hangup.resume()
 dispatchMain()
 
 func write(to descriptor: Int32, _ text: String) {

@@ -1,0 +1,37 @@
+/// What a compressible answer looks like once its coding is chosen (RFC 9110 §8.4, §8.8.3.3, §12.5.3, §12.5.5).
+extension Response {
+    /// The same answer that says it depends on Accept-Encoding.
+    func varying() -> Response {
+        var response = self
+        guard let index = fields.firstIndex(where: { $0.name.isEqualIgnoringCase("Vary") }) else {
+            response.fields.append(Field("Vary", "Accept-Encoding"))
+            return response
+        }
+        let names = fields[index].value.split(separator: ",").map { $0.filter { $0 != " " }.lowercased() }
+        if !names.contains("accept-encoding"), !names.contains("*") {
+            response.fields[index].value += ", Accept-Encoding"
+        }
+        return response
+    }
+
+    /// The same answer as gzip. A strong tag names one sequence of octets, so it becomes another: `"a"` is `"a;gzip"`.
+    func encoded(_ body: [UInt8]) -> Response {
+        var response = varying()
+        response.body = .bytes(body)
+        response.isCompressible = false
+        response.fields.append(Field("Content-Encoding", "gzip"))
+        if let index = fields.firstIndex(where: { $0.name.isEqualIgnoringCase("ETag") }) {
+            let tag = fields[index].value
+            if tag.hasPrefix("\""), tag.hasSuffix("\""), tag.count > 1 {
+                response.fields[index].value = "\(tag.dropLast());gzip\""
+            }
+        }
+        return response
+    }
+}
+
+extension String {
+    fileprivate func isEqualIgnoringCase(_ other: String) -> Bool {
+        utf8.count == other.utf8.count && zip(utf8, other.utf8).allSatisfy { $0.lowercased == $1.lowercased }
+    }
+}

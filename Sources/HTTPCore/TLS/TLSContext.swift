@@ -1,0 +1,110 @@
+import COpenSSL
+import Glibc
+
+/// A certificate with its key and everything that is agreed on in a handshake; shared by the connections that began with it.
+///
+/// Never changed once made, so loops may share it: OpenSSL counts the references and locks its session cache. New files make a new context;
+/// connections keep the one they have, and sessions of the old one are not resumed, so that no client outlives a change of authorities.
+///
+/// TLS 1.2 is limited to ECDHE with AES-GCM or ChaCha20: that is what TLS 1.3 always does, and leaves out CBC, RSA key transport and
+/// renegotiation with all that was found in them. Compression is off (CRIME). Tickets are encrypted with a key that lives as long as the
+/// context.
+final class TLSContext: @unchecked Sendable {
+    let raw: OpaquePointer
+
+    init(_ options: TLSOptions) throws(ListenError) {
+        guard let raw = SSL_CTX_new(TLS_server_method()) else { throw .tls("TLS", "out of memory") }
+        self.raw = raw
+        Self.configure(raw)
+        try use(options)
+        if let authorities = options.clientAuthorityFile {
+            try verifyClients(authorities, isRequired: options.requiresClientCertificate)
+        }
+    }
+
+    deinit { SSL_CTX_free(raw) }
+
+    private static func configure(_ context: OpaquePointer) {
+        tls_context_set_versions(context, TLS1_2_VERSION, TLS1_3_VERSION)
+        SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20")
+        _ = tls_context_set_groups(context, "X25519:P-256:P-384")
+        tls_context_set_options(context)
+        // A partial write may be taken up from a buffer that has moved; buffers are given back between records, or an idle connection would
+        // hold 34 KB; a read takes what the socket has and not a record header first.
+        tls_context_set_mode(
+            context,
+            Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_RELEASE_BUFFERS))
+        tls_context_set_read_ahead(context)
+        tls_context_cache_sessions(context, 20_000)
+        let name = Array("http".utf8)
+        SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
+        SSL_CTX_set_alpn_select_cb(
+            context,
+            { _, chosen, length, offered, count, _ in
+                TLSContext.chooseProtocol(chosen, length, offered, count)
+            }, nil)
+        // Without it OpenSSL asks the terminal for the passphrase of an encrypted key, and waits.
+        SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
+    }
+
+    /// `http/1.1` if it is offered; a client that offers only others is told so by an alert (RFC 7301 §3.2).
+    private static func chooseProtocol(
+        _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ length: UnsafeMutablePointer<UInt8>?,
+        _ offered: UnsafePointer<UInt8>?, _ count: UInt32
+    ) -> Int32 {
+        guard let offered else { return SSL_TLSEXT_ERR_NOACK }
+        let list = UnsafeRawBufferPointer(start: offered, count: Int(count))
+        var start = 0
+        while start < list.count {
+            let end = start + 1 + Int(list[start])
+            guard end <= list.count else { break }
+            if list.slice(start + 1, end).spells("http/1.1") {
+                chosen?.pointee = offered + start + 1
+                length?.pointee = list[start]
+                return SSL_TLSEXT_ERR_OK
+            }
+            start = end
+        }
+        return SSL_TLSEXT_ERR_ALERT_FATAL
+    }
+
+    private func use(_ options: TLSOptions) throws(ListenError) {
+        let (certificate, key) = (options.certificateFile, options.keyFile)
+        try Self.checkReadable(certificate)
+        try Self.checkReadable(key)
+        ERR_clear_error()
+        guard SSL_CTX_use_certificate_chain_file(raw, certificate) == 1 else {
+            throw .tls(certificate, "no PEM certificate: \(Self.reason())")
+        }
+        guard SSL_CTX_use_PrivateKey_file(raw, key, SSL_FILETYPE_PEM) == 1 else {
+            throw .tls(key, "no PEM private key without a passphrase: \(Self.reason())")
+        }
+        guard SSL_CTX_check_private_key(raw) == 1 else { throw .tls(key, "not the key of \(certificate)") }
+    }
+
+    private func verifyClients(_ authorities: String, isRequired: Bool) throws(ListenError) {
+        try Self.checkReadable(authorities)
+        ERR_clear_error()
+        guard SSL_CTX_load_verify_file(raw, authorities) == 1, let names = SSL_load_client_CA_file(authorities) else {
+            throw .tls(authorities, "no PEM certificates: \(Self.reason())")
+        }
+        SSL_CTX_set_client_CA_list(raw, names)
+        SSL_CTX_set_verify(raw, SSL_VERIFY_PEER | (isRequired ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nil)
+    }
+
+    private static func checkReadable(_ file: String) throws(ListenError) {
+        guard access(file, R_OK) == 0 else { throw .tls(file, String(cString: strerror(errno))) }
+    }
+
+    /// The first error is that of the layer that knows; those above only say that something below failed.
+    private static func reason() -> String {
+        let code = ERR_get_error()
+        return ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"
+    }
+}
+
+extension ListenError {
+    fileprivate static func tls(_ file: String, _ reason: String) -> ListenError {
+        ListenError(address: file, reason: reason)
+    }
+}

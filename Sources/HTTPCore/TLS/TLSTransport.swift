@@ -1,0 +1,178 @@
+import COpenSSL
+import Glibc
+
+/// TLS over another transport, by an `SSL` of its own.
+///
+/// OpenSSL reads and writes through a BIO whose two calls go to the transport below. So a record is decrypted from the socket without a
+/// memory BIO between, SIGPIPE cannot happen, and a read that emptied the socket is known as such, which saves the read that would only
+/// find it empty. The BIO holds its transport unretained: the transport owns the SSL, which owns the BIO.
+final class TLSTransport: Transport {
+    private enum State {
+        case handshaking
+        case open
+        /// The peer spoke plain HTTP: what is sent now is plain too.
+        case plain
+        case failed
+    }
+
+    private let below: any Transport
+    private let context: TLSContext
+    private let ssl: OpaquePointer
+    private var state = State.handshaking
+    private var hasNotified = false
+    private var emptiedBelow = false
+
+    init?(_ below: any Transport, context: TLSContext) {
+        guard let ssl = SSL_new(context.raw) else { return nil }
+        guard let bio = BIO_new(Self.method) else {
+            SSL_free(ssl)
+            return nil
+        }
+        self.below = below
+        self.context = context
+        self.ssl = ssl
+        BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
+        BIO_set_init(bio, 1)
+        SSL_set_bio(ssl, bio, bio)
+        SSL_set_accept_state(ssl)
+    }
+
+    deinit { SSL_free(ssl) }
+
+    func prepare() -> Preparation {
+        switch state {
+        case .handshaking: break
+        case .open: return .ready
+        case .plain: return .plainText
+        case .failed: return .failed
+        }
+        ERR_clear_error()
+        let result = SSL_do_handshake(ssl)
+        if result == 1 {
+            state = .open
+            return .ready
+        }
+        switch SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .blocked
+        default:
+            let reason = ERR_peek_error() & 0x7F_FFFF
+            let isHTTP = reason == UInt(SSL_R_HTTP_REQUEST)
+            state = isHTTP ? .plain : .failed
+            return isHTTP ? .plainText : .failed
+        }
+    }
+
+    /// The subject of the verified client certificate as one line.
+    var clientCertificateSubject: String? {
+        guard SSL_get_verify_result(ssl) == X509_V_OK, let certificate = SSL_get0_peer_certificate(ssl),
+            let name = X509_get_subject_name(certificate), let bio = BIO_new(BIO_s_mem())
+        else { return nil }
+        defer { BIO_free(bio) }
+        tls_print_name(bio, name)
+        var line = [UInt8](repeating: 0, count: 4096)
+        let count = BIO_read(bio, &line, Int32(line.count))
+        return String(decoding: line.prefix(max(0, Int(count))), as: UTF8.self)
+    }
+
+    var shortReceiveIsLast: Bool { emptiedBelow && SSL_has_pending(ssl) == 0 }
+
+    func receive(into room: UnsafeMutableRawBufferPointer) -> Transfer {
+        if state == .plain { return below.receive(into: room) }
+        var filled = 0
+        while filled < room.count {
+            ERR_clear_error()
+            let count = SSL_read(ssl, room.baseAddress! + filled, Int32(clamping: room.count - filled))
+            if count > 0 {
+                filled += Int(count)
+                if shortReceiveIsLast { break }
+                continue
+            }
+            if filled > 0 { break }  // the same comes again at the next call
+            return transfer(count)
+        }
+        return .moved(filled)
+    }
+
+    func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Transfer {
+        if state == .plain { return below.send(bytes, hasMore: hasMore) }
+        ERR_clear_error()
+        let count = SSL_write(ssl, bytes.baseAddress, Int32(clamping: bytes.count))
+        return count > 0 ? .moved(Int(count)) : transfer(count)
+    }
+
+    func finishSending() {
+        notify()
+        below.finishSending()
+    }
+
+    func limitUnsent(bytes: Int) { below.limitUnsent(bytes: bytes) }
+
+    func close(politely: Bool) {
+        if politely { notify() }
+        below.close(politely: politely)
+    }
+
+    /// Sends close_notify, by which a client tells an end from a truncation (RFC 8446 §6.1).
+    private func notify() {
+        guard state == .open, !hasNotified else { return }
+        hasNotified = true
+        ERR_clear_error()
+        SSL_shutdown(ssl)
+    }
+
+    private func transfer(_ result: Int32) -> Transfer {
+        switch SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .blocked
+        case SSL_ERROR_ZERO_RETURN: return .ended
+        default:
+            state = .failed
+            return .failed
+        }
+    }
+
+    // MARK: The BIO
+
+    private nonisolated(unsafe) static let method: OpaquePointer? = {
+        let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "transport")
+        BIO_meth_set_read(method) { bio, room, count in
+            guard let bio, let room, count > 0 else { return 0 }
+            return TLSTransport.of(bio).read(bio, UnsafeMutableRawBufferPointer(start: room, count: Int(count)))
+        }
+        BIO_meth_set_write(method) { bio, bytes, count in
+            guard let bio, let bytes, count > 0 else { return 0 }
+            return TLSTransport.of(bio).write(bio, UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+        }
+        BIO_meth_set_ctrl(method) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
+        return method
+    }()
+
+    private static func of(_ bio: OpaquePointer) -> TLSTransport {
+        Unmanaged<TLSTransport>.fromOpaque(BIO_get_data(bio)).takeUnretainedValue()
+    }
+
+    private func read(_ bio: OpaquePointer, _ room: UnsafeMutableRawBufferPointer) -> Int32 {
+        tls_bio_clear_retry(bio)
+        switch below.receive(into: room) {
+        case .moved(let count):
+            emptiedBelow = count < room.count && below.shortReceiveIsLast
+            return Int32(count)
+        case .blocked:
+            emptiedBelow = true
+            tls_bio_should_retry_read(bio)
+            return -1
+        case .ended: return 0
+        case .failed: return -1
+        }
+    }
+
+    private func write(_ bio: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
+        tls_bio_clear_retry(bio)
+        switch below.send(bytes, hasMore: false) {
+        case .moved(let count): return Int32(count)
+        case .blocked:
+            tls_bio_should_retry_write(bio)
+            return -1
+        case .ended, .failed: return -1
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import HTTPCore
+
+/// Every fault at every call, until the calls of a whole exchange are through.
+@Suite struct FaultTests {
+    private static let requests = Array(
+        ("GET / HTTP/1.1\r\nHost: a\r\n\r\nPOST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
+            + "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nworld\r\n0\r\n\r\n"
+            + "GET /bytes/40000 HTTP/1.1\r\nHost: a\r\n\r\nGET /none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            .utf8)
+
+    private func run(_ fault: (call: Int, kind: ScriptedTransport.Fault)?, pace: Int) throws -> ScriptedConnection {
+        let transport = ScriptedTransport(Self.requests, fault: fault)
+        transport.pace = pace
+        let scripted = try ScriptedConnection(transport)
+        for _ in 0..<10 { scripted.settle() }
+        return scripted
+    }
+
+    /// Where the answers end, however they were cut: `Date` is the same, for the clock stands still.
+    @Test(arguments: [Int.max, 4096, 37]) func everyFaultAtEveryCall(pace: Int) throws {
+        let reference = try run(nil, pace: pace)
+        #expect(reference.output.hasSuffix("nowhere") && !reference.isOpen)
+        let calls = reference.transport.calls
+        for kind in ScriptedTransport.Fault.allCases {
+            for call in stride(from: 1, through: calls, by: max(1, calls / 300)) {
+                let run = try run((call, kind), pace: pace)
+                #expect(run.transport.hasFaulted && run.transport.closes == 1 && !run.isOpen, "\(kind) at \(call)")
+                #expect(run.connection == nil, "\(kind) at \(call) leaks the connection")
+                let opened = run.service.opened.load(ordering: .relaxed)
+                #expect(opened == 1 && run.service.closed.load(ordering: .relaxed) == 1)
+                switch kind {
+                case .blocked, .short: #expect(run.output == reference.output, "\(kind) at \(call)")
+                case .reset, .ended: #expect(run.transport.output.count <= reference.transport.output.count + 200)
+                }
+            }
+        }
+    }
+
+    @Test func aReaderThatNeverReadsStopsTheReading() throws {
+        let request = "GET /bytes/1000 HTTP/1.1\r\nHost: a\r\n\r\n"
+        let transport = ScriptedTransport(Array(String(repeating: request, count: 5000).utf8))
+        transport.room = 2000
+        let scripted = try ScriptedConnection(transport)
+        scripted.settle()
+        #expect(scripted.connection.map { $0.output.count < 600_000 } == true)
+        scripted.pass(.seconds(29))
+        #expect(scripted.isOpen)
+        scripted.pass(.seconds(2))
+        #expect(!scripted.isOpen && scripted.transport.closes == 1)
+    }
+
+    @Test func aReaderThatReadsSlowlyIsNotStalled() throws {
+        let transport = ScriptedTransport(Array("GET /bytes/1000000 HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+        transport.room = 1000
+        transport.endsInput = false
+        let scripted = try ScriptedConnection(transport)
+        for _ in 0..<10 {
+            scripted.settle()
+            scripted.pass(.seconds(25))
+            transport.room += 1000
+        }
+        #expect(scripted.isOpen)
+    }
+}

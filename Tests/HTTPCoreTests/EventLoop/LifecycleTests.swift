@@ -1,0 +1,90 @@
+import Testing
+
+@testable import HTTPCore
+
+@Suite struct LifecycleTests {
+    private typealias Event = Lifecycle.Event
+
+    private static let beginning: [Event] = [.headCompleted(isLast: false)]
+
+    /// Events, and what the last of them must bring about.
+    private static let rows: [([Event], Lifecycle.Phase, Lifecycle.Action)] = [
+        (beginning + [.answered(rest: .none, closes: false)], .head, .proceed),
+        (beginning + [.answered(rest: .short, closes: false)], .discarding, .proceed),
+        (beginning + [.answered(rest: .long, closes: false)], .flushing, .wait),
+        (beginning + [.answered(rest: .none, closes: true)], .flushing, .wait),
+        ([.headCompleted(isLast: true), .answered(rest: .none, closes: false)], .flushing, .wait),
+        (beginning + [.answered(rest: .short, closes: false), .bodyEnded], .head, .proceed),
+        (beginning + [.answered(rest: .short, closes: false), .restRefused], .flushing, .wait),
+        (beginning + [.bodyBegan, .bodyEnded, .deferred], .waiting, .wait),
+        (beginning + [.deferred, .answered(rest: .none, closes: false)], .head, .proceed),
+        (beginning + [.deferred, .inputEnded(isWithinHead: false)], .waiting, .announceLoss),
+        (beginning + [.deferred, .timedOut(isWithinHead: false)], .waiting, .wait),
+        (beginning + [.streamBegan(rest: .none, closes: false), .streamEnded], .head, .proceed),
+        (beginning + [.streamBegan(rest: .short, closes: false), .streamEnded], .flushing, .wait),
+        (beginning + [.streamBegan(rest: .none, closes: false), .inputEnded(isWithinHead: false)], .closed, .close),
+        ([.inputEnded(isWithinHead: true)], .head, .refuse(.malformed(.endOfInput))),
+        ([.inputEnded(isWithinHead: false)], .flushing, .wait),
+        ([.timedOut(isWithinHead: true)], .head, .refuse(.timeout(.head))),
+        ([.timedOut(isWithinHead: false)], .closed, .close),
+        (beginning + [.bodyBegan, .timedOut(isWithinHead: false)], .body, .refuse(.timeout(.body))),
+        (beginning + [.bodyBegan, .inputEnded(isWithinHead: false)], .body, .refuse(.malformed(.endOfInput))),
+        ([.refused, .outputDrained(isInputClean: true)], .lingering, .finishSending),
+        ([.refused, .outputDrained(isInputClean: true), .timedOut(isWithinHead: false)], .closed, .close),
+        (
+            [.headCompleted(isLast: true), .answered(rest: .none, closes: false), .outputDrained(isInputClean: true)],
+            .closed,
+            .finish
+        ),
+        (
+            [.headCompleted(isLast: true), .answered(rest: .none, closes: false), .outputDrained(isInputClean: false)],
+            .lingering, .finishSending
+        ),
+        ([.drainBegan(isWithinHead: false)], .flushing, .wait),
+        ([.drainBegan(isWithinHead: true), .headCompleted(isLast: false)], .deciding, .proceed),
+        (
+            beginning + [.deferred, .drainBegan(isWithinHead: false), .answered(rest: .none, closes: false)], .flushing,
+            .wait
+        ),
+        (beginning + [.lost, .lost], .closed, .wait),
+        (beginning + [.stalled], .closed, .close),
+    ]
+
+    @Test func eachRowLeadsWhereItShould() {
+        for (events, phase, action) in Self.rows {
+            var lifecycle = Lifecycle(needsHandshake: false)
+            var last = Lifecycle.Action.wait
+            for event in events { last = lifecycle.handle(event) }
+            #expect(lifecycle.phase == phase && last == action, "\(events) led to \(lifecycle.phase), \(last)")
+        }
+    }
+
+    @Test func aHandshakeComesFirst() {
+        var lifecycle = Lifecycle(needsHandshake: true)
+        #expect(!lifecycle.takesInput)
+        #expect(lifecycle.handle(.secured) == .proceed && lifecycle.takesInput)
+        lifecycle = Lifecycle(needsHandshake: true)
+        #expect(lifecycle.handle(.spokePlainly) == .refuse(.malformed(.plainText)))
+        lifecycle = Lifecycle(needsHandshake: true)
+        _ = lifecycle.handle(.drainBegan(isWithinHead: false))
+        #expect(lifecycle.handle(.secured) == .wait && lifecycle.phase == .flushing)
+    }
+
+    /// Events that may come at any time, in all orders of four: once refused, no way leads back to a head.
+    @Test func nothingLeadsBackFromARefusal() {
+        let events: [Event] = [
+            .inputEnded(isWithinHead: true), .outputDrained(isInputClean: true), .timedOut(isWithinHead: true),
+            .stalled, .lost,
+            .drainBegan(isWithinHead: true),
+        ]
+        var orders: [[Event]] = [[]]
+        for _ in 0..<4 { orders = orders.flatMap { order in events.map { order + [$0] } } }
+        for order in orders {
+            var lifecycle = Lifecycle(needsHandshake: false)
+            _ = lifecycle.handle(.refused)
+            for event in order { _ = lifecycle.handle(event) }
+            #expect([.flushing, .lingering, .closed].contains(lifecycle.phase), "\(order)")
+            #expect(lifecycle.isLast)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import HTTPCore
+
+/// Deadlines, with the clock in hand.
+@Suite struct TimeTests {
+    private func connection(_ input: String = "") throws -> ScriptedConnection {
+        let transport = ScriptedTransport(Array(input.utf8))
+        transport.endsInput = false
+        let scripted = try ScriptedConnection(transport)
+        scripted.settle()
+        return scripted
+    }
+
+    @Test func anIdleConnectionIsClosedWithoutAWord() throws {
+        for input in ["", "\r\n", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"] {
+            let scripted = try connection(input)
+            let before = scripted.output
+            scripted.pass(.seconds(64))
+            #expect(scripted.isOpen, "\(input)")
+            scripted.pass(.seconds(2))
+            #expect(!scripted.isOpen && scripted.output == before)
+        }
+    }
+
+    @Test func aHeadHasItsTimeFromItsFirstOctet() throws {
+        let scripted = try connection()
+        scripted.pass(.seconds(60))
+        for octet in "GET / HTT" {
+            scripted.transport.give(String(octet))
+            scripted.settle()
+            scripted.pass(.seconds(1))
+        }
+        #expect(scripted.isOpen && scripted.output.isEmpty)
+        scripted.pass(.milliseconds(1200))
+        #expect(scripted.output.hasPrefix("HTTP/1.1 408") && scripted.output.contains("Connection: close"))
+        scripted.pass(.seconds(3))
+        #expect(!scripted.isOpen)
+    }
+
+    @Test func aBodyKeepsItsRate() throws {
+        let scripted = try connection("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n")
+        for _ in 0..<3 {
+            scripted.transport.give(String(repeating: "a", count: 10_240))
+            scripted.settle()
+            scripted.pass(.seconds(10))
+        }
+        #expect(scripted.output.isEmpty)
+        scripted.transport.give(String(repeating: "a", count: 10_239))
+        scripted.settle()
+        scripted.pass(.milliseconds(10_200))
+        #expect(scripted.output.hasPrefix("HTTP/1.1 408"))
+    }
+
+    @Test func theClockOfAKeptConnectionStartsAnew() throws {
+        let scripted = try connection()
+        for _ in 0..<5 {
+            scripted.transport.give("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            scripted.settle()
+            scripted.pass(.seconds(60))
+        }
+        #expect(scripted.isOpen)
+    }
+
+    @Test func aLingeringConnectionEndsAtItsTimeOrItsLimit() throws {
+        let scripted = try connection("BAD\r\n")
+        #expect(scripted.transport.hasFinished && scripted.isOpen)
+        for _ in 0..<19 {
+            scripted.transport.give("more")
+            scripted.settle()
+            scripted.pass(.milliseconds(100))
+        }
+        #expect(scripted.isOpen)
+        scripted.pass(.milliseconds(200))
+        #expect(!scripted.isOpen)
+        let endless = try connection("BAD\r\n")
+        for _ in 0..<20 {
+            endless.transport.give(String(repeating: "x", count: 60_000))
+            endless.settle()
+        }
+        #expect(!endless.isOpen)
+    }
+}

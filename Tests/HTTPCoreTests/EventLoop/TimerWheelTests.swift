@@ -1,0 +1,76 @@
+import Testing
+
+@testable import HTTPCore
+
+@Suite struct TimerWheelTests {
+    private static let tick = TimerWheel.tick
+
+    @Test func nothingIsEarlyAndNothingIsLateByMoreThanATick() {
+        var random = SystemRandomNumberGenerator.seeded(1)
+        var wheel = TimerWheel(now: Instant(nanoseconds: 0))
+        var now = Instant(nanoseconds: 0)
+        var fired: [Int] = []
+        var due: [Int: Instant] = [:]
+        var alarms: [Alarm] = []
+        for index in 0..<200 { alarms.append(Alarm { fired.append(index) }) }
+        for _ in 0..<20_000 {
+            let index = Int.random(in: 0..<200, using: &random)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0:
+                wheel.disarm(alarms[index])
+                due[index] = nil
+            default:
+                // From a moment to several turns of the wheel.
+                let moment = now + Int64.random(in: 0..<100_000_000_000, using: &random)
+                wheel.arm(alarms[index], at: moment)
+                due[index] = moment
+            }
+            now = now + Int64.random(in: 0..<1_000_000_000, using: &random)
+            fired = []
+            wheel.expired(by: now).forEach { $0.action() }
+            for index in fired {
+                #expect(due[index].map { $0 <= now } == true, "fired early")
+                due[index] = nil
+            }
+            for (index, moment) in due { #expect(moment + Self.tick > now, "\(index) is late") }
+            #expect(wheel.count == due.count)
+        }
+    }
+
+    @Test func theSleepEndsAtTheNextAlarm() {
+        var wheel = TimerWheel(now: Instant(nanoseconds: 0))
+        #expect(wheel.sleepMilliseconds(now: Instant(nanoseconds: 0)) == -1)
+        let alarm = Alarm {}
+        for milliseconds in [Int64(1), 8, 9, 500, 511, 512, 513, 4096, 32_000, 32_760] {
+            wheel.arm(alarm, at: Instant(nanoseconds: milliseconds * 1_000_000))
+            let sleep = wheel.sleepMilliseconds(now: Instant(nanoseconds: 0))
+            #expect(sleep >= milliseconds && sleep < milliseconds + 9)
+            wheel.disarm(alarm)
+            _ = wheel.expired(by: Instant(nanoseconds: 0))
+            wheel = TimerWheel(now: Instant(nanoseconds: 0))
+        }
+        // One that moves on is met at its old place and hung anew.
+        wheel.arm(alarm, at: Instant(nanoseconds: 80_000_000))
+        wheel.arm(alarm, at: Instant(nanoseconds: 800_000_000))
+        #expect(wheel.expired(by: Instant(nanoseconds: 100_000_000)).isEmpty)
+        #expect(wheel.expired(by: Instant(nanoseconds: 799_000_000)).isEmpty)
+        #expect(wheel.expired(by: Instant(nanoseconds: 808_000_000)).count == 1)
+    }
+}
+
+/// A small generator with a seed, so that a failure comes again (Steele, Lea and Flood 2014: SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+extension SystemRandomNumberGenerator {
+    static func seeded(_ seed: UInt64) -> SeededGenerator { SeededGenerator(state: seed) }
+}

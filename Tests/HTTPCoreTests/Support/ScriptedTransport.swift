@@ -1,0 +1,119 @@
+import CSystem
+
+@testable import HTTPCore
+
+/// A transport without a socket: gives out what it was told, keeps what it gets, and does one thing wrong at one call.
+final class ScriptedTransport: Transport {
+    enum Fault: CaseIterable {
+        /// EAGAIN; the next edge comes at once.
+        case blocked
+        /// One octet in place of all.
+        case short
+        /// ECONNRESET.
+        case reset
+        /// The end of the input, or a peer that takes no more.
+        case ended
+    }
+
+    private var input: [UInt8]
+    private(set) var output: [UInt8] = []
+    private(set) var calls = 0
+    private(set) var closes = 0
+    private(set) var hasFinished = false
+    private(set) var hasFaulted = false
+    private let fault: (call: Int, kind: Fault)?
+    /// Room of the peer; what is beyond it has to wait.
+    var room = Int.max
+    /// Octets of one read or write at most.
+    var pace = Int.max
+    var endsInput = true
+
+    init(_ input: [UInt8], fault: (call: Int, kind: Fault)? = nil) {
+        self.input = input
+        self.fault = fault
+    }
+
+    func give(_ bytes: String) { input += Array(bytes.utf8) }
+
+    func prepare() -> Preparation { .ready }
+    var shortReceiveIsLast: Bool { false }
+    var clientCertificateSubject: String? { nil }
+    func limitUnsent(bytes: Int) {}
+    func finishSending() { hasFinished = true }
+    func close(politely: Bool) { closes += 1 }
+
+    func receive(into target: UnsafeMutableRawBufferPointer) -> Transfer {
+        transfer(min(target.count, input.count, pace)) { count in
+            guard count > 0 else { return endsInput ? .ended : .blocked }
+            target.copyBytes(from: input[..<count])
+            input.removeFirst(count)
+            return .moved(count)
+        }
+    }
+
+    func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Transfer {
+        transfer(min(bytes.count, pace, room - output.count)) { count in
+            guard count > 0 else { return .blocked }
+            output += bytes[..<count]
+            return .moved(count)
+        }
+    }
+
+    private func transfer(_ count: Int, _ move: (Int) -> Transfer) -> Transfer {
+        precondition(closes == 0, "used behind its close")
+        calls += 1
+        guard let fault, fault.call == calls else { return move(count) }
+        hasFaulted = true
+        switch fault.kind {
+        case .blocked: return .blocked
+        case .short: return move(min(count, 1))
+        case .reset: return .failed
+        case .ended: return .ended
+        }
+    }
+}
+
+/// A connection over a script, with a loop whose thread and clock is the test.
+final class ScriptedConnection {
+    let transport: ScriptedTransport
+    let service = TestService()
+    let shard: Shard
+    private(set) weak var connection: Connection?
+    private(set) var now = Instant.now()
+    private let loop: EventLoop
+
+    init(_ transport: ScriptedTransport, _ change: (inout ServerOptions) -> Void = { _ in }) throws {
+        var options = ServerOptions(listen: [])
+        change(&options)
+        self.transport = transport
+        loop = try EventLoop(index: 0)
+        loop.adoptThread()
+        shard = Shard(loop: loop, options: options, service: service, counters: ServerCounters(), tls: Certificates())
+        loop.turn(at: now)
+        let address = SocketAddress.v4(address: 0x7F00_0001, port: 1)
+        let connection = Connection(
+            shard: shard, transport: transport, descriptor: -1, peer: Peer(remote: address, local: address))
+        self.connection = connection
+        _ = shard.adopt(connection)
+    }
+
+    var isOpen: Bool { connection != nil && !shard.connections.isEmpty }
+    var output: String { String(decoding: transport.output, as: UTF8.self) }
+
+    /// Gives the connection edges of both directions, as a socket does that has become ready, until nothing happens any more.
+    func settle() {
+        for _ in 0..<64 where isOpen {
+            loop.turn(at: now) { connection?.receive(events: EPOLLIN.rawValue | EPOLLOUT.rawValue) }
+            loop.runJobs()
+        }
+    }
+
+    func pass(_ duration: Duration) {
+        // In steps, as a loop would: an alarm may arm itself anew.
+        let end = now + duration
+        while now < end {
+            now = min(end, now + .milliseconds(100))
+            loop.turn(at: now)
+        }
+    }
+}
