@@ -3,6 +3,8 @@
 public struct Skeleton: Sendable {
     let columns: Columns
 
+    init(_ columns: Columns) { self.columns = columns }
+
     /// Keeps what a skeleton keeps. O(n).
     public init(of snapshot: Snapshot, fingerprints: Fingerprints) {
         columns = snapshot.columns.withView { view in

@@ -1,0 +1,85 @@
+/// The id of a section or an item, as JSON writes it: a string, or an integer of any size.
+///
+/// Ids are compared by the UTF-8 bytes of their text: `1` and `"1"` are equal, a composed and a decomposed `é` are not, though
+/// Swift's strings say so.
+public struct ElementID: Sendable {
+    /// The text: what the string says, or the integer's digits.
+    public let text: String
+    /// Whether the id was written without quotes.
+    public let isInteger: Bool
+
+    /// An id that is a string. Whether it is one that a state accepts is checked there.
+    public init(_ text: String) {
+        self.text = text
+        isInteger = false
+    }
+
+    /// An id that is an integer.
+    public init(_ number: some BinaryInteger) {
+        text = String(number)
+        isInteger = true
+    }
+
+    init(_ id: IDText) {
+        text = String(decoding: id.text, as: UTF8.self)
+        isInteger = id.flags.contains(.integerID)
+    }
+
+    init(verbatimInteger digits: String) {
+        text = digits
+        isInteger = true
+    }
+}
+
+extension ElementID: Hashable {
+    /// Whether both texts have the same bytes.
+    public static func == (one: ElementID, other: ElementID) -> Bool {
+        one.text.utf8.count == other.text.utf8.count && one.text.utf8.elementsEqual(other.text.utf8)
+    }
+
+    /// Hashes the bytes of the text.
+    public func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}
+
+extension ElementID: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, CustomStringConvertible {
+    /// An id that is a string.
+    public init(stringLiteral text: String) { self.init(text) }
+
+    /// An id that is an integer.
+    public init(integerLiteral number: Int) { self.init(number) }
+
+    /// The text.
+    public var description: String { text }
+}
+
+extension ElementID: Codable {
+    /// Reads a string or an integer.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            self.init(text)
+        } else {
+            self.init(try container.decode(Int.self))
+        }
+    }
+
+    /// Writes an integer where the id was one and fits 64 bits, else a string.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if isInteger, let number = Int(text), String(number) == text {
+            try container.encode(number)
+        } else {
+            try container.encode(text)
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Appends an id.
+    public mutating func append(id: ElementID) {
+        if id.isInteger { append(verbatim: id.text) } else { append(string: id.text) }
+    }
+}

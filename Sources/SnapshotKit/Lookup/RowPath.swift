@@ -1,0 +1,22 @@
+/// Where a row stands: the index of its section, and its own among the rows of that section, both from zero. Rows are visible items
+/// only, depth first.
+public struct RowPath: Hashable, Sendable {
+    /// Index of the section.
+    public var section: Int
+    /// Index among the section's rows.
+    public var row: Int
+
+    /// A path from two indexes.
+    public init(section: Int, row: Int) {
+        self.section = section
+        self.row = row
+    }
+}
+
+extension RowPath: Comparable, CustomStringConvertible {
+    /// In the order in which rows are shown.
+    public static func < (one: RowPath, other: RowPath) -> Bool { (one.section, one.row) < (other.section, other.row) }
+
+    /// As JSON: `[section,row]`.
+    public var description: String { "[\(section),\(row)]" }
+}

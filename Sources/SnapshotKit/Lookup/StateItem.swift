@@ -1,0 +1,84 @@
+/// An item of a state, visible or not. Holds on to the state.
+public struct StateItem: Sendable {
+    let columns: Columns
+    let index: Int
+
+    private var node: Node { columns.nodes[index] }
+
+    /// Its id, as it was written.
+    public var id: ElementID { columns.withView { ElementID($0.id(ofItem: index)) } }
+
+    /// The section it is in.
+    public var section: StateSection { StateSection(columns: columns, index: Int(node.section)) }
+
+    /// The item it is a child of; nil at the root of its section.
+    public var parent: StateItem? { node.parent < 0 ? nil : StateItem(columns: columns, index: Int(node.parent)) }
+
+    /// Ancestors within the section.
+    public var level: Int { Int(node.level) }
+
+    /// Where it is shown; nil while it is hidden. O(1).
+    public var path: RowPath? { columns.path(ofItem: index) }
+
+    /// Whether its section and all its ancestors are expanded.
+    public var isVisible: Bool { !node.flags.contains(.isHidden) }
+
+    /// Whether its children are visible, if it is.
+    public var isExpanded: Bool { !node.flags.contains(.isCollapsed) }
+
+    /// Its direct children, hidden ones included. O(children).
+    public var children: [StateItem] {
+        StateItem.siblings(columns, index + 1..<Int(node.end))
+    }
+
+    /// Its kind; nil if it has none, and in a skeleton.
+    public var kind: String? {
+        guard node.flags.contains(.hasKind), !columns.payloads.isEmpty else { return nil }
+        return columns.withView { String(decoding: Array($0.kindText(ofItem: index).text), as: UTF8.self) }
+    }
+
+    /// Its content, verbatim; nil if it has none, and in a skeleton.
+    public var content: [UInt8]? {
+        guard node.flags.contains(.hasContent), !columns.payloads.isEmpty else { return nil }
+        return columns.withView { Array($0.content(ofItem: index)) }
+    }
+
+    /// The first item of each subtree in a range that covers whole ones.
+    static func siblings(_ columns: Columns, _ range: Range<Int>) -> [StateItem] {
+        var siblings: [StateItem] = []
+        var item = range.lowerBound
+        while item < range.upperBound {
+            siblings.append(StateItem(columns: columns, index: item))
+            item = Int(columns.nodes[item].end)
+        }
+        return siblings
+    }
+
+    /// Writes what a look-up says of the item, behind the opening brace of an object: `id`, `section`, `parent` (null at the root),
+    /// `level`, `indexPath` (null while hidden), `visible`, `expanded`, and where there are any, `kind` and `content`.
+    public func writeLookup(into writer: inout JSONWriter) {
+        columns.withView { view in
+            writer.append("\"id\":")
+            writer.append(view.id(ofItem: index).token)
+            writer.append(",\"section\":")
+            writer.append(view.id(ofSection: Int(node.section)).token)
+            writer.append(",\"parent\":")
+            if node.parent < 0 { writer.append("null") } else { writer.append(view.id(ofItem: Int(node.parent)).token) }
+            writer.append(",\"level\":")
+            writer.append(level)
+            writer.append(",\"indexPath\":")
+            if let path { writer.append(path: path.section, path.row) } else { writer.append("null") }
+            writer.append(isVisible ? ",\"visible\":true" : ",\"visible\":false")
+            writer.append(isExpanded ? ",\"expanded\":true" : ",\"expanded\":false")
+            guard !view.payloads.isEmpty else { return }
+            if node.flags.contains(.hasKind) {
+                writer.append(",\"kind\":")
+                writer.append(view.kind(ofItem: index))
+            }
+            if node.flags.contains(.hasContent) {
+                writer.append(",\"content\":")
+                writer.append(view.content(ofItem: index))
+            }
+        }
+    }
+}

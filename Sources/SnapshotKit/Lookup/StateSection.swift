@@ -1,0 +1,83 @@
+/// A section of a state. Holds on to the state.
+public struct StateSection: Sendable {
+    let columns: Columns
+    /// Its place among the sections, from zero.
+    public let index: Int
+
+    private var node: SectionNode { columns.sections[index] }
+
+    /// Its id, as it was written.
+    public var id: ElementID { columns.withView { ElementID($0.id(ofSection: index)) } }
+
+    /// Whether its items are visible.
+    public var isExpanded: Bool { !node.flags.contains(.isCollapsed) }
+
+    /// Its visible items.
+    public var rowCount: Int { Int(node.endRow - node.firstRow) }
+
+    /// Its rows, in order; each is found in O(1).
+    public var rows: StateRows { StateRows(columns: columns, section: index) }
+
+    /// Its items that have no parent, hidden ones included. O(items).
+    public var items: [StateItem] { StateItem.siblings(columns, Int(node.firstItem)..<Int(node.endItem)) }
+
+    /// Its content, verbatim; nil if it has none, and in a skeleton.
+    public var content: [UInt8]? {
+        // No JSON value is empty: a skeleton has cut the range off.
+        guard node.flags.contains(.hasContent), node.contentCount > 0 else { return nil }
+        return columns.withView { Array($0.content(ofSection: index)) }
+    }
+
+    /// Writes what a look-up says of the section, behind the opening brace of an object: `id`, `index`, `expanded`, `rows`, and where
+    /// there is any, `content`.
+    public func writeLookup(into writer: inout JSONWriter) {
+        columns.withView { view in
+            writer.append("\"id\":")
+            writer.append(view.id(ofSection: index).token)
+            writer.append(",\"index\":")
+            writer.append(index)
+            writer.append(isExpanded ? ",\"expanded\":true" : ",\"expanded\":false")
+            writer.append(",\"rows\":")
+            writer.append(rowCount)
+            if node.flags.contains(.hasContent), node.contentCount > 0 {
+                writer.append(",\"content\":")
+                writer.append(view.content(ofSection: index))
+            }
+        }
+    }
+}
+
+/// The sections of a state, in order.
+public struct StateSections: RandomAccessCollection, Sendable {
+    let columns: Columns
+
+    /// Zero.
+    public var startIndex: Int { 0 }
+    /// The number of sections.
+    public var endIndex: Int { columns.sections.count }
+
+    /// The section at an index. O(1).
+    public subscript(index: Int) -> StateSection {
+        precondition(columns.sections.indices.contains(index), "no such section")
+        return StateSection(columns: columns, index: index)
+    }
+}
+
+/// The rows of a section, in order.
+public struct StateRows: RandomAccessCollection, Sendable {
+    let columns: Columns
+    let section: Int
+
+    /// Zero.
+    public var startIndex: Int { 0 }
+    /// The number of rows.
+    public var endIndex: Int { Int(columns.sections[section].endRow - columns.sections[section].firstRow) }
+
+    /// The item that a row is. O(1).
+    public subscript(row: Int) -> StateItem {
+        guard let item = columns.item(at: RowPath(section: section, row: row)) else {
+            preconditionFailure("no such row")
+        }
+        return StateItem(columns: columns, index: item)
+    }
+}

@@ -1,0 +1,145 @@
+import Testing
+
+@testable import SnapshotKit
+
+/// `s[a b(c-(d) e)] t-[f] u[g]`.
+private let json = """
+    {"sections":[{"id":"s","content":{"title":1},"items":["a",{"id":"b","kind":"k","content":[ 1 ],"items":[
+    {"id":"c","expanded":false,"items":["d"]},"\\u0065"]}]},{"id":"t","expanded":false,"items":["f"]},{"id":7,"items":[8]}]}
+    """
+
+struct LookupCase {
+    let id: String
+    let expected: String
+}
+
+@Suite("Look-ups")
+struct LookupTests {
+    private static let items = [
+        LookupCase(
+            id: "a",
+            expected:
+                #""id":"a","section":"s","parent":null,"level":0,"indexPath":[0,0],"visible":true,"expanded":true"#),
+        LookupCase(
+            id: "b",
+            expected:
+                #""id":"b","section":"s","parent":null,"level":0,"indexPath":[0,1],"visible":true,"expanded":true|,"kind":"k","content":[ 1 ]"#
+        ),
+        LookupCase(
+            id: "c",
+            expected:
+                #""id":"c","section":"s","parent":"b","level":1,"indexPath":[0,2],"visible":true,"expanded":false"#),
+        LookupCase(
+            id: "d",
+            expected: #""id":"d","section":"s","parent":"c","level":2,"indexPath":null,"visible":false,"expanded":true"#
+        ),
+        LookupCase(
+            id: "e",
+            expected:
+                #""id":"\u0065","section":"s","parent":"b","level":1,"indexPath":[0,3],"visible":true,"expanded":true"#),
+        LookupCase(
+            id: "f",
+            expected:
+                #""id":"f","section":"t","parent":null,"level":0,"indexPath":null,"visible":false,"expanded":true"#),
+        LookupCase(
+            id: "8",
+            expected: #""id":8,"section":7,"parent":null,"level":0,"indexPath":[2,0],"visible":true,"expanded":true"#),
+    ]
+
+    @Test("An id leads to all that there is to say of an item", arguments: items)
+    func itemsByID(_ row: LookupCase) throws {
+        let snapshot = try Snapshot(json: json)
+        let skeleton = Skeleton(of: snapshot, fingerprints: Fingerprints(of: snapshot, by: .process))
+        let item = try #require(snapshot.item(withID: row.id))
+        #expect(written(item.writeLookup) == row.expected.filter { $0 != "|" })
+        #expect(item.path.flatMap(snapshot.item(at:))?.id == (item.isVisible ? item.id : nil))
+        for skeleton in [skeleton, skeleton.indexed()] {
+            let past = try #require(skeleton.item(withID: row.id))
+            #expect(written(past.writeLookup) == String(row.expected.prefix { $0 != "|" }))
+            #expect(past.path == item.path && past.kind == nil && past.content == nil)
+            #expect(past.path.flatMap(skeleton.item(at:))?.id == past.path.map { _ in past.id })
+        }
+    }
+
+    @Test("An id leads to all that there is to say of a section")
+    func sectionsByID() throws {
+        let snapshot = try Snapshot(json: json)
+        let skeleton = Skeleton(of: snapshot, fingerprints: Fingerprints(of: snapshot, by: .process))
+        let rows = [
+            ("s", #""id":"s","index":0,"expanded":true,"rows":4"#, #","content":{"title":1}"#),
+            ("t", #""id":"t","index":1,"expanded":false,"rows":0"#, ""),
+            ("7", #""id":7,"index":2,"expanded":true,"rows":1"#, ""),
+        ]
+        for (id, expected, content) in rows {
+            let section = try #require(snapshot.section(withID: id))
+            #expect(written(section.writeLookup) == expected + content)
+            #expect(snapshot.sections[section.index].id == section.id)
+            let past = try #require(skeleton.section(withID: id))
+            #expect(written(past.writeLookup) == expected && past.content == nil)
+            #expect(skeleton.indexed().section(withID: id)?.index == past.index)
+            #expect(skeleton.sections[past.index].rows.map(\.id) == section.rows.map(\.id))
+        }
+    }
+
+    @Test("What is not there is not found")
+    func nothing() throws {
+        let snapshot = try Snapshot(json: json)
+        let skeleton = Skeleton(of: snapshot, fingerprints: Fingerprints(of: snapshot, by: .process))
+        for id in ["", "x", "s", "é", String(repeating: "x", count: 70_000)] {
+            #expect(snapshot.item(withID: id) == nil)
+            #expect(skeleton.item(withID: id) == nil)
+            #expect(skeleton.indexed().item(withID: id) == nil)
+        }
+        for id in ["", "a", "S"] {
+            #expect(snapshot.section(withID: id) == nil)
+            #expect(skeleton.section(withID: id) == nil)
+        }
+        for path in [(-1, 0), (0, -1), (0, 4), (1, 0), (2, 1), (3, 0), (Int.max, 0), (0, Int.max)] {
+            #expect(snapshot.item(at: RowPath(section: path.0, row: path.1)) == nil)
+            #expect(skeleton.item(at: RowPath(section: path.0, row: path.1)) == nil)
+        }
+        #expect(Snapshot.empty.item(withID: "a") == nil)
+        #expect(Snapshot.empty.item(at: RowPath(section: 0, row: 0)) == nil)
+        #expect(Snapshot.empty.section(withID: "main") == nil)
+        let hidden = try Snapshot(json: #"{"sections":[{"id":"s","expanded":false,"items":["a"]}]}"#)
+        #expect(hidden.item(at: RowPath(section: 0, row: 0)) == nil)
+        #expect(hidden.item(withID: "a")?.path == nil)
+    }
+
+    @Test("A state can be walked")
+    func walk() throws {
+        let snapshot = try Snapshot(json: json)
+        let section = try #require(snapshot.sections.first)
+        #expect(section.rows.map(\.id) == ["a", "b", "c", "e"])
+        #expect(section.items.map(\.id) == ["a", "b"])
+        #expect(section.items[1].children.map(\.id) == ["c", "e"])
+        #expect(section.items[1].kind == "k")
+        #expect(section.items[1].content == Array("[ 1 ]".utf8))
+        #expect(section.content == Array(#"{"title":1}"#.utf8))
+        #expect(section.items[1].children[0].children[0].parent?.parent?.id == "b")
+        #expect(snapshot.sections.map(\.id) == ["s", "t", 7])
+    }
+
+    @Test("Ids are compared by their bytes")
+    func ids() throws {
+        #expect(ElementID(1) == ElementID("1"))
+        #expect(ElementID("\u{E9}") != ElementID("e\u{301}"))
+        #expect(Set([ElementID("\u{E9}"), ElementID("e\u{301}"), 7, "7"]).count == 3)
+        let big = try Snapshot(json: "[123456789012345678901234567890]")
+        #expect(big.item(withID: "123456789012345678901234567890")?.id.isInteger == true)
+    }
+
+    private func written(_ body: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter()
+        body(&writer)
+        return String(decoding: writer.bytes(), as: UTF8.self)
+    }
+}
+
+extension StateItem: Equatable {
+    public static func == (one: StateItem, other: StateItem) -> Bool { one.id == other.id && one.path == other.path }
+}
+
+extension StateSection: Equatable {
+    public static func == (one: StateSection, other: StateSection) -> Bool { one.id == other.id }
+}
