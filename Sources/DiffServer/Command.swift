@@ -4,6 +4,9 @@ import Glibc
 enum Command {
     case serve(Options)
     case diff(old: String, new: String, flags: [String: String])
+    case key(name: String)
+    case token(session: String, scopes: Set<Token.Scope>, seconds: Int, secret: String)
+    case healthCheck(Options)
     case help, version
 }
 
@@ -16,7 +19,12 @@ extension Command {
     /// Reads arguments (without the program's name) and the environment; flags win over variables.
     init(_ arguments: [String], environment: (String) -> String?) throws(UsageError) {
         switch arguments.first ?? "serve" {
+        case let flag where flag.hasPrefix("--") && flag != "--help" && flag != "--version":
+            self = .serve(try Self.options(arguments, environment))
         case "serve": self = .serve(try Self.options(Array(arguments.dropFirst()), environment))
+        case "key": self = try Self.key(Array(arguments.dropFirst()))
+        case "token": self = try Self.token(Array(arguments.dropFirst()), environment)
+        case "healthcheck": self = .healthCheck(try Self.options(Array(arguments.dropFirst()), environment))
         case "diff": self = try Self.diff(Array(arguments.dropFirst()))
         case "help", "--help", "-h": self = .help
         case "version", "--version": self = .version
@@ -64,6 +72,32 @@ extension Command {
             }
         }
         return flags
+    }
+
+    private static func key(_ arguments: [String]) throws(UsageError) -> Command {
+        guard arguments.count <= 1, arguments.first?.contains(":") != true else {
+            throw UsageError(message: "diffserver key takes one name, without a colon")
+        }
+        return .key(name: arguments.first ?? "writer")
+    }
+
+    private static func token(_ arguments: [String], _ environment: (String) -> String?) throws(UsageError) -> Command {
+        let known = ["--session", "--scope", "--ttl", "--token-secret"].map {
+            Option(flag: $0, value: "VALUE", help: "") { _, _ in true }
+        }
+        let flags = Dictionary(try flags(arguments, known: known)) { _, last in last }
+        guard let session = flags["--session"] else { throw UsageError(message: "diffserver token needs --session NAME") }
+        guard let secret = flags["--token-secret"] ?? environment("DIFFSERVER_TOKEN_SECRET"), secret.utf8.count >= 32 else {
+            throw UsageError(message: "diffserver token needs the server's --token-secret, of at least 32 bytes")
+        }
+        let names = (flags["--scope"] ?? "read").split { $0 == "," || $0 == " " }.map(String.init)
+        let scopes = names.compactMap(Token.Scope.init)
+        let time = Unit.time(flags["--ttl"] ?? "1h") ?? .zero
+        guard !scopes.isEmpty, scopes.count == names.count else { throw UsageError(message: "--scope is read, edit or read,edit") }
+        guard time >= .seconds(1), time <= .seconds(Options.maxTimeToLive) else {
+            throw UsageError(message: "--ttl is a time from 1s to 7d")
+        }
+        return .token(session: session, scopes: Set(scopes), seconds: Int(time.components.seconds), secret: secret)
     }
 
     private static func diff(_ arguments: [String]) throws(UsageError) -> Command {

@@ -13,6 +13,10 @@ final class DiffService: Service {
     let access: Guard
     let hash: KeyedHash
     let journal: Journal
+    let metrics = Metrics()
+    /// What the sockets count, once they are open.
+    private let sockets = Locked<Server?>(nil)
+    private let rateLimit: RateLimit
     let lifecycle = Lifecycle()
     private let crossOrigin: CrossOrigin
     private let workers = DispatchQueue(label: "diff.workers", attributes: .concurrent)
@@ -23,6 +27,7 @@ final class DiffService: Service {
         self.journal = journal
         table = SessionTable(bounds: options.tableBounds)
         hash = KeyedHash(key: Array(options.digestKey.utf8))
+        rateLimit = RateLimit(perSecond: options.rate)
         crossOrigin = CrossOrigin(origins: access.origins)
     }
 
@@ -96,6 +101,9 @@ final class DiffService: Service {
         guard identity.has(route.right, session: session) else {
             throw Problem(.forbidden, "these credentials are not good for this")
         }
+        if let wait = rateLimit.refuses(identity.name) {
+            throw Problem(.tooManyRequests, "more than \(options.rate ?? 0) requests a second", retryAfter: wait)
+        }
         if let session { try Self.check(session: session) }
         return identity
     }
@@ -163,7 +171,7 @@ final class DiffService: Service {
 
     /// Counts what an answer carries, and passes it on.
     func counted(_ answer: ChangesAnswer) -> ChangesAnswer {
-        journal.count(answer)
+        metrics.count(answer)
         return answer
     }
 
@@ -171,5 +179,14 @@ final class DiffService: Service {
 
     func refusal(_ refusal: Refusal) -> Response { Problem(refusal).response() }
 
-    func finished(_ exchange: ExchangeSummary) { journal.record(exchange) }
+    func finished(_ exchange: ExchangeSummary) {
+        metrics.count(exchange)
+        journal.record(exchange)
+    }
+
+    /// Gives the service the server that it runs in.
+    func run(in server: Server) { sockets.withLock { $0 = server } }
+
+    /// What the sockets count.
+    var connections: Server.Counters? { sockets.withLock { $0 }?.counters }
 }

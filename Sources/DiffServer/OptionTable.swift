@@ -45,6 +45,18 @@ enum OptionTable {
             $0.origins.insert($1)
             return $1.hasPrefix("http://") || $1.hasPrefix("https://")
         },
+        text("--tls-certificate", "FILE", "a PEM file with the server's certificate and its chain; read again on SIGHUP") {
+            $0.certificate = $1
+            return !$1.isEmpty
+        },
+        text("--tls-key", "FILE", "a PEM file with the certificate's key, without a passphrase") {
+            $0.certificateKey = $1
+            return !$1.isEmpty
+        },
+        text("--tls-client-ca", "FILE", "a PEM file with the authorities of client certificates, which are then required") {
+            $0.clientAuthority = $1
+            return !$1.isEmpty
+        },
         Option(flag: "--require-if-match", value: nil, help: "refuse writes to sessions without If-Match") { options, text in
             options.requiresIfMatch = text == "true"
             return text == "true" || text == "false"
@@ -52,6 +64,10 @@ enum OptionTable {
     ]
 
     private static let limits: [Option] = [
+        text("--rate", "COUNT", "requests a second of one key or token (default no limit)") {
+            $0.rate = Int($1)
+            return ($0.rate ?? 0) > 0
+        },
         bytes("--max-body", "a request's body, on the wire and inflated", \.maxBodyBytes),
         count("--max-sections", "sections of a state", \.stateLimits.maxSections),
         count("--max-items", "items of a state, children included", \.stateLimits.maxItems),

@@ -13,6 +13,14 @@ struct Options: Sendable {
     var digestKey = Hex.encode(Digests.random(32))
     var origins: Set<String> = []
     var requiresIfMatch = false
+    /// Requests a second of one key or token; nil for no limit.
+    var rate: Int?
+
+    // MARK: Encryption
+
+    var certificate: String?
+    var certificateKey: String?
+    var clientAuthority: String?
 
     // MARK: Limits
 
@@ -40,6 +48,10 @@ struct Options: Sendable {
         options.messageLimits = messageLimits
         options.connectionLimits = connectionLimits
         options.maxConnections = maxConnections
+        if let certificate, let certificateKey {
+            options.tls = TLSOptions(
+                certificateFile: certificate, keyFile: certificateKey, clientAuthorityFile: clientAuthority)
+        }
         return options
     }
 }

@@ -31,7 +31,19 @@ let routes = Router<Route>([
     .init(.get, "/v1/sessions/{session}/changes", Route(
         name: "changes", right: .read, parameters: ChangesWish.parameters.union(["since", "wait"]),
         mediaTypes: [], answer: GetChanges.answer)),
+    .init(.get, "/v1/sessions/{session}/items/{item}", Route(
+        name: "item", right: .read, parameters: ["revision"], answer: GetItems.one)),
+    .init(.get, "/v1/sessions/{session}/items", Route(
+        name: "items", right: .read, parameters: ["at", "id", "revision"], lists: ["at", "id"], answer: GetItems.many)),
+    .init(.get, "/v1/sessions/{session}/sections/{section}", Route(
+        name: "section", right: .read, parameters: ["revision"], answer: GetSections.one)),
+    .init(.get, "/v1/sessions/{session}/sections", Route(
+        name: "sections", right: .read, parameters: ["at", "id", "revision"], lists: ["at", "id"],
+        answer: GetSections.many)),
+    .init(.post, "/v1/sessions/{session}/tokens", Route(
+        name: "tokens", right: .write, takesBody: true, answer: PostTokens.answer)),
     .init(.get, "/livez", Route(name: "livez", right: .none, mediaTypes: [], answer: GetHealth.live)),
     .init(.get, "/readyz", Route(name: "readyz", right: .none, mediaTypes: [], answer: GetHealth.ready)),
+    .init(.get, "/metrics", Route(name: "metrics", right: .operate, mediaTypes: [], answer: GetMetrics.answer)),
     .init(.get, "/problems/{name}", Route(name: "problems", right: .none, mediaTypes: [], answer: GetProblem.answer)),
 ])

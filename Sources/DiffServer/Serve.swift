@@ -12,26 +12,41 @@ enum Serve {
         let journal = Journal(format: options.logFormat, logsRequests: options.logsRequests)
         // Before any other thread exists: signals go to the sources below and nowhere else.
         for number in [SIGTERM, SIGINT, SIGHUP] { signal(number, SIG_IGN) }
+        if (options.certificate == nil) != (options.certificateKey == nil) {
+            fail("--tls-certificate and --tls-key go together", status: 2)
+        }
         let service = DiffService(options: options, access: access(options, journal), journal: journal)
         let server = Server(options: options.serverOptions, service: service)
+        service.run(in: server)
+        let scheme = options.certificate == nil ? "http" : "https"
         do throws(ListenError) {
             for address in try server.start() {
-                journal.log("diffserver \(Version.text) listens on http://\(address)")
+                journal.log("diffserver \(Version.text) listens on \(scheme)://\(address)")
             }
         } catch {
             fail("\(error)")
         }
-        let sources = [SIGTERM, SIGINT].map { number in
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-            source.setEventHandler { stop(server, service) }
-            source.resume()
-            return source
-        }
+        let sources = [SIGTERM, SIGINT].map { number in onSignal(number) { stop(server, service) } }
+            + [onSignal(SIGHUP) { reload(server, journal) }]
         let sweeper = DispatchSource.makeTimerSource(queue: .main)
         sweeper.schedule(deadline: .now() + 1, repeating: 1)
         sweeper.setEventHandler { service.table.sweep() }
         sweeper.resume()
         withExtendedLifetime((sources, sweeper)) { dispatchMain() }
+    }
+
+    private static func onSignal(_ number: Int32, _ action: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
+        let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
+        source.setEventHandler(handler: action)
+        source.resume()
+        return source
+    }
+
+    private static func reload(_ server: Server, _ journal: Journal) {
+        do throws(ListenError) {
+            try server.reloadCertificates()
+            journal.log("certificates are read again")
+        } catch { journal.log("certificates stay as they were: \(error)", level: "error") }
     }
 
     /// Not ready, then no new connections, then what runs may end, then exit.

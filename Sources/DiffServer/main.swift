@@ -5,6 +5,10 @@ do throws(UsageError) {
     switch try Command(Array(CommandLine.arguments.dropFirst()), environment: environment) {
     case .serve(let options): Serve.run(options)
     case .diff(let old, let new, let flags): DiffCommand.run(old: old, new: new, flags: flags)
+    case .key(let name): KeyCommands.key(name: name)
+    case .token(let session, let scopes, let seconds, let secret):
+        KeyCommands.token(session: session, scopes: scopes, seconds: seconds, secret: secret)
+    case .healthCheck(let options): HealthCheck.run(options)
     case .help: Files.write(Array(Help.text.utf8), to: 1)
     case .version: Files.write(Array("diffserver \(Version.text)\n".utf8), to: 1)
     }

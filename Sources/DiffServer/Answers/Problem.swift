@@ -15,12 +15,13 @@ struct Problem: Error, Sendable {
     /// Fields of the answer besides its type.
     var fields: [Field] = []
 
-    init(_ type: ProblemType, _ detail: String, fields: [Field] = []) {
+    /// - Parameter retryAfter: seconds after which to try again, where that helps.
+    init(_ type: ProblemType, _ detail: String, fields: [Field] = [], retryAfter: Int = 1) {
         self.type = type
         self.detail = detail
         self.fields = fields
         switch type.status {
-        case 429, 503: self.fields.append(Field("Retry-After", "1"))
+        case 429, 503: self.fields.append(Field("Retry-After", "\(retryAfter)"))
         case 401: self.fields.append(Field("WWW-Authenticate", "Bearer"))
         default: break
         }

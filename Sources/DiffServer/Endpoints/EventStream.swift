@@ -55,7 +55,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
         case .gone: return end(.noSession(call.session))
         case .added: break
         }
-        call.service.journal.streamOpened()
+        call.service.metrics.streamOpened()
         writer.onClose { self.leave() }
         writer.onWritable { self.send() }
         primeAndSend()
@@ -108,6 +108,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
         let answer = call.service.counted(reading.answer(since: sent, wish))
         sent = .revision(reading.session.head.revision)
         lastWrite = .now
+        call.service.metrics.streamLagged(lastWrite - reading.session.head.made)
         writer.write(answer.body)
     }
 
@@ -140,6 +141,6 @@ final class EventStream: SessionReader, @unchecked Sendable {
         slot.remove(self)
         for timer in timers.values { timer.cancel() }
         timers = [:]
-        call.service.journal.streamClosed()
+        call.service.metrics.streamClosed()
     }
 }

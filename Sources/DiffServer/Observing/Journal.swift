@@ -1,6 +1,5 @@
 import HTTPCore
 import SnapshotKit
-import Synchronization
 
 /// How log lines look.
 enum LogFormat: String, Sendable {
@@ -11,7 +10,6 @@ enum LogFormat: String, Sendable {
 final class Journal: Sendable {
     private let format: LogFormat
     private let logsRequests: Bool
-    private let streams = Atomic<Int>(0)
 
     init(format: LogFormat, logsRequests: Bool) {
         self.format = format
@@ -54,6 +52,9 @@ final class Journal: Sendable {
 
     // MARK: What happens
 
+    /// What ties a request to those that caused it, where the client says so (W3C Trace Context, and the usual X-Request-Id).
+    private static let traces = [("requestId", "x-request-id"), ("traceparent", "traceparent")]
+
     func record(_ exchange: ExchangeSummary) {
         guard logsRequests else { return }
         log(
@@ -64,13 +65,9 @@ final class Journal: Sendable {
                 ("bytesOut", .number(exchange.bytesOut)),
                 ("microseconds", .number(Int(exchange.duration / .microseconds(1)))),
                 ("peer", .text(exchange.peer.address)),
-            ])
+            ] + Self.traces.compactMap { name, field in exchange.head?[field].map { (name, .text($0)) } })
     }
 
-    func count(_ answer: ChangesAnswer) {}
-
-    func streamOpened() { streams.wrappingAdd(1, ordering: .relaxed) }
-    func streamClosed() { streams.wrappingSubtract(1, ordering: .relaxed) }
 }
 
 /// A value in a log line.

@@ -19,6 +19,7 @@ struct Session: Sendable {
         /// What the write that made this revision started from, and which request it was: tells a lost answer from a lost race.
         var parent: Revision?
         var maker: RequestFingerprint?
+        var made = Moment.now
 
         var footprint: Int { snapshot.footprint + fingerprints.footprint }
     }

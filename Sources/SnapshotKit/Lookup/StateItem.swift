@@ -56,7 +56,9 @@ public struct StateItem: Sendable {
 
     /// Writes what a look-up says of the item, behind the opening brace of an object: `id`, `section`, `parent` (null at the root),
     /// `level`, `indexPath` (null while hidden), `visible`, `expanded`, and where there are any, `kind` and `content`.
-    public func writeLookup(into writer: inout JSONWriter) {
+    ///
+    /// - Parameter showsContent: whether kind and content are wanted.
+    public func writeLookup(into writer: inout JSONWriter, showsContent: Bool = true) {
         columns.withView { view in
             writer.append("\"id\":")
             writer.append(view.id(ofItem: index).token)
@@ -70,7 +72,7 @@ public struct StateItem: Sendable {
             if let path { writer.append(path: path.section, path.row) } else { writer.append("null") }
             writer.append(isVisible ? ",\"visible\":true" : ",\"visible\":false")
             writer.append(isExpanded ? ",\"expanded\":true" : ",\"expanded\":false")
-            guard !view.payloads.isEmpty else { return }
+            guard showsContent, !view.isSkeleton else { return }
             if node.flags.contains(.hasKind) {
                 writer.append(",\"kind\":")
                 writer.append(view.kind(ofItem: index))

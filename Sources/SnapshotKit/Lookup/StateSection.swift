@@ -30,7 +30,9 @@ public struct StateSection: Sendable {
 
     /// Writes what a look-up says of the section, behind the opening brace of an object: `id`, `index`, `expanded`, `rows`, and where
     /// there is any, `content`.
-    public func writeLookup(into writer: inout JSONWriter) {
+    ///
+    /// - Parameter showsContent: whether content is wanted.
+    public func writeLookup(into writer: inout JSONWriter, showsContent: Bool = true) {
         columns.withView { view in
             writer.append("\"id\":")
             writer.append(view.id(ofSection: index).token)
@@ -39,7 +41,7 @@ public struct StateSection: Sendable {
             writer.append(isExpanded ? ",\"expanded\":true" : ",\"expanded\":false")
             writer.append(",\"rows\":")
             writer.append(rowCount)
-            if node.flags.contains(.hasContent), node.contentCount > 0 {
+            if showsContent, node.flags.contains(.hasContent), node.contentCount > 0 {
                 writer.append(",\"content\":")
                 writer.append(view.content(ofSection: index))
             }

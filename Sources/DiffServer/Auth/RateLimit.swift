@@ -1,0 +1,34 @@
+import HTTPCore
+
+/// Token buckets, one a writer: so many requests a second, and as many at once.
+final class RateLimit: Sendable {
+    /// Requests a second; nil for no limit.
+    private let rate: Double?
+    private let buckets = Locked<[String: Bucket]>([:])
+    /// Buckets kept; full ones are forgotten first, which changes nothing.
+    private static let capacity = 10_000
+
+    private struct Bucket {
+        var left: Double
+        var filled: Moment
+    }
+
+    init(perSecond rate: Int?) { self.rate = rate.map(Double.init) }
+
+    /// Takes one request; nil if it may go on, else the seconds after which to try again.
+    func refuses(_ name: String, at now: Moment = .now) -> Int? {
+        guard let rate else { return nil }
+        return buckets.withLock { buckets in
+            if buckets.count >= Self.capacity { buckets = buckets.filter { Self.refilled($0.value, rate, now).left < rate } }
+            var bucket = Self.refilled(buckets[name] ?? Bucket(left: rate, filled: now), rate, now)
+            defer { buckets[name] = bucket }
+            guard bucket.left >= 1 else { return max(1, Int(((1 - bucket.left) / rate).rounded(.up))) }
+            bucket.left -= 1
+            return nil
+        }
+    }
+
+    private static func refilled(_ bucket: Bucket, _ rate: Double, _ now: Moment) -> Bucket {
+        Bucket(left: min(rate, bucket.left + (now - bucket.filled) / .seconds(1) * rate), filled: now)
+    }
+}

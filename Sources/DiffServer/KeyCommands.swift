@@ -1,0 +1,15 @@
+/// `diffserver key` and `diffserver token`: credentials without a server.
+enum KeyCommands {
+    /// Makes a key: the secret to give away, and what to configure.
+    static func key(name: String) {
+        let secret = KeyRing.newSecret()
+        let hash = Hex.encode(Digests.sha256(Array(secret.utf8)))
+        Files.write(Array("key:     \(secret)\noption:  --key \(name):\(hash)\n".utf8), to: 1)
+    }
+
+    /// Mints a token with the server's secret.
+    static func token(session: String, scopes: Set<Token.Scope>, seconds: Int, secret: String) {
+        let token = Token(session: session, scopes: scopes, expires: WallTime.now.adding(.seconds(seconds)))
+        Files.write(Array((token.signed(by: Array(secret.utf8)) + "\n").utf8), to: 1)
+    }
+}

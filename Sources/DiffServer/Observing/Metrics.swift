@@ -1,0 +1,140 @@
+// Counts and sums for Prometheus (its text exposition format 0.0.4). No label ever holds a session's or a client's name: labels
+// are routes, statuses, reasons and kinds, all of them short lists known beforehand.
+
+import HTTPCore
+import SnapshotKit
+import Synchronization
+
+/// What the service counts.
+final class Metrics: Sendable {
+    private struct RequestKey: Hashable {
+        var route: String
+        var status: Int
+    }
+
+    private struct Tally {
+        var requests: [RequestKey: Int] = [:]
+        var seconds: [String: Histogram] = [:]
+        var bytesIn = 0
+        var bytesOut = 0
+        var resets: [ResetReason: Int] = [:]
+        var operations = OperationCounts()
+        var streamLag = Histogram()
+        var streams = 0
+    }
+
+    private let tally = Locked(Tally())
+
+    func count(_ exchange: ExchangeSummary) {
+        let route = exchange.route.isEmpty ? "other" : exchange.route
+        let seconds = exchange.duration / .seconds(1)
+        tally.withLock { tally in
+            tally.requests[RequestKey(route: route, status: exchange.status), default: 0] += 1
+            tally.seconds[route, default: Histogram()].add(seconds)
+            tally.bytesIn += exchange.bytesIn
+            tally.bytesOut += exchange.bytesOut
+        }
+    }
+
+    func count(_ answer: ChangesAnswer) {
+        tally.withLock { tally in
+            if let reset = answer.reset { tally.resets[reset, default: 0] += 1 }
+            tally.operations.deletions += answer.counts.deletions
+            tally.operations.insertions += answer.counts.insertions
+            tally.operations.moves += answer.counts.moves
+            tally.operations.updates += answer.counts.updates
+        }
+    }
+
+    func streamOpened() { tally.withLock { $0.streams += 1 } }
+    func streamClosed() { tally.withLock { $0.streams -= 1 } }
+    /// Time from a commit until a stream was told.
+    func streamLagged(_ lag: Duration) { tally.withLock { $0.streamLag.add(lag / .seconds(1)) } }
+
+    // MARK: Text
+
+    /// All of it.
+    func text(_ table: SessionTable, _ connections: Server.Counters?) -> String {
+        let tally = tally.withLock { $0 }
+        var text = MetricsText()
+        text.family("diffserver_requests_total", "counter", "Requests by route and status.")
+        for (key, count) in tally.requests.sorted(by: { ($0.key.route, $0.key.status) < ($1.key.route, $1.key.status) }) {
+            text.sample("diffserver_requests_total", "route=\"\(key.route)\",status=\"\(key.status)\"", count)
+        }
+        text.family("diffserver_request_seconds", "histogram", "From the first byte of a request to the end of its answer.")
+        for (route, histogram) in tally.seconds.sorted(by: { $0.key < $1.key }) {
+            text.samples("diffserver_request_seconds", "route=\"\(route)\"", histogram)
+        }
+        text.single("diffserver_received_bytes_total", "counter", "Bytes of requests.", tally.bytesIn)
+        text.single("diffserver_sent_bytes_total", "counter", "Bytes of answers.", tally.bytesOut)
+        text.single("diffserver_connections", "gauge", "Connections that are open.", connections?.openConnections ?? 0)
+        text.single("diffserver_connections_accepted_total", "counter", "Connections.", connections?.acceptedConnections ?? 0)
+        text.single("diffserver_connections_refused_total", "counter", "Connections above the limit.", connections?.refusedConnections ?? 0)
+        let (sessions, bytes) = table.size
+        text.single("diffserver_sessions", "gauge", "Sessions that are alive.", sessions)
+        text.single("diffserver_session_bytes", "gauge", "Bytes of their snapshots and history.", bytes)
+        let counts = table.counters.values
+        text.single("diffserver_sessions_created_total", "counter", "Sessions made.", counts.creations)
+        text.single("diffserver_commits_total", "counter", "New revisions of sessions.", counts.commits)
+        text.single("diffserver_evictions_total", "counter", "Sessions that made room for others.", counts.evictions)
+        text.single("diffserver_expirations_total", "counter", "Sessions that nobody used.", counts.expirations)
+        text.family("diffserver_resets_total", "counter", "Answers with a whole state, by reason.")
+        for reason in ResetReason.allCases {
+            text.sample("diffserver_resets_total", "reason=\"\(reason.rawValue)\"", tally.resets[reason] ?? 0)
+        }
+        text.family("diffserver_operations_total", "counter", "Operations of changesets that were sent, by kind.")
+        for (kind, count) in [
+            ("deletion", tally.operations.deletions), ("insertion", tally.operations.insertions),
+            ("move", tally.operations.moves), ("update", tally.operations.updates),
+        ] {
+            text.sample("diffserver_operations_total", "kind=\"\(kind)\"", count)
+        }
+        text.single("diffserver_streams", "gauge", "Event streams that are open.", tally.streams)
+        text.family("diffserver_stream_lag_seconds", "histogram", "From a commit until a stream was told.")
+        text.samples("diffserver_stream_lag_seconds", "", tally.streamLag)
+        return text.text
+    }
+}
+
+/// How many values were at most so large.
+struct Histogram: Sendable {
+    static let bounds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 60]
+
+    private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
+    private(set) var sum = 0.0
+
+    mutating func add(_ value: Double) {
+        counts[Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count] += 1
+        sum += value
+    }
+}
+
+/// Lines of the exposition format.
+struct MetricsText {
+    private(set) var text = ""
+
+    mutating func family(_ name: String, _ type: String, _ help: String) {
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+    }
+
+    mutating func sample(_ name: String, _ labels: String, _ value: Int) {
+        text += labels.isEmpty ? "\(name) \(value)\n" : "\(name){\(labels)} \(value)\n"
+    }
+
+    mutating func single(_ name: String, _ type: String, _ help: String, _ value: Int) {
+        family(name, type, help)
+        sample(name, "", value)
+    }
+
+    mutating func samples(_ name: String, _ labels: String, _ histogram: Histogram) {
+        let prefix = labels.isEmpty ? "" : labels + ","
+        var sum = 0
+        for (index, count) in histogram.counts.enumerated() {
+            sum += count
+            let bound = index < Histogram.bounds.count ? "\(Histogram.bounds[index])" : "+Inf"
+            sample(name + "_bucket", "\(prefix)le=\"\(bound)\"", sum)
+        }
+        text += labels.isEmpty ? "\(name)_sum \(histogram.sum)\n" : "\(name)_sum{\(labels)} \(histogram.sum)\n"
+        sample(name + "_count", labels, sum)
+    }
+}
