@@ -18,11 +18,13 @@ let package = Package(
         .target(name: "SnapshotKit", swiftSettings: strict),
         .target(name: "HTTPCore", dependencies: ["CSystem", "COpenSSL", "CZlib"], swiftSettings: strict),
         .executableTarget(
-            name: "diffserver", dependencies: ["SnapshotKit", "HTTPCore", "COpenSSL"], path: "Sources/DiffServer",
-            swiftSettings: strict),
+            name: "diffserver", dependencies: ["SnapshotKit", "HTTPCore", "COpenSSL", "CSystem", "PageFiles"],
+            path: "Sources/DiffServer", exclude: ["Page"], swiftSettings: strict),
+        .target(name: "PageFiles", path: "Sources/DiffServer/Page"),
 
         .testTarget(name: "SnapshotKitTests", dependencies: ["SnapshotKit"], swiftSettings: strict),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"], swiftSettings: strict),
     ],
-    swiftLanguageModes: [.v6]
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu2x
 )

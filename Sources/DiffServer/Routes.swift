@@ -44,6 +44,11 @@ let routes = Router<Route>([
         name: "tokens", right: .write, takesBody: true, answer: PostTokens.answer)),
     .init(.get, "/livez", Route(name: "livez", right: .none, mediaTypes: [], answer: GetHealth.live)),
     .init(.get, "/readyz", Route(name: "readyz", right: .none, mediaTypes: [], answer: GetHealth.ready)),
+    .init(.get, "/", Route(name: "page", right: .none, mediaTypes: [], answer: GetFile.page.answer)),
+    .init(.get, "/client.js", Route(name: "page", right: .none, mediaTypes: [], answer: GetFile.client.answer)),
+    .init(.get, "/client.d.ts", Route(name: "page", right: .none, mediaTypes: [], answer: GetFile.clientTypes.answer)),
+    .init(.get, "/openapi.json", Route(
+        name: "openapi", right: .none, mediaTypes: [], answer: GetFile.description.answer)),
     .init(.get, "/metrics", Route(name: "metrics", right: .operate, mediaTypes: [], answer: GetMetrics.answer)),
     .init(.get, "/problems/{name}", Route(name: "problems", right: .none, mediaTypes: [], answer: GetProblem.answer)),
 ])

@@ -30,7 +30,10 @@ enum Serve {
             + [onSignal(SIGHUP) { reload(server, journal) }]
         let sweeper = DispatchSource.makeTimerSource(queue: .main)
         sweeper.schedule(deadline: .now() + 1, repeating: 1)
-        sweeper.setEventHandler { service.table.sweep() }
+        sweeper.setEventHandler {
+            service.table.sweep()
+            FreeMemory.giveBack(above: options.tableBounds.bytes / 16)
+        }
         sweeper.resume()
         withExtendedLifetime((sources, sweeper)) { dispatchMain() }
     }

@@ -35,8 +35,10 @@ public final class Server: Sendable {
     public func start() throws(ListenError) -> [SocketAddress] {
         signal(SIGPIPE, SIG_IGN)
         if options.keepsFreedMemory {
-            mallopt(M_MMAP_THRESHOLD, 32 * 1024 * 1024)
-            mallopt(M_TRIM_THRESHOLD, 64 * 1024 * 1024)
+            mallopt(M_MMAP_THRESHOLD, 1024 * 1024)
+            mallopt(M_TRIM_THRESHOLD, 16 * 1024 * 1024)
+            // What one thread frees another may take: each arena of glibc's keeps its own free memory.
+            mallopt(M_ARENA_MAX, Int32(options.loops))
         }
         try reloadCertificates()
         var loops: [EventLoop] = []

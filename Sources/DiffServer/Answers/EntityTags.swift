@@ -14,10 +14,22 @@ struct EntityTags {
         let values = head.values(of: name)
         guard !values.isEmpty else { return nil }
         isAny = values.count == 1 && values[0] == "*"
-        tags = values.flatMap { $0.split(separator: ",") }.map { Self.revision($0.trimmed) }
+        tags = values.flatMap { $0.split(separator: ",") }.map { Self.opaque($0.trimmed) }
     }
 
-    private static func revision(_ tag: String) -> String {
+    /// `If-Match` of a write to a session that exists.
+    ///
+    /// - Throws: 428 without one, where the server wants one.
+    static func condition(_ call: Call) throws(Problem) -> EntityTags? {
+        let condition = EntityTags(call.head, "if-match")
+        if condition == nil, call.service.options.requiresIfMatch {
+            throw Problem(.preconditionRequired, "send If-Match with the revision that this is based on")
+        }
+        return condition
+    }
+
+    /// What stands between the quotes, less what a coding added.
+    private static func opaque(_ tag: String) -> String {
         var text = tag[...]
         if text.hasPrefix("W/") { text = text.dropFirst(2) }
         guard text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return "" }
@@ -26,7 +38,10 @@ struct EntityTags {
     }
 
     /// Whether the tags name this revision; `*` names any.
-    func matches(_ revision: Revision) -> Bool { isAny || tags.contains(revision.text) }
+    func matches(_ revision: Revision) -> Bool { names(revision.text) }
+
+    /// Whether the tags name this one; `*` names any.
+    func names(_ tag: String) -> Bool { isAny || tags.contains(tag) }
 
     /// The one revision that is named, if it is one.
     var revision: Revision? { tags.count == 1 ? Revision(tags[0]) : nil }

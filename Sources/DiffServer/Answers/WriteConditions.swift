@@ -6,11 +6,9 @@ struct WriteConditions {
     let match: EntityTags?
     let key: ReplayWindow.Key?
     let wantsMinimal: Bool
-    private let requiresMatch: Bool
 
     init(_ call: Call) throws(Problem) {
         match = EntityTags(call.head, "if-match")
-        requiresMatch = call.service.options.requiresIfMatch
         wantsMinimal = call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
         let keys = call.head.values(of: "idempotency-key")
         guard keys.count <= 1, keys.allSatisfy({ (1...255).contains($0.utf8.count) }) else {
@@ -29,12 +27,8 @@ struct WriteConditions {
     }
 
     /// Whether the head is what `If-Match` names, where it names anything.
-    func isMet(_ head: Revision) throws(Problem) -> Bool {
-        if let match { return match.matches(head) }
-        guard !requiresMatch else {
-            throw Problem(.preconditionRequired, "send If-Match with the revision that this is based on")
-        }
-        return true
+    func isMet(_ head: Revision, _ call: Call) throws(Problem) -> Bool {
+        try EntityTags.condition(call)?.matches(head) ?? true
     }
 
     func remember(_ session: inout Session, status: Int, before: Revision?, _ fingerprint: RequestFingerprint) {

@@ -35,7 +35,7 @@ enum PostChanges {
             if let entry = try conditions.replayed(before, fingerprint) {
                 return answer(call, reading, entry, since, wish, conditions)
             }
-            if try !conditions.isMet(before.head.revision) {
+            if try !conditions.isMet(before.head.revision, call) {
                 // Not the head that was named; but perhaps the head is what this very write made of it, and the answer was lost.
                 guard let parent = before.head.parent, conditions.match?.revision == parent,
                     try request.leads(to: before, writing, fingerprint)
@@ -55,7 +55,7 @@ enum PostChanges {
     ) throws(Problem) -> Written? {
         guard case .state(let state) = request.content else { throw .noSession(writing.name) }
         if conditions.match != nil { throw .mismatch(current: nil) }
-        var session = writing.firstSession(state, settings: request.settings, after: 0, maker: fingerprint)
+        var session = writing.firstSession(state, settings: request.settings, after: nil, maker: fingerprint)
         conditions.remember(&session, status: 201, before: nil, fingerprint)
         do throws(SessionTable.Refusal) {
             let slot = try writing.table.create(writing.name, session)

@@ -12,9 +12,12 @@ enum PutSession {
         while true {
             let slot = table.slot(call.session)
             let before = slot?.session
-            try checkConditions(call.head, before?.head.revision, call.service.options)
             let session = writing.firstSession(
-                request.state, settings: request.settings, after: before?.head.revision.sequence ?? 0, maker: nil)
+                request.state, settings: request.settings, after: before?.head.revision, maker: nil)
+            if let slot, let before, try wasAnswered(call, before, session) {
+                return .now(answer(call, before, slot, isNew: false))
+            }
+            try checkAbsence(call.head, before?.head.revision)
             do throws(SessionTable.Refusal) {
                 if let slot, let before {
                     try table.commit(slot, at: before.head.revision, session)
@@ -27,15 +30,22 @@ enum PutSession {
         }
     }
 
-    private static func checkConditions(_ head: RequestHead, _ current: Revision?, _ options: Options) throws(Problem) {
+    private static func checkAbsence(_ head: RequestHead, _ current: Revision?) throws(Problem) {
         if let absent = EntityTags(head, "if-none-match"), let current, absent.matches(current) {
             throw Problem(.sessionExists, "the session is at \(current.text)")
         }
-        if let condition = EntityTags(head, "if-match") {
-            guard let current, condition.matches(current) else { throw .mismatch(current: current) }
-        } else if options.requiresIfMatch, current != nil {
-            throw Problem(.preconditionRequired, "send If-Match with the revision that this replaces")
+        if EntityTags(head, "if-match") != nil, current == nil { throw .mismatch(current: nil) }
+    }
+
+    /// Checks `If-Match`. True if the head is what this PUT made of the revision that it names: its answer was lost.
+    private static func wasAnswered(_ call: Call, _ before: Session, _ session: Session) throws(Problem) -> Bool {
+        let head = before.head
+        guard let condition = try EntityTags.condition(call) else { return false }
+        if condition.matches(head.revision) { return false }
+        if let parent = head.parent, condition.revision == parent, head.revision.digest == session.head.revision.digest {
+            return true
         }
+        throw .mismatch(current: head.revision)
     }
 
     private static func answer(_ call: Call, _ session: Session, _ slot: SessionSlot, isNew: Bool) -> Response {

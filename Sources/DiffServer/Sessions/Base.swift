@@ -43,7 +43,8 @@ extension Session {
         if let entry = history.entry(revision, at: now, bounds: bounds) {
             return .past(entry.skeleton, marks: marks(after: revision.sequence))
         }
-        if revision.sequence < startedAt { return .none(.replaced) }
+        if revision.sequence == 0 { return .none(.unknown) }
+        if revision.sequence < startedOverAt { return .none(.replaced) }
         let oldest = history.oldest(at: now, bounds: bounds) ?? head.revision.sequence
         return .none(revision.sequence < oldest ? .expired : .unknown)
     }

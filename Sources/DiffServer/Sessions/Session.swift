@@ -6,8 +6,8 @@ struct Session: Sendable {
     var history: History
     var settings: Settings
     var replays = ReplayWindow()
-    /// First sequence since the session was last started over by PUT; readers of earlier ones are told `replaced`.
-    var startedAt: UInt64
+    /// First sequence since the session was last started over by PUT; readers of earlier ones are told `replaced`. 0: it never was.
+    var startedOverAt: UInt64
 
     /// The newest state.
     struct Head: Sendable {

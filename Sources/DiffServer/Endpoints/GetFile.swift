@@ -1,0 +1,45 @@
+import HTTPCore
+import PageFiles
+import SnapshotKit
+
+/// A file that the binary carries: the playground, the JavaScript client, the API's description.
+struct GetFile: Sendable {
+    private let bytes: [UInt8]
+    private let type: String
+    private let tag: String
+    private let fields: [Field]
+
+    static let page = GetFile(
+        page_index(), "text/html; charset=utf-8",
+        fields: [
+            Field(
+                "Content-Security-Policy",
+                "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+                    + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
+            Field("Referrer-Policy", "no-referrer"),
+        ])
+    static let client = GetFile(page_client(), "text/javascript; charset=utf-8")
+    static let clientTypes = GetFile(page_client_types(), "text/plain; charset=utf-8")
+    static let description = GetFile(page_openapi(), "application/json")
+
+    private init(_ file: page_file, _ type: String, fields: [Field] = []) {
+        bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
+        self.type = type
+        // Not the process's own function: the tag must outlive it.
+        let digest = bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }
+        tag = String(digest, radix: 16)
+        self.fields = fields
+    }
+
+    @Sendable
+    func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+        let common = [
+            Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache"), Field("X-Content-Type-Options", "nosniff"),
+        ]
+        if EntityTags(call.head, "if-none-match")?.names(tag) == true { return .now(Response(status: 304, fields: common)) }
+        return .now(
+            Response(
+                status: 200, fields: [Field("Content-Type", type)] + common + fields, body: .bytes(bytes),
+                isCompressible: true))
+    }
+}

@@ -1,0 +1,12 @@
+// The files that the binary carries, as bytes: C's #embed costs the compiler nothing, where an array literal in Swift takes half a minute.
+#pragma once
+
+struct page_file {
+    const unsigned char *_Nonnull bytes;
+    long count;
+};
+
+struct page_file page_index(void);
+struct page_file page_client(void);
+struct page_file page_client_types(void);
+struct page_file page_openapi(void);
