@@ -64,7 +64,7 @@ public struct Changeset: Sendable {
         _ old: Columns, _ new: Columns, basis: Basis, marks: Marks,
         comparison: (ColumnsView, ColumnsView) -> Comparison
     ) {
-        var draft = old.withView { oldView in
+        let draft = old.withView { oldView in
             new.withView { newView in
                 var comparison = comparison(oldView, newView)
                 return ChangesetDraft(oldView, newView, &comparison, marks)

@@ -8,19 +8,21 @@ struct ChangesetDraft {
     private(set) var newRowOfOld: [Int32]
     private(set) var rowFates: [Fate]
     private(set) var sectionFates: [Fate]
+    /// Items that both states begin with and show alike.
+    private let same: Int
 
     init<Comparison: ContentComparison>(
         _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks
     ) {
         sections = Pairing(old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable)
-        let same = Self.unchangedStart(old, new, sections, &comparison)
+        same = Self.unchangedStart(old, new, sections, &comparison)
         items = Pairing(old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: same)
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
         rowFates = [Fate](repeating: .stays, count: new.rowCount)
         sectionFates = [Fate](repeating: [], count: new.sections.count)
-        keep(old, new, from: same)
+        keep(old, new)
         compareSections(old, new, &comparison)
-        compareRows(old, new, &comparison, from: same)
+        compareRows(old, new, &comparison)
         if !marks.isEmpty { apply(marks, new) }
     }
 
@@ -36,12 +38,12 @@ struct ChangesetDraft {
 
     // MARK: What stays
 
-    /// Rows before `start` stay; they have no part in any search.
-    private mutating func keep(_ old: ColumnsView, _ new: ColumnsView, from start: Int) {
+    /// The unchanged start stays, and has no part in any search.
+    private mutating func keep(_ old: ColumnsView, _ new: ColumnsView) {
         var run = IncreasingRun()
         keepSections(&run)
         for section in new.sections.indices {
-            let newRows = new.rows(ofSection: section).clamped(to: start..<new.rowCount)
+            let newRows = new.rows(ofSection: section).clamped(to: same..<new.rowCount)
             if newRows.isEmpty { continue }
             let oldSection = Int(sections.oldOfNew[section])
             let oldRows = oldSection < 0 ? 0..<0 : old.rows(ofSection: oldSection)
@@ -114,12 +116,12 @@ struct ChangesetDraft {
     }
 
     private mutating func compareRows<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, from start: Int
+        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison
     ) {
         items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
             oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
                 rowFates.withUnsafeMutableBufferPointer { fates in
-                    for row in start..<fates.count where oldRowOfNew[row] >= 0 {
+                    for row in same..<fates.count where oldRowOfNew[row] >= 0 {
                         let item = new.item(ofRow: row)
                         let oldItem = Int(oldOfNew[item])
                         let change = Self.change(oldItem, item, old, new, oldOfNew, &comparison)
@@ -136,13 +138,13 @@ struct ChangesetDraft {
         _ comparison: inout Comparison
     ) -> Fate {
         let (one, other) = (old.nodes[oldItem], new.nodes[newItem])
-        if other.flags.contains(.hasKind) || one.flags.contains(.hasKind) {
-            guard one.flags.contains(.hasKind), other.flags.contains(.hasKind), comparison.hasSameKind(item: oldItem, newItem)
-            else { return [.updated, .reload] }
+        let differing = one.flags.symmetricDifference(other.flags)
+        if other.flags.contains(.hasKind) || differing.contains(.hasKind) {
+            guard !differing.contains(.hasKind), comparison.hasSameKind(item: oldItem, newItem) else { return [.updated, .reload] }
         }
-        if one.flags.intersection(.shown) != other.flags.intersection(.shown) || one.level != other.level { return .updated }
-        let parent = other.parent < 0 ? -1 : oldOfNew[Int(other.parent)]
-        if one.parent != parent || (other.parent >= 0 && parent < 0) { return .updated }
+        if !differing.isDisjoint(with: .shown) || one.level != other.level { return .updated }
+        // On level 0 there is no parent to compare.
+        if other.level > 0, one.parent != oldOfNew[Int(other.parent)] { return .updated }
         if other.flags.contains(.hasContent), !comparison.hasSameContent(item: oldItem, newItem) { return .updated }
         let (oldLeaf, newLeaf) = (Int(one.end) == oldItem + 1, Int(other.end) == newItem + 1)
         if oldLeaf, newLeaf { return [] }
@@ -170,23 +172,34 @@ struct ChangesetDraft {
         }
     }
 
-    mutating func counted() -> OperationCounts {
+    func counted() -> OperationCounts {
         var counts = OperationCounts()
-        for row in rowFates.indices { counts.count(rowFates[row], isNew: oldRowOfNew[row] < 0) }
-        for section in sectionFates.indices { counts.count(sectionFates[section], isNew: sections.oldOfNew[section] < 0) }
-        counts.deletions += newRowOfOld.count { $0 < 0 } + sections.newOfOld.count { $0 < 0 }
+        counts.add(rowFates, oldRowOfNew, newRowOfOld, from: same)
+        counts.add(sectionFates, sections.oldOfNew, sections.newOfOld, from: 0)
         return counts
     }
 }
 
 extension OperationCounts {
+    /// Counts what becomes of one list; its first `start` elements stay and are unchanged.
+    fileprivate mutating func add(_ fates: [Changeset.Fate], _ oldOfNew: [Int32], _ newOfOld: [Int32], from start: Int) {
+        let added = oldOfNew.sum(from: start) { UInt32(bitPattern: $0) >> 31 }
+        insertions += added
+        deletions += newOfOld.sum(from: start) { UInt32(bitPattern: $0) >> 31 }
+        // Only common elements stay (bit 0) or are updated (bit 1).
+        moves += fates.count - start - added - fates.sum(from: start) { UInt32($0.rawValue & 1) }
+        updates += fates.sum(from: start) { UInt32($0.rawValue >> 1 & 1) }
+    }
+}
+
+extension Array {
+    /// Bits rather than conditions, so that the compiler adds several elements at once.
     @inline(__always)
-    fileprivate mutating func count(_ fate: Changeset.Fate, isNew: Bool) {
-        if isNew {
-            insertions += 1
-        } else {
-            if !fate.contains(.stays) { moves += 1 }
-            if fate.contains(.updated) { updates += 1 }
+    fileprivate func sum(from start: Int, _ bit: (Element) -> UInt32) -> Int {
+        withUnsafeBufferPointer { elements in
+            var sum: UInt32 = 0
+            for index in start..<elements.count { sum &+= bit(elements[index]) }
+            return Int(sum)
         }
     }
 }

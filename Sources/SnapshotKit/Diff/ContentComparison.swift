@@ -1,6 +1,7 @@
 /// Tells whether what a common item or section shows differs. Items are asked for in ascending order of the new state.
 protocol ContentComparison {
-    /// Of two items with the same index, and with ids of the same length: whether id and content are the same.
+    /// Of two items with the same index, which both have a content or both have none, and with ids of the same length: whether id
+    /// and content are the same.
     mutating func hasSameIDAndContent(item: Int) -> Bool
     mutating func hasSameContent(item oldItem: Int, _ newItem: Int) -> Bool
     mutating func hasSameKind(item oldItem: Int, _ newItem: Int) -> Bool
@@ -25,13 +26,15 @@ struct SnapshotComparison: ContentComparison {
     @inline(__always)
     mutating func hasSameIDAndContent(item: Int) -> Bool {
         let (id, otherID) = (Int(old.nodes[item].idStart), Int(new.nodes[item].idStart))
+        guard new.nodes[item].flags.contains(.hasContent) else {
+            return run.isEqual(id, otherID, Int(old.nodes[item].idCount))
+        }
         let (one, other) = (old.payloads[item], new.payloads[item])
         let (start, otherStart) = (Int(one.contentStart), Int(other.contentStart))
         if start - id == otherStart - otherID, start > id, one.contentCount == other.contentCount {
             if run.isEqual(id, otherID, start - id + Int(one.contentCount)) { return true }
         }
-        return run.isEqual(id, otherID, Int(old.nodes[item].idCount))
-            && (!new.nodes[item].flags.contains(.hasContent) || hasSameContent(item: item, item))
+        return run.isEqual(id, otherID, Int(old.nodes[item].idCount)) && hasSameContent(item: item, item)
     }
 
     @inline(__always)

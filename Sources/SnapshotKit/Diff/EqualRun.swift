@@ -27,22 +27,20 @@ struct EqualRun {
     /// Whether `count` bytes from `oldStart` are those from `newStart`.
     @inline(__always)
     mutating func isEqual(_ oldStart: Int, _ newStart: Int, _ count: Int) -> Bool {
-        if newStart &- oldStart == shift, oldStart >= known.lowerBound, oldStart + count <= known.upperBound { return true }
-        return extend(oldStart, newStart, count)
-    }
-
-    @inline(never)
-    private mutating func extend(_ oldStart: Int, _ newStart: Int, _ count: Int) -> Bool {
-        let follows = newStart - oldStart == shift && oldStart >= known.lowerBound && oldStart <= known.upperBound + Self.gap
-        if follows, lookAhead(to: oldStart + count) { return true }
-        shift = newStart - oldStart
+        if newStart &- oldStart == shift, oldStart >= known.lowerBound {
+            if oldStart &+ count <= known.upperBound { return true }
+            if oldStart <= known.upperBound &+ Self.gap, lookAhead(to: oldStart &+ count) { return true }
+        }
+        // Another distance, or a difference within reach: this row alone, in line, since spaced lists come here with each row.
+        shift = newStart &- oldStart
         reach = Self.shortReach
         let isEqual = compareBytes(old + oldStart, new + newStart, count) == 0
-        known = oldStart..<(isEqual ? oldStart + count : oldStart)
+        known = oldStart..<(isEqual ? oldStart &+ count : oldStart)
         return isEqual
     }
 
     /// Tries to extend what is known to `target` and as far beyond as has paid so far.
+    @inline(never)
     private mutating func lookAhead(to target: Int) -> Bool {
         let end = min(target + reach, oldCount, newCount - shift)
         let from = known.upperBound

@@ -107,14 +107,10 @@ struct IncreasingRun {
         @inline(__always)
         private func pile(for value: Int32) -> Int {
             if count == 0 || topValues[count - 1] < value { return count }
-            var low = 0
-            var rest = count - 1
-            // Without a branch to mispredict: half of the rest is skipped or not.
-            while rest > 0 {
-                let half = rest >> 1
-                let isBelow = topValues[low + half] < value
-                low = isBelow ? low + half + 1 : low
-                rest = isBelow ? rest - half - 1 : half
+            var (low, high) = (0, count - 1)
+            while low < high {
+                let middle = (low &+ high) >> 1
+                if topValues[middle] < value { low = middle &+ 1 } else { high = middle }
             }
             return low
         }

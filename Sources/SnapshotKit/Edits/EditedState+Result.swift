@@ -128,7 +128,7 @@ struct EditedStateWriter {
     @inline(__always)
     private func source(_ vertex: Int) -> (Node, Payload, UnsafeRawPointer) {
         switch state.vertex(numbered: vertex) {
-        case .oldItem(let item): (state.old.nodes[item], state.old.payloads[item], state.old.bytes)
+        case .oldItem(let item): (state.old.nodes[item], state.old.payload(ofItem: item), state.old.bytes)
         case .newItem(let node): (state.batch.nodes[node], state.batch.payloads[node], state.bytes)
         case .oldSection, .newSection: preconditionFailure("items stand below sections")
         }

@@ -128,5 +128,8 @@ struct JSONString {
         return count == bytes.count && bytes.withUnsafeBytes { count == 0 || sameBytes(start, $0.baseAddress!, count) }
     }
 
+    @inline(__always)
+    static func != (one: JSONString, other: JSONString) -> Bool { !(one == other) }
+
     var text: StringText { StringText(start, count) }
 }

@@ -1,7 +1,7 @@
 // When are two contents the same JSON value? White space, order of members and the way a string is escaped do not matter; number
 // tokens are compared as text, so that 1.0 and 1 differ and nothing above 2^53 is ever mistaken. Most pairs are the same bytes,
 // which one memcmp tells; the next most common are the same members in the same order, which two cursors in step tell without
-// an allocation. Only members that changed places cost a search.
+// an allocation. Only members that changed places cost a search; if there are many of them, memory too.
 
 /// Whether two accepted JSON texts are the same value, leaving out `ignored`. O(n), or O(n log n) where members changed places.
 func sameValue(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: IgnoredPlaces) -> Bool {
@@ -49,12 +49,63 @@ private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor
     while hasLeft, hasRight {
         guard left.takeName() == right.takeName() else {
             (left, right) = (leftStart, rightStart)
-            return takesSameMembers(&left, &right, ignored)
+            return takesSameFewMembers(&left, &right) ?? takesSameMembers(&left, &right, ignored)
         }
         guard takesSameValue(&left, &right, ignored) else { return false }
         (hasLeft, hasRight) = (left.takesComma(), right.takesComma())
     }
     return hasLeft == hasRight
+}
+
+/// Where a member of an object stands.
+private struct MemberPlace {
+    var name: JSONString
+    var value: UnsafeRawPointer
+}
+
+/// Members in any order, where they are so few that each may be searched for, and that the stack holds them; nil, and nothing taken,
+/// if they are more. Members that only changed places as a block are found at once.
+private func takesSameFewMembers(_ left: inout JSONCursor, _ right: inout JSONCursor) -> Bool? {
+    withUnsafeTemporaryAllocation(of: MemberPlace.self, capacity: 16) { places -> Bool? in
+        guard let (count, end) = listMembers(right, places) else { return nil }
+        var cursor = left
+        var (found, next) = (0, 0)
+        guard cursor.enter() else { return count == 0 }
+        repeat {
+            let name = cursor.takeName()
+            // No name stands twice: as many on either side, and each found, are the same members.
+            var misses = 0
+            while misses < count, places[next].name != name {
+                next = next + 1 < count ? next + 1 : 0
+                misses += 1
+            }
+            guard misses < count else { return false }
+            var value = JSONCursor(places[next].value)
+            guard takesSameValue(&cursor, &value, .none) else { return false }
+            next = next + 1 < count ? next + 1 : 0
+            found += 1
+        } while cursor.takesComma()
+        guard found == count else { return false }
+        (left, right) = (cursor, end)
+        return true
+    }
+}
+
+/// Lists the members of an object; nil if they are more than there is room for.
+private func listMembers(
+    _ object: JSONCursor, _ places: UnsafeMutableBufferPointer<MemberPlace>
+) -> (count: Int, end: JSONCursor)? {
+    var cursor = object
+    var count = 0
+    guard cursor.enter() else { return (0, cursor) }
+    repeat {
+        guard count < places.count else { return nil }
+        let name = cursor.takeName()
+        places.initializeElement(at: count, to: MemberPlace(name: name, value: cursor.at))
+        cursor.skipValue()
+        count += 1
+    } while cursor.takesComma()
+    return (count, cursor)
 }
 
 private struct Member {
@@ -64,7 +115,7 @@ private struct Member {
     let mark: UInt64
 }
 
-/// Members in any order: both sides sorted by a hash of the name, then in step.
+/// Members in any order, however many: both sides sorted by a hash of the name, then in step.
 private func takesSameMembers(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: IgnoredPlaces) -> Bool {
     let ours = members(&left, ignored)
     let theirs = members(&right, ignored)

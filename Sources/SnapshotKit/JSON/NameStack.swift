@@ -1,7 +1,8 @@
 // Members must be named once (RFC 8259 §4 leaves it open; a strict reader refuses). Every object costs this check, so it must
 // cost little: a 64-bit mark a name, compared one after another, which for the few names of common objects is a handful of
 // compares of memory that is already there. Past `linearLimit` names a hash table takes over, so that an object of 100,000
-// names is no quadratic trap. Marks say "perhaps": two equal marks are settled by the texts.
+// names is no quadratic trap. Marks say "perhaps": two equal marks are settled by the texts. A mark leaves out what stands in the
+// middle of a long name, so tables go by a keyed hash of the whole: nobody can choose names that meet in one place.
 
 /// The names seen so far in each object that is open.
 struct NameStack {
@@ -12,106 +13,126 @@ struct NameStack {
     }
 
     private struct Name {
-        var start: Int
-        var count: Int
-        var isEscaped: Bool
+        var mark: UInt64 = 0
+        var start: UInt32 = 0
+        var count: Int32 = 0
+        var isEscaped = false
     }
 
     private static let linearLimit = 48
 
-    private var marks: [UInt64] = []
-    private var names: [Name] = []
+    /// The first `count` are of open objects; what follows is room.
+    private var names = [Name](repeating: Name(), count: 64)
+    private var count = 0
     /// One table for each open object that outgrew the linear search; kept for the next one.
     private var tables: [[UInt32]] = []
     private var openTables = 0
 
     /// Starts an object.
     @inline(__always)
-    func open() -> Frame { Frame(start: marks.count, tables: openTables) }
+    func open() -> Frame { Frame(start: count, tables: openTables) }
 
     /// Ends an object and forgets its names.
     @inline(__always)
     mutating func close(_ frame: Frame) {
-        let count = marks.count - frame.start
-        marks.removeLast(count)
-        names.removeLast(count)
+        count = frame.start
         openTables = frame.tables
     }
 
     /// Adds a name; false if the object has it already.
     @inline(__always)
     mutating func insert(_ token: StringToken, in frame: Frame, text: UnsafeRawPointer) -> Bool {
-        let name = Name(start: token.start, count: token.count, isEscaped: token.isEscaped)
-        let mark = token.isEscaped ? Self.escapedMark(name, text) : Self.mark(text + token.start, token.count)
-        if marks.count - frame.start >= Self.linearLimit {
-            guard insertIntoTable(name, mark, frame, text) else { return false }
-        } else {
-            for index in frame.start..<marks.count where marks[index] == mark {
-                if Self.same(names[index], name, text) { return false }
+        let start = text + token.start
+        let mark = token.isEscaped ? Self.escapedMark(start, token.count) : Self.mark(start, token.count)
+        if count - frame.start < Self.linearLimit {
+            for index in frame.start..<count where names[index].mark == mark {
+                if same(index, token, text) { return false }
             }
+        } else {
+            guard insertIntoTable(token, mark, frame, text) else { return false }
         }
-        marks.append(mark)
-        names.append(name)
+        if count == names.count { grow() }
+        names[count] = Name(
+            mark: mark, start: UInt32(truncatingIfNeeded: token.start), count: Int32(truncatingIfNeeded: token.count),
+            isEscaped: token.isEscaped)
+        count += 1
         return true
     }
 
+    @inline(never)
+    private mutating func grow() { names.append(contentsOf: repeatElement(Name(), count: names.count)) }
+
+    // MARK: Tables
+
     private mutating func insertIntoTable(
-        _ name: Name, _ mark: UInt64, _ frame: Frame, _ text: UnsafeRawPointer
+        _ token: StringToken, _ mark: UInt64, _ frame: Frame, _ text: UnsafeRawPointer
     ) -> Bool {
-        let count = marks.count - frame.start
+        let number = count - frame.start
         if openTables == frame.tables {
             openTables += 1
             if tables.count < openTables { tables.append([]) }
-            rebuild(frame, capacity: Self.linearLimit * 4)
-        } else if (count + 1) * 2 > tables[frame.tables].count {
-            rebuild(frame, capacity: tables[frame.tables].count * 4)
+            rebuild(frame, capacity: Self.linearLimit * 4, text)
+        } else if (number + 1) * 2 > tables[frame.tables].count {
+            rebuild(frame, capacity: tables[frame.tables].count * 4, text)
         }
         let mask = tables[frame.tables].count - 1
-        var slot = Self.slot(mark, mask)
+        var slot = Self.slot(text + token.start, token.count, token.isEscaped, mask)
         while tables[frame.tables][slot] != 0 {
             let index = frame.start + Int(tables[frame.tables][slot]) - 1
-            if marks[index] == mark, Self.same(names[index], name, text) { return false }
+            if names[index].mark == mark, same(index, token, text) { return false }
             slot = (slot + 1) & mask
         }
-        tables[frame.tables][slot] = UInt32(count + 1)
+        tables[frame.tables][slot] = UInt32(truncatingIfNeeded: number + 1)
         return true
     }
 
-    private mutating func rebuild(_ frame: Frame, capacity: Int) {
+    private mutating func rebuild(_ frame: Frame, capacity: Int, _ text: UnsafeRawPointer) {
         let size = 1 << (Int.bitWidth - (capacity - 1).leadingZeroBitCount)
         var table = [UInt32](repeating: 0, count: size)
-        for index in frame.start..<marks.count {
-            var slot = Self.slot(marks[index], size - 1)
+        for index in frame.start..<count {
+            let name = names[index]
+            var slot = Self.slot(text + Int(name.start), Int(name.count), name.isEscaped, size - 1)
             while table[slot] != 0 { slot = (slot + 1) & (size - 1) }
-            table[slot] = UInt32(index - frame.start + 1)
+            table[slot] = UInt32(truncatingIfNeeded: index - frame.start + 1)
         }
         tables[frame.tables] = table
     }
 
-    private static func slot(_ mark: UInt64, _ mask: Int) -> Int {
-        Int(truncatingIfNeeded: KeyedHash.process.mixed(mark)) & mask
+    /// By the text, so that a name with escapes and the same one without meet.
+    private static func slot(_ start: UnsafeRawPointer, _ count: Int, _ isEscaped: Bool, _ mask: Int) -> Int {
+        Int(truncatingIfNeeded: fingerprint(of: JSONString(start: start, count: count, isEscaped: isEscaped), by: .process)) & mask
     }
 
-    /// Exact for names of up to eight bytes; longer ones fold their two ends. Reads up to eight bytes from `start`.
+    // MARK: Names
+
+    /// Exact for names of up to seven bytes; longer ones fold their two ends. `first` and `last`: eight bytes from either end.
+    @inline(__always)
+    private static func mark(_ first: UInt64, _ last: UInt64, _ count: Int) -> UInt64 {
+        if count >= 8 { return (first ^ (last << 23 | last >> 41)) &+ UInt64(truncatingIfNeeded: count) }
+        return count == 0 ? 0 : first << UInt64(64 - 8 * count)
+    }
+
+    /// Reads up to eight bytes from `start`.
     @inline(__always)
     private static func mark(_ start: UnsafeRawPointer, _ count: Int) -> UInt64 {
-        if count >= 8 {
-            let first = load64(start)
-            let last = load64(start + count - 8)
-            return (first ^ (last << 23 | last >> 41)) &+ UInt64(truncatingIfNeeded: count)
-        }
-        return count == 0 ? 0 : load64(start) << UInt64(64 - 8 * count)
+        mark(load64(start), count >= 8 ? load64(start + count - 8) : 0, count)
     }
 
-    private static func escapedMark(_ name: Name, _ text: UnsafeRawPointer) -> UInt64 {
-        let decoded = Array(StringText(text + name.start, name.count)) + [UInt8](repeating: 0, count: 8)
-        return decoded.withUnsafeBytes { mark($0.baseAddress!, decoded.count - 8) }
+    @inline(never)
+    private static func escapedMark(_ start: UnsafeRawPointer, _ rawCount: Int) -> UInt64 {
+        var (first, last, count): (UInt64, UInt64, Int) = (0, 0, 0)
+        for byte in StringText(start, rawCount) {
+            if count < 8 { first |= UInt64(byte) << UInt64(count * 8) }
+            last = last >> 8 | UInt64(byte) << 56
+            count += 1
+        }
+        return mark(first, last, count)
     }
 
-    private static func same(_ one: Name, _ other: Name, _ text: UnsafeRawPointer) -> Bool {
-        if !one.isEscaped, !other.isEscaped {
-            return one.count == other.count && sameBytes(text + one.start, text + other.start, one.count)
-        }
-        return StringText(text + one.start, one.count).elementsEqual(StringText(text + other.start, other.count))
+    /// Whether a name that was seen has the text of one with the same mark.
+    private func same(_ index: Int, _ token: StringToken, _ text: UnsafeRawPointer) -> Bool {
+        let name = names[index]
+        return JSONString(start: text + Int(name.start), count: Int(name.count), isEscaped: name.isEscaped)
+            == JSONString(start: text + token.start, count: token.count, isEscaped: token.isEscaped)
     }
 }

@@ -32,7 +32,10 @@ func load32(_ pointer: UnsafeRawPointer) -> UInt64 {
 /// Whether two runs of bytes are the same: short runs, as ids are, in place of a call.
 @inline(__always)
 func sameBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Bool {
-    if count >= 8, count <= 32 {
+    if count >= 8, count <= 16 {
+        return (load64(one) ^ load64(other)) | (load64(one + count - 8) ^ load64(other + count - 8)) == 0
+    }
+    if count > 16, count <= 32 {
         var at = 0
         while at + 8 < count {
             if load64(one + at) != load64(other + at) { return false }

@@ -41,6 +41,15 @@ struct Node: IdentifiedRecord {
     var end: UInt32 = 0
 }
 
+extension Node {
+    @inline(__always)
+    mutating func setID(_ start: Int, _ count: Int, _ flags: NodeFlags) {
+        idStart = UInt32(truncatingIfNeeded: start)
+        idCount = UInt16(truncatingIfNeeded: count)
+        self.flags.formUnion(flags)
+    }
+}
+
 /// What a node is, besides its numbers.
 struct NodeFlags: OptionSet {
     let rawValue: UInt8
@@ -66,6 +75,14 @@ struct Payload {
     var contentCount: UInt32 = 0
     /// Where the kind's quote stands.
     var kindStart: UInt32 = 0
+}
+
+extension Payload {
+    @inline(__always)
+    mutating func setContent(_ start: Int, _ count: Int) {
+        contentStart = UInt32(truncatingIfNeeded: start)
+        contentCount = UInt32(truncatingIfNeeded: count)
+    }
 }
 
 /// One section.
@@ -100,7 +117,7 @@ final class Columns: Sendable {
     let bytes: [UInt8]
     let nodes: [Node]
     let sections: [SectionNode]
-    /// Empty in a skeleton.
+    /// Empty in a skeleton, and where no item has a content or a kind.
     let payloads: [Payload]
     /// Empty in a snapshot.
     let fingerprints: [Fingerprint]

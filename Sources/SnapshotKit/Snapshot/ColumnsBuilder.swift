@@ -4,6 +4,8 @@ struct ColumnsBuilder {
     private(set) var payloads: [Payload] = []
     private(set) var sections: [SectionNode] = []
     private var hasCollapsed = false
+    /// Whether any item has a content or a kind.
+    private var showsAnything = false
 
     init(expectedItems: Int = 0) {
         nodes.reserveCapacity(expectedItems)
@@ -41,21 +43,20 @@ struct ColumnsBuilder {
 
     @inline(__always)
     mutating func setID(ofItem item: Int, start: Int, count: Int, flags: NodeFlags) {
-        nodes[item].idStart = UInt32(truncatingIfNeeded: start)
-        nodes[item].idCount = UInt16(truncatingIfNeeded: count)
-        nodes[item].flags.formUnion(flags)
+        nodes[item].setID(start, count, flags)
     }
 
     @inline(__always)
     mutating func setContent(ofItem item: Int, start: Int, count: Int) {
-        payloads[item].contentStart = UInt32(truncatingIfNeeded: start)
-        payloads[item].contentCount = UInt32(truncatingIfNeeded: count)
+        payloads[item].setContent(start, count)
         nodes[item].flags.insert(.hasContent)
+        showsAnything = true
     }
 
     mutating func setKind(ofItem item: Int, start: Int) {
         payloads[item].kindStart = UInt32(truncatingIfNeeded: start)
         nodes[item].flags.insert(.hasKind)
+        showsAnything = true
     }
 
     mutating func collapse(item: Int) {
@@ -108,7 +109,7 @@ struct ColumnsBuilder {
         }
         let (rowOfItem, itemOfRow) = countRows()
         let columns = Columns(
-            bytes: bytes, nodes: exact(nodes), sections: exact(sections), payloads: exact(payloads),
+            bytes: bytes, nodes: exact(nodes), sections: exact(sections), payloads: showsAnything ? exact(payloads) : [],
             itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow)
         return (columns, duplicates)
     }

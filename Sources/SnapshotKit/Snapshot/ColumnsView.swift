@@ -48,8 +48,12 @@ struct ColumnsView {
     }
 
     @inline(__always)
+    func payload(ofItem item: Int) -> Payload { payloads.isEmpty ? Payload() : payloads[item] }
+
+    /// Nothing for an item that has none.
+    @inline(__always)
     func content(ofItem item: Int) -> UnsafeRawBufferPointer {
-        let payload = payloads[item]
+        let payload = payload(ofItem: item)
         return UnsafeRawBufferPointer(start: bytes + Int(payload.contentStart), count: Int(payload.contentCount))
     }
 

@@ -9,6 +9,8 @@ struct StateDocument {
     init(_ json: consuming [UInt8]) {
         bytes = json
         count = bytes.count
+        // A state holds on to this memory for its whole life: what an array doubled in vain is not kept.
+        bytes.reserveExactly(count + DocumentText.trailer.count)
         bytes.append(contentsOf: DocumentText.trailer)
     }
 
@@ -35,6 +37,7 @@ struct StateDocument {
     /// Puts what a reader had to store behind the document.
     private mutating func takeTail(of reader: StateReader) {
         guard !reader.store.bytes.isEmpty else { return }
+        bytes.reserveExactly(bytes.count + reader.store.bytes.count + DocumentText.padding.count)
         bytes.append(contentsOf: reader.store.bytes)
         bytes.append(contentsOf: DocumentText.padding)
     }
@@ -75,6 +78,17 @@ extension StateReader {
             try readDocument(places, depth: depth, at: root)
         } else {
             try readState(depth: depth, at: root)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Makes room for `size` bytes; memory that exceeds it by more than an eighth is exchanged for less. O(n) if it is.
+    fileprivate mutating func reserveExactly(_ size: Int) {
+        if capacity - size > size / 8 + 256 {
+            self = Array(unsafeUninitializedCapacity: size) { room, used in (_, used) = room.initialize(from: self) }
+        } else {
+            reserveCapacity(size)
         }
     }
 }

@@ -243,13 +243,30 @@ enum StateList {
 }
 
 extension StateMember {
+    /// Every item names its members, so that this is asked more often than anything else: no name is longer than a word.
     @inline(__always)
     init?(_ name: JSONString) {
-        for member in Self.allCases where name.isText(member.name) {
+        if name.isEscaped {
+            guard let member = Self.allCases.first(where: { name.isText($0.name) }) else { return nil }
             self = member
             return
         }
-        return nil
+        switch (name.count, load64(name.start) << UInt64(64 - 8 * min(max(name.count, 1), 8))) {
+        case (2, Self.word("id")): self = .id
+        case (4, Self.word("kind")): self = .kind
+        case (5, Self.word("items")): self = .items
+        case (7, Self.word("content")): self = .content
+        case (8, Self.word("expanded")): self = .expanded
+        default: return nil
+        }
+    }
+
+    /// The letters of a name in the highest places of a word, the first one lowest.
+    @inline(__always)
+    private static func word(_ name: StaticString) -> UInt64 {
+        var word: UInt64 = 0
+        for index in 0..<name.utf8CodeUnitCount { word = word >> 8 | UInt64(name.utf8Start[index]) << 56 }
+        return word
     }
 }
 
