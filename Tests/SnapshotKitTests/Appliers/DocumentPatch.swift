@@ -38,7 +38,7 @@ struct PatchPath: Equatable, CustomStringConvertible {
         tokens.count > other.tokens.count && tokens.starts(with: other.tokens)
     }
 
-    /// An array index as RFC 6901 §4 writes it.
+    /// An array index as RFC 6901 §4 writes it; never `-`, which is a member's name like any other in an object.
     static func index(_ token: Text, upTo count: Int) throws -> Int {
         let text = token.description
         guard let index = Int(text), String(index) == text, (0..<count).contains(index) else {

@@ -35,7 +35,6 @@ struct PatchApplier {
     private mutating func apply(_ operation: Tree) throws {
         let members = try operation.members("op", "path", "from", "value")
         let path = try PatchPath(try members.take("path"))
-        try require(!path.tokens.contains("-"), "- is never used")
         let op = try members.take("op").text().description
         if op != "move" { lastMove = nil }
         switch op {

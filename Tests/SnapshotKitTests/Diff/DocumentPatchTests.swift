@@ -22,12 +22,34 @@ struct DocumentPatchTests {
             ("", #","x":null"#, #"[{"op":"add","path":"\#(path)/x","value":null}]"#),
             (#","a/b~c":1"#, #","a/b~c":2"#, #"[{"op":"replace","path":"\#(path)/a~1b~0c","value":2}]"#),
             (#","\"\\":1"#, #","\u0022\u005c":2"#, #"[{"op":"replace","path":"\#(path)/\"\\","value":2}]"#),
+            (#","-":1"#, #","-":2"#, #"[{"op":"replace","path":"\#(path)/-","value":2}]"#),
+            (#","\u0001":1"#, #","\u0001":2"#, #"[{"op":"replace","path":"\#(path)/\u0001","value":2}]"#),
+            (#","\ud83d\ude00":1"#, #","😀":2"#, #"[{"op":"replace","path":"\#(path)/😀","value":2}]"#),
+            (#","0":1"#, #","0":2"#, #"[{"op":"replace","path":"\#(path)/0","value":2}]"#),
             (#","":1"#, #","":2"#, #"[{"op":"replace","path":"\#(path)/","value":2}]"#),
             (#","é":{"in":{"x":1,"y":"t"}}"#, #","é":{"in":{"x":1.0,"y":"t"}}"#, #"[{"op":"replace","path":"\#(path)/é/in/x","value":1.0}]"#),
         ]
         for (old, new, expected) in patches {
             #expect(try patch(content("{\(members)\(old)}"), content("{\(members)\(new)}")) == .json(expected))
         }
+    }
+
+    @Test("a content is patched inside only where that takes no more bytes than replacing it")
+    func noLarger() throws {
+        var operations: Set<Int> = []
+        for length in 0..<160 {
+            let model = { (a: Int, b: Int) in
+                let pad = String(repeating: "x", count: length)
+                let content = Tree.json(#"{"a":\#(a),"b":\#(b),"pad":"\#(pad)"}"#)
+                return try State(Model(sections: [.init(id: "main", items: [.init(id: "a", content: content)])]))
+            }
+            let (old, new) = (try model(1, 1), try model(2, 2))
+            let failures = PairCheck.failures(from: old, to: new, dialects: [.jsonPatch])
+            #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
+            let patch = Changeset(from: old.snapshot, to: new.snapshot).json(.jsonPatch)
+            operations.insert(try TreeParser.tree(patch).elements().count)
+        }
+        #expect(operations == [1, 2])
     }
 
     @Test("a content comes, goes and is replaced as a whole")

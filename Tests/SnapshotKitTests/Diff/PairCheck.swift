@@ -230,8 +230,10 @@ struct PairCheck {
     // MARK: json-patch
 
     private func checkPatch() throws {
-        let (document, operations) = try PatchApplier.apply(try tree(.jsonPatch), to: old.model.tree)
+        let changes = try tree(.jsonPatch)
+        let (document, operations) = try PatchApplier.apply(changes, to: old.model.tree)
         try require(document == new.model.tree, "the document is \(document)")
+        try requireSmallContents(changes, in: new.model.tree)
         let minimum = DocumentMinimum(from: old.model, to: new.model)
         try require(operations.items.counts == minimum.items, "items \(operations.items.counts), fewest \(minimum.items)")
         let sections = operations.sections.counts

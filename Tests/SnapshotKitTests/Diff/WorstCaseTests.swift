@@ -48,3 +48,36 @@ struct WorstCaseTests {
         #expect(try operations.elements().count == 1)
     }
 }
+
+@Suite("Contents that line up")
+struct AlignedContentTests {
+    /// Rows whose contents are as long as those of the other state, longer, or shorter, some of them changed.
+    @Test("changed rows are found between unchanged ones, and no others", arguments: 0..<12)
+    func changes(seed: Int) throws {
+        var random = SplitMix64(seed: UInt64(seed))
+        let pad = String(repeating: "x", count: random.below(300))
+        let row = { (id: Int, version: Int) in #"{"id":"row\#(id)","content":{"v":\#(version),"text":"\#(pad)\#(id)"}}"# }
+        let versions = (0..<600).map { _ in random.once(in: 1 + seed * 5) ? 2 : 1 }
+        let shift = random.below(40)
+        let space = String(repeating: " ", count: random.below(3))
+        let old = "[" + (0..<600).map { row($0, 1) }.joined(separator: ",") + "]"
+        let new = "[" + space + (shift..<600).map { row($0, versions[$0]) }.joined(separator: ",") + "]"
+        let changeset = Changeset(from: try Snapshot(json: old), to: try Snapshot(json: new))
+        let changed = versions[shift...].count { $0 == 2 }
+        #expect(Counts(changeset.counts) == Counts(deletions: shift, updates: changed))
+    }
+
+    @Test("each single byte that changes is found")
+    func singleBytes() throws {
+        let ids = Array(0..<40)
+        let json = { (changed: Int) in
+            "[" + ids.map { #"{"id":\#($0),"content":"\#($0 == changed ? "y" : "x")"}"# }.joined(separator: ",") + "]"
+        }
+        let old = try Snapshot(json: json(-1))
+        for id in ids {
+            let changeset = Changeset(from: old, to: try Snapshot(json: json(id)))
+            let expected = #"[{"op":"update","item":{"id":\#(id),"content":"y"},"as":"reconfigure"}]"#
+            #expect(String(decoding: changeset.json(.keyed), as: UTF8.self) == expected)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import SnapshotKit
+import Testing
+
+/// Two contents, places that are left out, and whether what is left is the same.
+struct IgnoringCase: Sendable, CustomTestStringConvertible {
+    let ignored: [String]
+    let old: String
+    let new: String
+    let areSame: Bool
+
+    init(_ ignored: [String], _ old: String, _ new: String, same: Bool) {
+        (self.ignored, self.old, self.new, areSame) = (ignored, old, new, same)
+    }
+
+    var testDescription: String { "\(old.debugDescription) to \(new.debugDescription) without \(ignored)" }
+
+    static let table: [IgnoringCase] = [
+        .init(["/at"], #"{"at":1,"x":1}"#, #"{"at":2,"x":1}"#, same: true),
+        .init(["/at"], #"{"at":1,"x":1}"#, #"{"at":2,"x":2}"#, same: false),
+        .init(["/at"], #"{"at":1,"x":1}"#, #"{"x":1}"#, same: true),
+        .init(["/at"], #"{"x":1}"#, #"{"at":[{}],"x":1}"#, same: true),
+        .init(["/at"], #"{"x":{"at":1}}"#, #"{"x":{"at":2}}"#, same: false),
+        .init(["/at"], #"{"at":1}"#, #"{"\u0061t":2}"#, same: true),
+        .init(["/at"], #"{"at":1}"#, "{}", same: true),
+        .init(["/at"], #"{"at":1}"#, "[]", same: false),
+        .init(["/at"], "1", "2", same: false),
+        .init(["/x/at"], #"{"x":{"at":1,"y":1}}"#, #"{"x":{"y":1,"at":2}}"#, same: true),
+        .init(["/x/at"], #"{"x":{"at":1,"y":1}}"#, #"{"x":{"y":2,"at":1}}"#, same: false),
+        .init(["/x/at"], #"{"x":{"at":1},"at":1}"#, #"{"x":{"at":1},"at":2}"#, same: false),
+        .init(["/x/at"], #"{"x":1}"#, #"{"x":{"at":1}}"#, same: false),
+        .init(["/a/x", "/b/x"], #"{"a":{"x":1},"b":{"x":1}}"#, #"{"b":{"x":3},"a":{"x":2}}"#, same: true),
+        .init(["/a", "/b"], #"{"a":1,"b":1,"c":1}"#, #"{"c":1}"#, same: true),
+        .init(["/a", "/a/b"], #"{"a":1}"#, #"{"a":{"b":2}}"#, same: true),
+        .init(["/l/1"], #"{"l":[1,2,3]}"#, #"{"l":[1,9,3]}"#, same: true),
+        .init(["/l/1"], #"{"l":[1,2,3]}"#, #"{"l":[9,2,3]}"#, same: false),
+        .init(["/l/1/at"], #"{"l":[{"at":1},{"at":1}]}"#, #"{"l":[{"at":1},{"at":2}]}"#, same: true),
+        .init(["/l/1/at"], #"{"l":[{"at":1},{"at":1}]}"#, #"{"l":[{"at":2},{"at":1}]}"#, same: false),
+        .init(["/l/1"], #"{"l":[1,2]}"#, #"{"l":[1]}"#, same: true),
+        .init(["/l/1"], #"{"l":[1]}"#, #"{"l":[2]}"#, same: false),
+        .init(["/x/at"], #"{"x":{"at":1}}"#, #"{"x":{}}"#, same: true),
+        .init(["/x/at"], #"{"x":{}}"#, "{}", same: false),
+        .init(["/1"], #"{"1":1}"#, #"{"1":2}"#, same: true),
+        .init(["/a~1b"], #"{"a/b":1}"#, #"{"a/b":2}"#, same: true),
+        .init(["/m~0n"], #"{"m~n":1}"#, #"{"m~n":2}"#, same: true),
+        .init(["/"], #"{"":1}"#, #"{"":2}"#, same: true),
+        .init(["/\u{E9}"], "{\"\u{E9}\":1}", "{\"\u{E9}\":2}", same: true),
+        .init(["/\u{E9}"], "{\"e\u{301}\":1}", "{\"e\u{301}\":2}", same: false),
+        .init([], #"{"at":1}"#, #"{"at":2}"#, same: false),
+    ]
+}
+
+@Suite("Places that equality leaves out")
+struct IgnoringTests {
+    private func snapshot(_ content: String, isSection: Bool = false) throws -> Snapshot {
+        try Snapshot(
+            json: isSection
+                ? #"{"sections":[{"id":"s","content":\#(content),"items":[]}]}"# : #"[{"id":"a","content":\#(content)}]"#)
+    }
+
+    @Test("a change there is none, any other is one", arguments: IgnoringCase.table)
+    func contents(row: IgnoringCase) throws {
+        let ignored = row.ignored.compactMap { JSONPointer($0) }
+        let hash = KeyedHash(key: Array("key".utf8))
+        for (one, other) in [(row.old, row.new), (row.new, row.old)] {
+            let (old, new) = (try snapshot(one), try snapshot(other))
+            let changeset = Changeset(from: old, to: new, ignoring: ignored)
+            #expect(Counts(changeset.counts) == Counts(updates: row.areSame ? 0 : 1))
+            #expect((changeset.json(.jsonPatch) == Array("[]".utf8)) == row.areSame)
+            let prints = [old, new].map { Fingerprints(of: $0, by: hash, ignoring: ignored) }
+            let digests = [prints[0].digest(of: old, salt: []), prints[1].digest(of: new, salt: [])]
+            #expect((digests[0] == digests[1]) == row.areSame)
+            let skeleton = Skeleton(of: old, fingerprints: prints[0])
+            #expect(Changeset(from: skeleton, to: new, fingerprints: prints[1]).counts == changeset.counts)
+        }
+    }
+
+    @Test("an item that also changed elsewhere is sent as it is now, and one that did not is left alone")
+    func wholeContents() throws {
+        let old = try Snapshot(json: #"[{"id":"a","content":{"at":1,"x":1}},{"id":"b","content":{"at":1,"x":1}}]"#)
+        let new = try Snapshot(json: #"[{"id":"a","content":{"at":2,"x":2}},{"id":"b","content":{"at":2,"x":1}}]"#)
+        let changeset = Changeset(from: old, to: new, ignoring: [JSONPointer("/at")].compactMap { $0 })
+        let update = #"[{"op":"update","item":{"id":"a","content":{"at":2,"x":2}},"as":"reconfigure"}]"#
+        #expect(String(decoding: changeset.json(.keyed), as: UTF8.self) == update)
+        let patch = try TreeParser.tree(changeset.json(.jsonPatch))
+        let document = try PatchApplier.apply(patch, to: try TreeParser.tree(old.documentJSON())).document
+        let expected = #"[{"id":"a","content":{"at":2,"x":2}},{"id":"b","content":{"at":1,"x":1}}]"#
+        #expect(document == (try TreeParser.tree(try Snapshot(json: expected).documentJSON())))
+    }
+
+    @Test("the pointers lead into items' contents, not into sections'")
+    func sections() throws {
+        let (old, new) = (try snapshot(#"{"at":1}"#, isSection: true), try snapshot(#"{"at":2}"#, isSection: true))
+        let changeset = Changeset(from: old, to: new, ignoring: [JSONPointer("/at")].compactMap { $0 })
+        #expect(Counts(changeset.counts) == Counts(updates: 1))
+    }
+}

@@ -1,0 +1,103 @@
+import SnapshotKit
+import Testing
+
+@Suite("Skeletons and fingerprints")
+struct SkeletonTests {
+    private static let hash = KeyedHash(key: Array("a key of the tests".utf8))
+    private static let rowDialects = Dialect.checked.filter { $0 != .jsonPatch }
+
+    private func digest(_ snapshot: Snapshot, salt: String = "feed") -> UInt64 {
+        Fingerprints(of: snapshot, by: Self.hash).digest(of: snapshot, salt: Array(salt.utf8))
+    }
+
+    @Test("what is remembered of a state leads to a later one as the state itself does", arguments: [0, 2, 4])
+    func sameChanges(nestsOnceIn: Int) throws {
+        let shape = StateGenerator.Shape(items: 14, sections: 4, nestsOnceIn: nestsOnceIn, changes: 6)
+        for seed in Effort.seeds(25) {
+            var generator = StateGenerator(seed: seed, shape: shape)
+            var old = try State(generator.state())
+            var known = Fingerprints(of: old.snapshot, by: Self.hash)
+            for _ in 0..<4 {
+                let new = try State(generator.next(after: old.model))
+                let whole = Changeset(from: old.snapshot, to: new.snapshot)
+                let skeleton = Skeleton(of: old.snapshot, fingerprints: known)
+                known = Fingerprints(of: new.snapshot, by: Self.hash, known: (known, whole))
+                let changeset = Changeset(from: skeleton, to: new.snapshot, fingerprints: known)
+                try requireSame(changeset, whole, "seed \(seed)")
+                try requirePatch(changeset, old, new)
+                let fresh = Fingerprints(of: new.snapshot, by: Self.hash)
+                #expect(known.digest(of: new.snapshot, salt: []) == fresh.digest(of: new.snapshot, salt: []))
+                old = new
+            }
+        }
+    }
+
+    private func requireSame(_ changeset: Changeset, _ whole: Changeset, _ comment: String) throws {
+        #expect(changeset.counts == whole.counts, "\(comment)")
+        for dialect in Self.rowDialects {
+            #expect(changeset.json(dialect) == whole.json(dialect), "\(comment) \(dialect)")
+            #expect(changeset.json(dialect, content: .patch) == whole.json(dialect), "\(comment) \(dialect)")
+        }
+    }
+
+    private func requirePatch(_ changeset: Changeset, _ old: State, _ new: State) throws {
+        let patch = try TreeParser.tree(changeset.json(.jsonPatch))
+        let (document, operations) = try PatchApplier.apply(patch, to: old.model.tree)
+        let minimum = DocumentMinimum(from: old.model, to: new.model)
+        #expect(document == new.model.tree)
+        #expect(operations.items.counts == minimum.items)
+        #expect(operations.sections.counts == minimum.sections)
+    }
+
+    @Test("different states have different digests")
+    func digestsDiffer() throws {
+        var digests: [UInt64: String] = [:]
+        var models = Small.states(sections: ["A", "B", "C"], items: ["a", "b", "c"])
+        models += Small.states(sections: ["a"], items: ["A", "b"])
+        models += try ["a", "ab", "aa"].flatMap { try Self.variants($0) }
+        for model in Set(models.map(\.json)) {
+            let digest = digest(try Snapshot(json: model))
+            #expect(digests[digest] == nil, "\(model) and \(digests[digest] ?? "")")
+            digests[digest] = model
+        }
+    }
+
+    /// One item in all that can differ of it, and another behind, beside or below it.
+    private static func variants(_ id: String) throws -> [Model] {
+        let contents: [Tree?] = [nil, .null, .token("0"), .token("1"), .string("0"), .json("{}"), .json("[]"), .json("[[]]")]
+        var items = contents.map { Model.Item(id: Text(id), content: $0) }
+        items += ["", "k", "0"].map { Model.Item(id: Text(id), kind: Text($0)) }
+        items.append(Model.Item(id: Text(id), content: .string("k")))
+        items.append(Model.Item(id: Text(id), expanded: false))
+        items.append(Model.Item(id: Text(id), items: [.init(id: "x")]))
+        items.append(Model.Item(id: Text(id), items: [.init(id: "x", items: [.init(id: "y")])]))
+        items.append(Model.Item(id: Text(id), items: [.init(id: "x"), .init(id: "y")]))
+        var models = items.map { Model(sections: [.init(id: "s", items: [$0])]) }
+        models += items.map { Model(sections: [.init(id: "s", items: [$0]), .init(id: "t")]) }
+        models += items.map { Model(sections: [.init(id: "s"), .init(id: "t", items: [$0])]) }
+        models += contents.map { Model(sections: [.init(id: "s", content: $0, items: [.init(id: Text(id))])]) }
+        models.append(Model(sections: [.init(id: "s", expanded: false, items: [.init(id: Text(id))])]))
+        return models
+    }
+
+    @Test("equal states have the same digest, however they are written")
+    func digestsAgree() throws {
+        let forms = [
+            #"[{"id":"a","content":{"x":1,"y":"é"}},{"id":"1","items":["b"]}]"#,
+            #"{"items":[{"content": {"y" : "\u00e9", "x":1 }, "id":"\u0061"},{"expanded":true,"id":1,"items":[{"id":"b","items":[]}]}]}"#,
+            #"{"sections":[{"items":[{"id":"a","content":{"\u0079":"é","x":1}},{"id":"\u0031","items":["b"]}],"id":"main"}]}"#,
+        ]
+        let snapshots = try forms.map { try Snapshot(json: $0) }
+        #expect(Set(snapshots.map { digest($0) }).count == 1)
+        #expect(digest(snapshots[0], salt: "feed") != digest(snapshots[0], salt: "board"))
+    }
+
+    @Test("a skeleton holds no contents")
+    func footprint() throws {
+        let text = String(repeating: "x", count: 10_000)
+        let snapshot = try Snapshot(json: #"[{"id":"a","content":"\#(text)"},{"id":"b","content":"\#(text)"}]"#)
+        let skeleton = Skeleton(of: snapshot, fingerprints: Fingerprints(of: snapshot, by: Self.hash))
+        #expect(skeleton.footprint < 2_000)
+        #expect(skeleton.itemCount == 2)
+    }
+}
