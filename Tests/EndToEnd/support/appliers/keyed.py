@@ -1,0 +1,120 @@
+"""keyed: operations by id, in the contract's order, each anchor there when it is named."""
+
+from .rows import Misfit, header, members, require, row, shown, visible
+
+__all__ = ["shown", "applied", "expected"]
+
+expected = visible
+
+PHASES = ["sections inserted and moved", "items removed", "items inserted and moved", "sections removed", "updates"]
+
+
+def applied(before, changes):
+    model = before.copy()
+    phase = 0
+    for operation in changes:
+        mine = phase_of(operation)
+        require(mine >= phase, "out of order:", operation, "after", PHASES[phase])
+        phase = mine
+        apply(model, operation)
+    return model.check()
+
+
+def phase_of(operation):
+    of_item = "item" in operation
+    match operation["op"]:
+        case "insert" | "move":
+            return 2 if of_item else 0
+        case "remove":
+            return 1 if of_item else 3
+        case "update":
+            return 4
+    raise Misfit(f"no operation of keyed: {operation}")
+
+
+def apply(model, operation):
+    verb = operation["op"]
+    if "item" in operation:
+        require("section" not in operation, "an operation of both:", operation)
+        ITEM[verb](model, operation)
+    else:
+        SECTION[verb](model, operation)
+
+
+def insert_section(model, operation):
+    members(operation, ["op", "section", "before"])
+    section = operation["section"]
+    require(not model.has_section(section["id"]), "it is there already:", operation)
+    rows = [row(each) for each in section.get("items", [])]
+    for each in rows:
+        require(model.place(each["id"]) is None, "a row that is there comes as new:", operation)
+    model.sections.insert(anchor(model, operation["before"]), (header(section), rows))
+
+
+def move_section(model, operation):
+    members(operation, ["op", "section", "before"])
+    section = model.sections.pop(model.section(operation["section"]))
+    model.sections.insert(anchor(model, operation["before"]), section)
+
+
+def remove_section(model, operation):
+    members(operation, ["op", "section"])
+    del model.sections[model.section(operation["section"])]
+
+
+def update_section(model, operation):
+    members(operation, ["op", "section"], ["as"])
+    at = model.section(operation["section"]["id"])
+    require("items" not in operation["section"], "an update of a section holds rows:", operation)
+    old, rows = model.sections[at]
+    model.sections[at] = (header(operation["section"], old), rows)
+
+
+def insert_item(model, operation):
+    members(operation, ["op", "item", "in", "before"])
+    item = row(operation["item"])
+    require(model.place(item["id"]) is None, "it is there already:", operation)
+    put(model, item, operation)
+
+
+def move_item(model, operation):
+    members(operation, ["op", "item", "in", "before"])
+    section, index = model.found(operation["item"])
+    put(model, model.sections[section][1].pop(index), operation)
+
+
+def remove_item(model, operation):
+    members(operation, ["op", "item"])
+    section, index = model.found(operation["item"])
+    del model.sections[section][1][index]
+
+
+def update_item(model, operation):
+    members(operation, ["op", "item", "as"])
+    require(operation["as"] in ("reconfigure", "reload"), "as what?", operation)
+    section, index = model.found(operation["item"]["id"])
+    rows = model.sections[section][1]
+    old = rows[index]
+    rows[index] = row(operation["item"], old)
+    if rows[index].get("kind") != old.get("kind"):
+        require(operation["as"] == "reload", "another kind, yet not reloaded:", operation)
+
+
+def put(model, item, operation):
+    section = model.section(operation["in"])
+    before = operation["before"]
+    rows = model.sections[section][1]
+    if before is None:
+        rows.append(item)
+        return
+    where, index = model.found(before)
+    require(where == section, "the anchor stands in another section:", operation)
+    rows.insert(index, item)
+
+
+def anchor(model, before):
+    return len(model.sections) if before is None else model.section(before)
+
+
+ITEM = {"insert": insert_item, "move": move_item, "remove": remove_item, "update": update_item}
+SECTION = {"insert": insert_section, "move": move_section, "remove": remove_section, "update": update_section}

@@ -1,0 +1,105 @@
+"""One running server: started on a free port, known by its process id, ended by SIGTERM."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+def binary():
+    """DIFFSERVER_BINARY, else the newest build."""
+    named = os.environ.get("DIFFSERVER_BINARY")
+    if named:
+        return named
+    builds = [ROOT / ".build" / kind / "diffserver" for kind in ("release", "debug")]
+    found = [path for path in builds if path.exists()]
+    if not found:
+        raise FileNotFoundError("no diffserver is built: run `swift build`, or set DIFFSERVER_BINARY")
+    return str(max(found, key=lambda path: path.stat().st_mtime))
+
+
+def environment(extra=None):
+    """The caller's variables without any that would configure the server."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("DIFFSERVER_")}
+    return {**kept, **(extra or {})}
+
+
+class Server:
+    """A server process and the lines of its log."""
+
+    def __init__(self, *options, listen="127.0.0.1:0", variables=None):
+        arguments = [binary(), "serve"]
+        if listen is not None:
+            arguments += ["--listen", listen]
+        self.process = subprocess.Popen(
+            arguments + list(options), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, env=environment(variables))
+        self.lines = []
+        self._told = threading.Condition()
+        self._ended = False
+        threading.Thread(target=self._read_log, daemon=True).start()
+        self.address = self.wait_for_line(r"listens on (\S+)").group(1)
+        where = re.match(r"http://(.*):(\d+)$", self.address)
+        self.host, self.port = (where.group(1).strip("[]"), int(where.group(2))) if where else (None, None)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def _read_log(self):
+        for line in self.process.stderr:
+            with self._told:
+                self.lines.append(line.decode("utf-8", "replace").rstrip("\n"))
+                self._told.notify_all()
+        with self._told:
+            self._ended = True
+            self._told.notify_all()
+
+    def wait_for_line(self, pattern, seconds=20):
+        """The match of the first line of the log that holds the pattern."""
+        deadline = time.monotonic() + seconds
+        with self._told:
+            while True:
+                for line in self.lines:
+                    match = re.search(pattern, line)
+                    if match:
+                        return match
+                left = deadline - time.monotonic()
+                if self._ended or left <= 0:
+                    log = "\n".join(self.lines)
+                    raise AssertionError(f"the log never said {pattern!r}; it said:\n{log}")
+                self._told.wait(left)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def ended(self, seconds=20):
+        """The exit status; a server that does not end is killed and is a failure."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"the server still ran {seconds} s after it was told to end") from None
+        finally:
+            with self._told:
+                self._told.wait_for(lambda: self._ended, 5)
+            self.process.stderr.close()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+        return self.ended()
+
+    def descriptors(self):
+        """How many file descriptors the process holds."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def resident_bytes(self):
+        with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

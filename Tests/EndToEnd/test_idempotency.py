@@ -1,0 +1,108 @@
+"""Idempotency-Key: a write is executed once, its answer computed afresh: CONTRACT §3."""
+
+from support.case import ServiceCase
+from support.client import session_path
+from support.states import canonical
+
+
+class Keys(ServiceCase):
+    def test_a_repeated_request_is_not_executed_again(self):
+        session, first = self.made(["a"])
+        once = self.post_changes(session, {"edits": [{"op": "insert", "items": [{"id": "b"}]}]}, Idempotency_Key="k")
+        again = self.post_changes(session, {"edits": [{"op": "insert", "items": [{"id": "b"}]}]}, Idempotency_Key="k")
+        self.assertStatus(again, 200)
+        self.assertEqual(again.json, once.json)
+        self.assertEqual(once.json["from"], first)
+
+    def test_the_creation_of_a_session_is_201_again(self):
+        session = self.new_name()
+        once = self.post_changes(session, ["a"], Idempotency_Key="k")
+        again = self.post_changes(session, ["a"], Idempotency_Key="k")
+        self.assertEqual((once.status, again.status), (201, 201))
+        self.assertEqual(again.headers["Location"], session_path(session))
+        self.assertEqual(again.json["to"], once.json["to"])
+        self.assertReset(again, "initial", status=201)
+
+    def test_the_changeset_leads_from_the_head_before_the_first_try_to_the_head_now(self):
+        session, first = self.made(["a"])
+        self.post_changes(session, ["a", "b"], Idempotency_Key="k")
+        head = self.wrote(session, ["a", "b", "c"])
+        again = self.assertChangeset(self.post_changes(session, ["a", "b"], Idempotency_Key="k"))
+        self.assertEqual((again["from"], again["to"]), (first, head))
+        self.assertEqual([each["item"]["id"] for each in again["changes"]], ["c", "b"])
+        self.assertEqual(self.get_session(session).exact["state"], canonical(["a", "b", "c"]))
+
+    def test_with_since_it_leads_from_there(self):
+        session, first = self.made(["a"])
+        second = self.post_changes(session, ["b"], Idempotency_Key="k").json["to"]
+        head = self.wrote(session, ["b", "c"])
+        again = self.post_changes(session, ["b"], {"since": second}, Idempotency_Key="k")
+        if again.status == 200:
+            self.assertEqual((again.json["from"], again.json["to"]), (second, head))
+        else:
+            self.assertProblem(again, 422, "idempotency-key-reused")
+
+    def test_if_match_is_skipped(self):
+        session, first = self.made(["a"])
+        self.post_changes(session, ["b"], Idempotency_Key="k", If_Match=f'"{first}"')
+        self.wrote(session, ["c"])
+        again = self.post_changes(session, ["b"], Idempotency_Key="k", If_Match=f'"{first}"')
+        self.assertStatus(again, 200)
+        self.assertEqual(self.get_session(session).exact["state"], canonical(["c"]))
+
+    def test_another_request_is_422(self):
+        session, _ = self.made(["a"])
+        head = self.post_changes(session, ["b"], Idempotency_Key="k").json["to"]
+        for body in (["c"], {"edits": [{"op": "clear"}]}):
+            with self.subTest(body):
+                self.assertProblem(self.post_changes(session, body, Idempotency_Key="k"), 422, "idempotency-key-reused")
+        self.assertEqual(self.get_session(session).json["revision"], head)
+
+    def test_refusals_are_not_remembered(self):
+        session, first = self.made(["a"])
+        self.assertStatus(self.post_changes(session, ["b", "b"], Idempotency_Key="k"), 422)
+        self.assertStatus(self.post_changes(session, ["b"], Idempotency_Key="k"), 200)
+        self.assertStatus(self.post_changes(session, ["c"], Idempotency_Key="l", If_Match='"1-0123456789abcdef"'), 412)
+        self.assertStatus(self.post_changes(session, ["c"], Idempotency_Key="l"), 200)
+
+    def test_keys_are_of_one_session(self):
+        one, _ = self.made(["a"])
+        two, _ = self.made(["a"])
+        self.assertStatus(self.post_changes(one, ["b"], Idempotency_Key="k"), 200)
+        self.assertStatus(self.post_changes(two, ["c"], Idempotency_Key="k"), 200)
+        self.assertEqual(self.get_session(two).exact["state"], canonical(["c"]))
+
+    def test_sixty_four_are_kept_a_session(self):
+        session, first = self.made(["a"])
+        for number in range(64):
+            self.post_changes(session, [str(number)], Idempotency_Key=f"k{number}")
+        kept = self.post_changes(session, ["other"], Idempotency_Key="k0")
+        self.assertProblem(kept, 422, "idempotency-key-reused")
+        self.post_changes(session, ["past"], Idempotency_Key="k64")
+        self.assertStatus(self.post_changes(session, ["executed"], Idempotency_Key="k0"), 200)
+        self.assertEqual(self.get_session(session).exact["state"], canonical(["executed"]))
+
+    def test_a_write_that_changed_nothing_is_remembered_too(self):
+        session, first = self.made(["a"])
+        self.post_changes(session, ["a"], Idempotency_Key="k")
+        head = self.wrote(session, ["b"])
+        self.post_changes(session, ["a"], Idempotency_Key="k")
+        self.assertEqual(self.get_session(session).json["revision"], head)
+
+    def test_a_write_is_retried_wherever_its_answer_was_lost(self):
+        """The request is cut after every few bytes, or whole and its answer unread; the edit is made once."""
+        session, _ = self.made([])
+        for number, cut in enumerate([*range(0, 220, 25), None]):
+            with self.subTest(cut):
+                body = f'{{"edits":[{{"op":"insert","items":[{{"id":"{number}"}}]}}]}}'.encode()
+                head = (f"POST {session_path(session, 'changes')} HTTP/1.1\r\nHost: localhost\r\n"
+                        f"Content-Type: application/json\r\nIdempotency-Key: cut-{number}\r\n"
+                        f"Content-Length: {len(body)}\r\n\r\n").encode()
+                connection = self.raw()
+                connection.send((head + body)[:cut])
+                connection.close()
+                for _ in range(2):
+                    answer = self.post_changes(session, body, Idempotency_Key=f"cut-{number}")
+                    self.assertStatus(answer, 200)
+        ids = [each["id"] for each in self.get_session(session).json["state"]["sections"][0]["items"]]
+        self.assertEqual(ids, [str(number) for number in range(10)])
