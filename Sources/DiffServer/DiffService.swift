@@ -53,9 +53,11 @@ final class DiffService: Service {
         if !route.mediaTypes.isEmpty, call.acceptance.best(of: route.mediaTypes) == nil {
             throw .notAcceptable(route.mediaTypes)
         }
+        let prepared = try route.prepare(call)
         if route.takesBody { try checkBody(head) }
         return .read(maxBytes: route.takesBody ? options.maxBodyBytes : 0) { [self] body in
-            body.count > Self.largeBody ? answerOnWorker(call, route, body) : answer(call, route, body)
+            body.count > Self.largeBody
+                ? answerOnWorker(call, route, prepared, body) : answer(call, route, prepared, body)
         }
     }
 
@@ -137,9 +139,9 @@ final class DiffService: Service {
     /// Bodies above this take longer than other requests of the loop should wait: about 0.3 ms.
     private static let largeBody = 256 * 1024
 
-    private func answer(_ call: Call, _ route: Route, _ body: consuming [UInt8]) -> Reply {
+    private func answer(_ call: Call, _ route: Route, _ prepared: Answer, _ body: consuming [UInt8]) -> Reply {
         do throws(Problem) {
-            switch try route.answer(call, body) {
+            switch try prepared(body) {
             case .now(let response): return .now(finish(response, call.head, route: route.name))
             case .later(let begin): return .later(begin)
             }
@@ -149,11 +151,13 @@ final class DiffService: Service {
     }
 
     /// A large body is parsed and compared on a worker, so that small requests on its loop keep their latency.
-    private func answerOnWorker(_ call: Call, _ route: Route, _ body: consuming [UInt8]) -> Reply {
+    private func answerOnWorker(
+        _ call: Call, _ route: Route, _ prepared: @escaping Answer, _ body: consuming [UInt8]
+    ) -> Reply {
         let body = body
         return .later { [self] pending in
             workers.async { [self] in
-                switch answer(call, route, body) {
+                switch answer(call, route, prepared, body) {
                 case .now(let response): pending.answer(response)
                 case .later(let begin): begin(pending)
                 }
@@ -177,7 +181,7 @@ final class DiffService: Service {
 
     func writing(_ session: String) -> Writing { Writing(table: table, hash: hash, name: session) }
 
-    func refusal(_ refusal: Refusal) -> Response { Problem(refusal).response() }
+    func refusal(_ refusal: Refusal, of head: RequestHead?) -> Response { Problem(refusal).response(instance: head?.instance) }
 
     func finished(_ exchange: ExchangeSummary) {
         metrics.count(exchange)

@@ -1,33 +1,56 @@
 import HTTPCore
 
+/// What an endpoint does once the body is there.
+typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Reply
+
 /// One row of the service: who may, what the query may hold, what is done.
 struct Route: Sendable {
     /// Its label in logs and metrics.
     let name: String
     let right: Right
-    var parameters: Set<String> = []
+    let parameters: Set<String>
     /// Parameters that may be given more than once.
-    var lists: Set<String> = []
+    let lists: Set<String>
     /// What the answers are made of; empty where the endpoint negotiates by itself.
-    var mediaTypes = ["application/json"]
-    var takesBody = false
-    let answer: @Sendable (Call, consuming [UInt8]) throws(Problem) -> Reply
+    let mediaTypes: [String]
+    let takesBody: Bool
+    /// Reads the query, and what is accepted, before anybody sends a body in vain.
+    let prepare: @Sendable (Call) throws(Problem) -> Answer
+
+    /// An endpoint with a body.
+    init(
+        name: String, right: Right, parameters: Set<String> = [], mediaTypes: [String] = ["application/json"],
+        prepare: @escaping @Sendable (Call) throws(Problem) -> Answer
+    ) {
+        (self.name, self.right, self.parameters, lists) = (name, right, parameters, [])
+        (self.mediaTypes, takesBody, self.prepare) = (mediaTypes, true, prepare)
+    }
+
+    /// An endpoint without one.
+    init(
+        name: String, right: Right, parameters: Set<String> = [], lists: Set<String> = [],
+        mediaTypes: [String] = ["application/json"], answer: @escaping @Sendable (Call) throws(Problem) -> Reply
+    ) {
+        (self.name, self.right, self.parameters, self.lists) = (name, right, parameters, lists)
+        (self.mediaTypes, takesBody) = (mediaTypes, false)
+        prepare = { call in { (_) throws(Problem) in try answer(call) } }
+    }
 }
 
 /// The whole service on one screen.
 let routes = Router<Route>([
     .init(.post, "/v1/diff", Route(
-        name: "diff", right: .compute, parameters: ChangesWish.parameters.union(Parameters.pointers),
-        mediaTypes: [], takesBody: true, answer: PostDiff.answer)),
+        name: "diff", right: .compute, parameters: ChangesWish.parameters.union(Parameters.pointers), mediaTypes: [],
+        prepare: PostDiff.prepare)),
     .init(.put, "/v1/sessions/{session}", Route(
-        name: "session", right: .write, parameters: Parameters.pointers, takesBody: true, answer: PutSession.answer)),
+        name: "session", right: .write, parameters: Parameters.pointers, prepare: PutSession.prepare)),
     .init(.get, "/v1/sessions/{session}", Route(name: "session", right: .read, answer: GetSession.answer)),
     .init(.delete, "/v1/sessions/{session}", Route(
         name: "session", right: .write, mediaTypes: [], answer: DeleteSession.answer)),
     .init(.post, "/v1/sessions/{session}/changes", Route(
         name: "changes", right: .edit,
-        parameters: ChangesWish.parameters.union(Parameters.pointers).union(["since"]),
-        mediaTypes: [], takesBody: true, answer: PostChanges.answer)),
+        parameters: ChangesWish.parameters.union(Parameters.pointers).union(["since"]), mediaTypes: [],
+        prepare: PostChanges.prepare)),
     .init(.get, "/v1/sessions/{session}/changes", Route(
         name: "changes", right: .read, parameters: ChangesWish.parameters.union(["since", "wait"]),
         mediaTypes: [], answer: GetChanges.answer)),
@@ -41,7 +64,7 @@ let routes = Router<Route>([
         name: "sections", right: .read, parameters: ["at", "id", "revision"], lists: ["at", "id"],
         answer: GetSections.many)),
     .init(.post, "/v1/sessions/{session}/tokens", Route(
-        name: "tokens", right: .write, takesBody: true, answer: PostTokens.answer)),
+        name: "tokens", right: .write, prepare: PostTokens.prepare)),
     .init(.get, "/livez", Route(name: "livez", right: .none, mediaTypes: [], answer: GetHealth.live)),
     .init(.get, "/readyz", Route(name: "readyz", right: .none, mediaTypes: [], answer: GetHealth.ready)),
     .init(.get, "/", Route(name: "page", right: .none, mediaTypes: [], answer: GetFile.page.answer)),

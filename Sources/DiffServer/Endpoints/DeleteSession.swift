@@ -3,7 +3,7 @@ import HTTPCore
 /// Takes a session away; that it was gone already is no error.
 enum DeleteSession {
     @Sendable
-    static func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func answer(_ call: Call) throws(Problem) -> Reply {
         while let slot = call.service.table.slot(call.session), let session = slot.session {
             let revision = session.head.revision
             let condition = try EntityTags.condition(call)

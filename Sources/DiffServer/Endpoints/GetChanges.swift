@@ -7,7 +7,7 @@ enum GetChanges {
     static let longestWait = 60
 
     @Sendable
-    static func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func answer(_ call: Call) throws(Problem) -> Reply {
         let since = try call.parameters.since()
         let wait = try wait(call)
         let wish = try ChangesWish(call.parameters, call.acceptance, streams: true)

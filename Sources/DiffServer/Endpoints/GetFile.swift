@@ -32,7 +32,7 @@ struct GetFile: Sendable {
     }
 
     @Sendable
-    func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    func answer(_ call: Call) throws(Problem) -> Reply {
         let common = [
             Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache"), Field("X-Content-Type-Options", "nosniff"),
         ]

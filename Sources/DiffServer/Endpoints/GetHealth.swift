@@ -3,12 +3,12 @@ import HTTPCore
 /// Whether the process lives, and whether it wants work.
 enum GetHealth {
     @Sendable
-    static func live(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func live(_ call: Call) throws(Problem) -> Reply {
         .now(Response(status: 200, text: "ok\n", fields: [Field("Cache-Control", "no-store")]))
     }
 
     @Sendable
-    static func ready(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func ready(_ call: Call) throws(Problem) -> Reply {
         guard call.service.lifecycle.isReady else { throw Problem(.draining, "the server is going down") }
         return .now(Response(status: 200, text: "ready\n", fields: [Field("Cache-Control", "no-store")]))
     }

@@ -4,7 +4,7 @@ import SnapshotKit
 /// Index paths of items, and items at index paths.
 enum GetItems {
     @Sendable
-    static func one(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func one(_ call: Call) throws(Problem) -> Reply {
         let subject = try LookupSubject(call)
         let id = call.place["item"]
         guard let item = subject.item(id) else { throw Problem(.itemNotFound, "no item \"\(id)\" at \(subject.revision.text)") }
@@ -12,7 +12,7 @@ enum GetItems {
     }
 
     @Sendable
-    static func many(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func many(_ call: Call) throws(Problem) -> Reply {
         try Lookup.many(call, "items") { (subject, question) throws(Problem) in
             guard question.name == "at" else {
                 let item = subject.item(question.value)

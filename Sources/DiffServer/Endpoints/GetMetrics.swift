@@ -3,7 +3,7 @@ import HTTPCore
 /// Figures for Prometheus.
 enum GetMetrics {
     @Sendable
-    static func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func answer(_ call: Call) throws(Problem) -> Reply {
         let service = call.service
         let text = service.metrics.text(service.table, service.connections)
         return .now(

@@ -3,7 +3,7 @@ import HTTPCore
 /// The page of a problem's type: what it means, and what to do.
 enum GetProblem {
     @Sendable
-    static func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func answer(_ call: Call) throws(Problem) -> Reply {
         guard let type = ProblemType(rawValue: call.place["name"]) else {
             throw Problem(.routeNotFound, "no problem is called \"\(call.place["name"])\"")
         }

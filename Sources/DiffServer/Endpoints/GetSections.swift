@@ -4,7 +4,7 @@ import SnapshotKit
 /// Indexes of sections, and sections at indexes.
 enum GetSections {
     @Sendable
-    static func one(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func one(_ call: Call) throws(Problem) -> Reply {
         let subject = try LookupSubject(call)
         let id = call.place["section"]
         guard let section = subject.section(id) else {
@@ -14,7 +14,7 @@ enum GetSections {
     }
 
     @Sendable
-    static func many(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func many(_ call: Call) throws(Problem) -> Reply {
         try Lookup.many(call, "sections") { (subject, question) throws(Problem) in
             guard question.name == "at" else {
                 let section = subject.section(question.value)

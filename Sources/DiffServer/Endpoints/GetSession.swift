@@ -4,7 +4,7 @@ import SnapshotKit
 /// The whole state, with the revision as its entity tag.
 enum GetSession {
     @Sendable
-    static func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func answer(_ call: Call) throws(Problem) -> Reply {
         let reading = try call.reading()
         let revision = reading.session.head.revision
         let fields = [

@@ -4,17 +4,19 @@ import SnapshotKit
 /// A new state, or edits, in; what changed out.
 enum PostChanges {
     @Sendable
-    static func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func prepare(_ call: Call) throws(Problem) -> Answer {
         let since = try call.parameters.since()
-        let wish = try ChangesWish(call.parameters, call.acceptance)
         let shape = try call.parameters.shape()
-        let conditions = try WriteConditions(call)
-        let fingerprint = RequestFingerprint(body, shape: call.parameters)
-        let request = try ChangesRequest(posting: body, shape, call.service.options)
-        if !call.identity.maySendStates, case .state = request.content {
-            throw Problem(.forbidden, "a token is good for edits; whole states need a key")
+        let wish = try ChangesWish(call.parameters, call.acceptance)
+        return { (body) throws(Problem) in
+            let conditions = try WriteConditions(call)
+            let fingerprint = RequestFingerprint(body, shape: call.parameters)
+            let request = try ChangesRequest(posting: body, shape, call.service.options)
+            if !call.identity.maySendStates, case .state = request.content {
+                throw Problem(.forbidden, "a token is good for edits; whole states need a key")
+            }
+            return .now(try write(call, request, fingerprint, conditions, since, wish))
         }
-        return .now(try write(call, request, fingerprint, conditions, since, wish))
     }
 
     /// Computes the next session and commits it, again from the start whenever somebody else was faster.

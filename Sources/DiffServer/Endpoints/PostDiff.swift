@@ -4,13 +4,15 @@ import SnapshotKit
 /// Two states in, a changeset out; nothing is stored.
 enum PostDiff {
     @Sendable
-    static func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func prepare(_ call: Call) throws(Problem) -> Answer {
         let shape = try call.parameters.shape()
         let wish = try ChangesWish(call.parameters, call.acceptance)
-        let (old, new) = try states(body, shape, call.service.options.stateLimits)
-        let answer = ChangesAnswer(
-            Changeset(from: old, to: new), from: nil, to: Destination(snapshot: new), wish)
-        return .now(answer.response())
+        return { (body) throws(Problem) in
+            let (old, new) = try states(body, shape, call.service.options.stateLimits)
+            let answer = ChangesAnswer(
+                Changeset(from: old, to: new), from: nil, to: Destination(snapshot: new), wish)
+            return .now(call.service.counted(answer).response())
+        }
     }
 
     private static func states(

@@ -6,8 +6,11 @@ enum PostTokens {
     private static let defaultSeconds = 3600
 
     @Sendable
-    static func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
-        let token = try token(call, body)
+    static func prepare(_ call: Call) throws(Problem) -> Answer {
+        { (body) throws(Problem) in try mint(call, token(call, body)) }
+    }
+
+    private static func mint(_ call: Call, _ token: Token) throws(Problem) -> Reply {
         var writer = JSONWriter()
         writer.append("{\"token\":")
         writer.append(string: token.signed(by: call.service.access.tokenSecret))

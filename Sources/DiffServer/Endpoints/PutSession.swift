@@ -4,9 +4,12 @@ import SnapshotKit
 /// Makes a session, or starts it over: the history goes, the sequence goes on.
 enum PutSession {
     @Sendable
-    static func answer(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Reply {
+    static func prepare(_ call: Call) throws(Problem) -> Answer {
         let shape = try call.parameters.shape()
-        let request = try SessionRequest(putting: body, shape, call.service.options)
+        return { (body) throws(Problem) in try put(call, SessionRequest(putting: body, shape, call.service.options)) }
+    }
+
+    private static func put(_ call: Call, _ request: SessionRequest) throws(Problem) -> Reply {
         let table = call.service.table
         let writing = call.service.writing(call.session)
         while true {

@@ -139,7 +139,7 @@ extension Connection {
     /// Has the service word a refusal, and gives up the connection.
     func refuse(_ refusal: Refusal) {
         if exchange == nil { exchange = Exchange(head: nil, isHead: false, began: loop.now) }
-        let response = shard.service.refusal(refusal)
+        let response = shard.service.refusal(refusal, of: exchange?.head)
         happen(.refused)
         switch response.body {
         case .bytes(let bytes): encode(response, bytes)

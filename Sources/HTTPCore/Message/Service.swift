@@ -5,7 +5,9 @@ public protocol Service: Sendable {
     func admit(_ head: RequestHead, from peer: Peer) -> Admission
 
     /// The answer to a message that the server itself refuses; its status should be that of the refusal.
-    func refusal(_ refusal: Refusal) -> Response
+    ///
+    /// - Parameter head: the message's, where it was complete.
+    func refusal(_ refusal: Refusal, of head: RequestHead?) -> Response
 
     /// Told behind each exchange, when its answer is complete or the connection was lost.
     func finished(_ exchange: ExchangeSummary)

@@ -31,7 +31,7 @@ struct EchoService: Service {
         }
     }
 
-    func refusal(_ refusal: Refusal) -> Response {
+    func refusal(_ refusal: Refusal, of head: RequestHead?) -> Response {
         Response(status: refusal.status, text: "\(refusal)\n")
     }
 
