@@ -14,13 +14,7 @@ if let certificate = getenv("CERTIFICATE"), let key = getenv("KEY") {
 }
 if let loops = getenv("LOOPS"), let count = Int(String(cString: loops)) { options.loops = count }
 let server = Server(options: options, service: EchoService())
-do {
-    let bound = try server.start()
-    write(to: 1, bound.map { "listening on \($0)\n" }.joined())
-} catch {
-    write(to: 2, "\(error)\n")
-    exit(1)
-}
+// Before the start: a signal that comes early must not be lost.
 signal(SIGTERM, SIG_IGN)
 let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
 termination.setEventHandler { server.drain(within: .seconds(5)) { exit(0) } }
@@ -31,6 +25,13 @@ hangup.setEventHandler {
     do { try server.reloadCertificates() } catch { write(to: 2, "\(error)\n") }
 }
 hangup.resume()
+do {
+    let bound = try server.start()
+    write(to: 1, bound.map { "listening on \($0)\n" }.joined())
+} catch {
+    write(to: 2, "\(error)\n")
+    exit(1)
+}
 dispatchMain()
 
 func write(to descriptor: Int32, _ text: String) {
