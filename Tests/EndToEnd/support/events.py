@@ -1,0 +1,110 @@
+"""Server-sent events, read as a browser reads them but nothing forgotten."""
+
+import json
+import socket
+from http.client import parse_headers
+
+from . import jsontext
+from .client import RawConnection, target
+
+
+class Event:
+    """One block of the stream: its fields and comments, in order."""
+
+    def __init__(self, lines):
+        self.lines = lines
+        self.fields = {}
+        self.comments = []
+        for line in lines:
+            name, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if name:
+                assert name not in self.fields, f"{name} is there twice: {lines}"
+                self.fields[name] = value
+            else:
+                self.comments.append(value)
+
+    def __getattr__(self, name):
+        return self.fields.get(name)
+
+    @property
+    def changeset(self):
+        return jsontext.exact(self.fields["data"])
+
+    @property
+    def json(self):
+        return json.loads(self.fields["data"])
+
+    def __repr__(self):
+        return f"Event({self.lines})"
+
+
+class Stream:
+    """An open stream of one session's changes."""
+
+    def __init__(self, server, path, query=None, headers=None, timeout=20):
+        self.connection = RawConnection(server, timeout)
+        named = {"Host": "localhost", "Accept": "text/event-stream", **(headers or {})}
+        fields = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in named.items() if value is not None)
+        self.connection.send(f"GET {target(path, query)} HTTP/1.1\r\n{fields}\r\n")
+        self.buffer = b""
+        self.ended = False
+        self._read_head()
+
+    def _read_head(self):
+        file = self.connection.file
+        status_line = file.readline()
+        self.status = int(status_line.split()[1])
+        self.headers = parse_headers(file)
+        self.chunked = self.headers.get("Transfer-Encoding", "").lower() == "chunked"
+        if self.status != 200:
+            length = int(self.headers.get("Content-Length", 0))
+            self.body = file.read(length)
+
+    @property
+    def problem(self):
+        return json.loads(self.body)
+
+    def _more(self):
+        file = self.connection.file
+        if self.chunked:
+            line = file.readline()
+            if not line:
+                self.ended = True
+                return
+            size = int(line.split(b";")[0], 16)
+            self.buffer += file.read(size)
+            file.readline()
+            self.ended = size == 0
+        else:
+            data = file.read1(65536)
+            self.buffer += data
+            self.ended = not data
+
+    def next(self, seconds=20):
+        """The next block; None at the end of the stream. Raises TimeoutError when nothing comes."""
+        self.connection.socket.settimeout(seconds)
+        while b"\n\n" not in self.buffer:
+            if self.ended:
+                return None
+            self._more()
+        block, self.buffer = self.buffer.split(b"\n\n", 1)
+        return Event(block.decode("utf-8").split("\n"))
+
+    def next_event(self, seconds=20):
+        """The next block that is neither a comment alone nor the primer."""
+        while True:
+            event = self.next(seconds)
+            if event is None or event.event:
+                return event
+
+    def is_quiet(self, seconds):
+        """Whether nothing comes for this long. The stream cannot be read any further after a True."""
+        try:
+            self.next(seconds)
+            return False
+        except (TimeoutError, socket.timeout):
+            return True
+
+    def close(self):
+        self.connection.close()

@@ -1,0 +1,145 @@
+"""GET …/changes that waits: CONTRACT §3."""
+
+import threading
+import time
+
+from support.case import ServiceCase
+from support.client import Client, session_path, target
+
+
+class Waiting:
+    """A request on a connection and thread of its own."""
+
+    def __init__(self, case, session, query, **headers):
+        self.client = Client(case.server, 30)
+        self.answer = None
+        self.seconds = None
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.thread = threading.Thread(target=self._run, args=(target(session_path(session, "changes"), query), named))
+        self.thread.start()
+
+    def _run(self, path, headers):
+        start = time.monotonic()
+        self.answer = self.client.request("GET", path, None, headers)
+        self.seconds = time.monotonic() - start
+        self.client.close()
+
+    def result(self):
+        self.thread.join(30)
+        return self.answer
+
+    def is_held(self, seconds=0.2):
+        self.thread.join(seconds)
+        return self.thread.is_alive()
+
+
+class LongPoll(ServiceCase):
+    def test_it_is_held_until_the_head_differs(self):
+        for query, headers in (({"wait": 25}, {}), ({}, {"Prefer": "wait=25"}), ({}, {"Prefer": "respond-async, wait=25"})):
+            with self.subTest(query, headers=headers):
+                session, first = self.made(["a"])
+                held = Waiting(self, session, {"since": first, **query}, **headers)
+                self.assertTrue(held.is_held())
+                head = self.wrote(session, ["a", "b"])
+                changeset = self.assertChangeset(held.result())
+                self.assertEqual((changeset["from"], changeset["to"]), (first, head))
+                self.assertLess(held.seconds, 15)
+
+    def test_when_the_time_is_up_it_is_200_without_changes(self):
+        session, first = self.made(["a"])
+        start = time.monotonic()
+        answer = self.get_changes(session, {"since": first, "wait": 1})
+        self.assertGreater(time.monotonic() - start, 0.9)
+        changeset = self.assertChangeset(answer)
+        self.assertEqual((changeset["from"], changeset["to"], changeset["changes"]), (first, first, []))
+        self.assertIn("no-store", answer.headers["Cache-Control"])
+
+    def test_when_the_time_is_up_indexed_is_an_empty_object(self):
+        session, first = self.made(["a"])
+        answer = self.get_changes(session, {"since": first, "wait": 1, "dialect": "indexed"})
+        self.assertEqual(answer.json["changes"], {})
+
+    def test_no_wait_is_answered_at_once(self):
+        session, first = self.made(["a"])
+        for query in ({"wait": 0}, {}):
+            start = time.monotonic()
+            self.get_changes(session, {"since": first, **query})
+            self.assertLess(time.monotonic() - start, 5)
+
+    def test_a_head_that_differs_already_is_answered_at_once(self):
+        session, first = self.made(["a"])
+        self.wrote(session, ["b"])
+        start = time.monotonic()
+        self.assertIn("changes", self.get_changes(session, {"since": first, "wait": 25}).json)
+        self.assertLess(time.monotonic() - start, 10)
+
+    def test_an_unusable_base_is_never_held(self):
+        session, _ = self.made(["a"])
+        start = time.monotonic()
+        for query in ({}, {"since": ""}, {"since": "9-0123456789abcdef"}):
+            self.assertIn("reset", self.get_changes(session, {**query, "wait": 25}).json)
+        self.assertProblem(self.get_changes("none", {"wait": 25}), 404, "session-not-found")
+        self.assertLess(time.monotonic() - start, 10)
+
+    def test_an_equal_write_wakes_nobody(self):
+        session, first = self.made(["a"])
+        held = Waiting(self, session, {"since": first, "wait": 25})
+        self.assertTrue(held.is_held())
+        self.wrote(session, ["a"])
+        self.assertTrue(held.is_held(0.3))
+        self.wrote(session, ["b"])
+        self.assertEqual(len(held.result().json["changes"]), 2)
+
+    def test_marks_wake_it(self):
+        session, first = self.made(["a"])
+        held = Waiting(self, session, {"since": first, "wait": 25})
+        self.assertTrue(held.is_held())
+        self.post_changes(session, {"edits": [{"op": "reload", "items": ["a"]}]})
+        self.assertEqual([each["as"] for each in held.result().json["changes"]], ["reload"])
+
+    def test_a_put_wakes_it_with_a_reset_or_a_changeset(self):
+        session, first = self.made(["a"])
+        held = Waiting(self, session, {"since": first, "wait": 25})
+        self.assertTrue(held.is_held())
+        head = self.put_session(session, {"state": ["b"]}).json["revision"]
+        self.assertEqual(held.result().json["to"], head)
+
+    def test_the_end_of_the_session_ends_it(self):
+        session, first = self.made(["a"])
+        held = Waiting(self, session, {"since": first, "wait": 25})
+        self.assertTrue(held.is_held())
+        self.delete_session(session)
+        self.assertProblem(held.result(), 404, "session-not-found")
+
+    def test_a_wait_above_sixty_counts_as_sixty(self):
+        session, first = self.made(["a"])
+        for query, headers in (({"wait": 100000}, {}), ({}, {"Prefer": "wait=100000"})):
+            held = Waiting(self, session, {"since": first, **query}, **headers)
+            self.assertTrue(held.is_held())
+            first = self.wrote(session, [str(len(str(query)))])
+            self.assertStatus(held.result(), 200)
+
+    def test_each_waiting_dialect_gets_its_own(self):
+        session, first = self.made(["a"])
+        held = {dialect: Waiting(self, session, {"since": first, "wait": 25, "dialect": dialect})
+                for dialect in ("keyed", "indexed", "staged", "diffable", "sequential", "json-patch")}
+        self.assertTrue(all(each.is_held(0.1) for each in held.values()))
+        self.wrote(session, ["b"])
+        for dialect, each in held.items():
+            self.assertChangeset(each.result(), dialect=dialect)
+
+
+class HeldAtTheEnd(ServiceCase):
+    options = ("--drain", "3s")
+
+    def test_sigterm_answers_a_held_request(self):
+        session, first = self.made(["a"])
+        held = Waiting(self, session, {"since": first, "wait": 25})
+        self.assertTrue(held.is_held())
+        status = self.server.stop()
+        self.assertEqual(status, 0)
+        answer = held.result()
+        self.assertIn(answer.status, (200, 503), answer)
+        if answer.status == 503:
+            self.assertProblem(answer, 503, "draining")
+            self.assertIn("Retry-After", answer.headers)
