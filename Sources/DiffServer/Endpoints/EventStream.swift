@@ -138,6 +138,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
     }
 
     private func leave() {
+        _ = call.service.table.slot(call.session)
         slot.remove(self)
         for timer in timers.values { timer.cancel() }
         timers = [:]

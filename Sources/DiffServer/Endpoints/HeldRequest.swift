@@ -55,9 +55,9 @@ final class HeldRequest: SessionReader {
     @discardableResult
     private func leave() -> Bool {
         guard !isDone.exchange(true, ordering: .relaxed) else { return false }
-        slot.remove(self)
         // The reader counted as use for as long as it waited.
         _ = call.service.table.slot(call.session)
+        slot.remove(self)
         timer.withLock { timer in
             timer?.cancel()
             timer = nil
