@@ -1,0 +1,51 @@
+# The two commands are `make run` and `make test`; each installs what it needs first. `make help` lists the others.
+
+BINARY := .build/release/diffserver
+SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -prune -o -name '*.swift' -print)
+HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
+
+.DEFAULT_GOAL := help
+.PHONY: help run test build setup setup-test unit end-to-end replay format lint bench bench-http clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# The key of the digests is fixed here, and only here, so that revisions are those that README shows.
+run: build ## build for release and serve on http://127.0.0.1:8080; OPTIONS="--listen :80" and the like
+	@DIFFSERVER_DIGEST_KEY="$${DIFFSERVER_DIGEST_KEY:-readme}" exec $(BINARY) serve $(OPTIONS)
+
+test: unit end-to-end ## build and run every test
+
+build: setup
+	swift build -c release --product diffserver
+
+setup:
+	@.ci/setup build
+
+setup-test:
+	@.ci/setup test
+
+unit: setup-test ## the libraries' tests
+	swift build --build-tests
+	swift test --skip-build --parallel
+
+end-to-end: setup-test build ## tests of the built server, from outside
+	python3 -m unittest discover -s Tests/EndToEnd
+
+replay: setup-test build ## replay a list's history through the server; HISTORY=file.jsonl
+	@.ci/with-server Examples/replay --items-at /Incidents --id-at /UniqueId --every 10 $(HISTORY)
+
+format: ## format all Swift files
+	swift format format -i -p $(SWIFT_FILES)
+
+lint: ## check the format of all Swift files
+	swift format lint -s -p $(SWIFT_FILES)
+
+bench: setup ## benchmarks of diffing, reading and writing
+	Benchmarks/run
+
+bench-http: setup ## HTTPCore against nginx
+	Benchmarks/http/run.sh
+
+clean: ## remove what was built
+	rm -rf .build Benchmarks/.build Benchmarks/http/EchoServer/.build
