@@ -91,7 +91,7 @@ private func add(_ name: String, _ table: inout Table, limit: Double?, json: () 
     }
     let speed = Double(count) / watch.median
     table.add(name, count.grouped, speed.short, Table.atLeast(limit, speed, name), String(watch.allocations))
-    if watch.allocations > 100 { Table.breaches.append("\(name): \(watch.allocations) allocations") }
+    if watch.allocations > 200 { Table.breaches.append("\(name): \(watch.allocations) allocations") }
 }
 
 /// Fingerprints and digests, against the bytes of the state.

@@ -20,18 +20,19 @@ extension JSONPatch {
             let oldSection = script.oldSection(of: section)
             let (old, new) = (script.old.sections[oldSection].flags, script.new.sections[section].flags)
             let bothContent = old.contains(.hasContent) && new.contains(.hasContent)
-            let path = path { $0.appendPath(section: section) }
+            goTo { $0.appendPath(section: section) }
             if !bothContent || !comparison.hasSameContent(section: oldSection, section) {
                 updateContent(
                     old.contains(.hasContent) ? script.old.content(ofSection: oldSection) : nil,
-                    new.contains(.hasContent) ? script.new.content(ofSection: section) : nil, at: path)
+                    new.contains(.hasContent) ? script.new.content(ofSection: section) : nil)
             }
-            updateExpanded(old, new, at: path)
+            updateExpanded(old, new)
         }
     }
 
     private mutating func updateItems<Comparison: ContentComparison>(_ comparison: inout Comparison) {
         for item in script.new.nodes.indices where partner(item) >= 0 {
+            if isKnownUnchanged(item) { continue }
             let oldItem = partner(item)
             let (old, new) = (script.old.nodes[oldItem].flags, script.new.nodes[item].flags)
             let bothKind = old.contains(.hasKind) && new.contains(.hasKind)
@@ -39,30 +40,35 @@ extension JSONPatch {
             let sameKind = !bothKind || comparison.hasSameKind(item: oldItem, item)
             let sameContent = !bothContent || comparison.hasSameContent(item: oldItem, item)
             if sameKind, sameContent, old.intersection(.shown) == new.intersection(.shown) { continue }
-            let path = path { $0.appendPath(item: item) }
+            goTo { $0.appendPath(item: item) }
             if !sameContent || old.contains(.hasContent) != new.contains(.hasContent) {
                 updateContent(
                     old.contains(.hasContent) ? script.old.content(ofItem: oldItem, known: !script.old.isSkeleton) : nil,
-                    new.contains(.hasContent) ? script.new.content(ofItem: item) : nil, at: path)
+                    new.contains(.hasContent) ? script.new.content(ofItem: item) : nil)
             }
-            updateKind(sameKind, old, item, at: path)
-            updateExpanded(old, new, at: path)
+            updateKind(sameKind, old, item)
+            updateExpanded(old, new)
         }
     }
 
-    private mutating func operation(_ name: StaticString, at path: [UInt8], _ member: StaticString) {
+    /// Whether the changeset compared this item: it has, where both rows are visible.
+    private func isKnownUnchanged(_ item: Int) -> Bool {
+        let row = script.new.row(ofItem: item)
+        return row >= 0 && !script.isNew(row: row) && !script.isUpdated(row: row)
+    }
+
+    /// Starts an operation at the place.
+    private mutating func operation(_ name: StaticString, _ rest: StaticString) {
         begin(name)
-        write {
-            $0.append(path)
-            $0.append(member)
-        }
+        writePlace()
+        write { $0.append(rest) }
     }
 
-    private mutating func updateKind(_ isSame: Bool, _ old: NodeFlags, _ item: Int, at path: [UInt8]) {
+    private mutating func updateKind(_ isSame: Bool, _ old: NodeFlags, _ item: Int) {
         let hasKind = script.new.nodes[item].flags.contains(.hasKind)
         guard !isSame || old.contains(.hasKind) != hasKind else { return }
-        guard hasKind else { return operation("remove", at: path, "/kind\"}") }
-        operation(old.contains(.hasKind) ? "replace" : "add", at: path, "/kind\",\"value\":")
+        guard hasKind else { return operation("remove", "/kind\"}") }
+        operation(old.contains(.hasKind) ? "replace" : "add", "/kind\",\"value\":")
         let kind = script.new.kind(ofItem: item)
         write {
             $0.append(kind)
@@ -70,56 +76,56 @@ extension JSONPatch {
         }
     }
 
-    private mutating func updateExpanded(_ old: NodeFlags, _ new: NodeFlags, at path: [UInt8]) {
+    private mutating func updateExpanded(_ old: NodeFlags, _ new: NodeFlags) {
         guard old.contains(.isCollapsed) != new.contains(.isCollapsed) else { return }
         if new.contains(.isCollapsed) {
-            operation("add", at: path, "/expanded\",\"value\":false}")
+            operation("add", "/expanded\",\"value\":false}")
         } else {
-            operation("remove", at: path, "/expanded\"}")
+            operation("remove", "/expanded\"}")
         }
     }
 
     // MARK: Content
 
-    private mutating func updateContent(
-        _ old: UnsafeRawBufferPointer?, _ new: UnsafeRawBufferPointer?, at path: [UInt8]
-    ) {
+    private mutating func updateContent(_ old: UnsafeRawBufferPointer?, _ new: UnsafeRawBufferPointer?) {
         switch (old, new) {
         case (nil, nil): return
-        case (_?, nil): operation("remove", at: path, "/content\"}")
+        case (_?, nil): operation("remove", "/content\"}")
         case (nil, let new?):
-            operation("add", at: path, "/content\",\"value\":")
+            operation("add", "/content\",\"value\":")
             write {
                 $0.append(new)
                 $0.append(byte: UInt8(ascii: "}"))
             }
-        case (let old?, let new?): replace(old, new, at: path + Array("/content".utf8))
+        case (let old?, let new?): inside({ $0.append("/content") }) { $0.replace(old, new) }
         }
     }
 
-    /// Writes the operations between two values at a place: inside it, or the whole, whichever is smaller.
-    private mutating func replace(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer, at path: [UInt8]) {
+    /// Writes the operations between two values at the place: inside it, or the whole, whichever is smaller.
+    private mutating func replace(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) {
         if !old.isEmpty, sameValue(old, new, ignoring: .none) { return }
         let start = position
         if old.first == UInt8(ascii: "{"), new.first == UInt8(ascii: "{") {
-            let whole = path.count + new.count + #"{"op":"replace","path":"","value":},"#.utf8.count
-            patchMembers(old, new, at: path)
+            let whole = placeLength + new.count + #"{"op":"replace","path":"","value":},"#.utf8.count
+            patchMembers(old, new)
             if writer.count - start.count <= whole { return }
             withdraw(to: start)
         }
-        begin("replace")
+        writeValue(new, by: "replace")
+    }
+
+    private mutating func writeValue(_ value: UnsafeRawBufferPointer, by name: StaticString) {
+        operation(name, "\",\"value\":")
         write {
-            $0.append(path)
-            $0.append("\",\"value\":")
-            $0.append(new)
+            $0.append(value)
             $0.append(byte: UInt8(ascii: "}"))
         }
     }
 
-    private mutating func patchMembers(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer, at path: [UInt8]) {
-        var before = JSONMembers(JSONCursor(old.baseAddress!))
+    private mutating func patchMembers(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) {
+        var before = takeMembers()
+        before.load(JSONCursor(old.baseAddress!))
         var cursor = JSONCursor(new.baseAddress!)
-        var arrivals: [(JSONString, UnsafeRawBufferPointer)] = []
         if cursor.enter() {
             repeat {
                 let name = cursor.takeName()
@@ -127,37 +133,33 @@ extension JSONPatch {
                 cursor.skipValue()
                 let value = UnsafeRawBufferPointer(start: start, count: cursor.at - start)
                 if let previous = before.take(name) {
-                    replace(previous, value, at: path + name.pointerToken)
+                    inside({ $0.append(pointerToken: name) }) { $0.replace(previous, value) }
                 } else {
-                    arrivals.append((name, value))
+                    before.arrivals.append(JSONMembers.Member(name: name, value: value))
                 }
             } while cursor.takesComma()
         }
-        for name in before.left {
-            begin("remove")
-            write {
-                $0.append(path + name.pointerToken)
-                $0.append("\"}")
-            }
+        for member in before.members where !member.isTaken {
+            inside({ $0.append(pointerToken: member.name) }) { $0.operation("remove", "\"}") }
         }
-        for (name, value) in arrivals {
-            begin("add")
-            write {
-                $0.append(path + name.pointerToken)
-                $0.append("\",\"value\":")
-                $0.append(value)
-                $0.append(byte: UInt8(ascii: "}"))
-            }
+        for member in before.arrivals {
+            inside({ $0.append(pointerToken: member.name) }) { $0.writeValue(member.value, by: "add") }
         }
+        giveBack(before)
     }
 }
 
-extension JSONString {
+extension JSONWriter {
     /// `/name` as it stands in a pointer that stands in a JSON string.
-    fileprivate var pointerToken: [UInt8] {
-        var writer = JSONWriter()
-        writer.append(string: Array(("/" + JSONPointer.escaped(text)).utf8))
-        return Array(writer.bytes().dropFirst().dropLast())
+    fileprivate mutating func append(pointerToken name: JSONString) {
+        append(byte: UInt8(ascii: "/"))
+        for byte in name.text {
+            switch byte {
+            case UInt8(ascii: "~"): append("~0")
+            case UInt8(ascii: "/"): append("~1")
+            default: append(escaped: byte)
+            }
+        }
     }
 }
 
@@ -166,9 +168,4 @@ extension ColumnsView {
     fileprivate func content(ofItem item: Int, known: Bool) -> UnsafeRawBufferPointer {
         known ? content(ofItem: item) : UnsafeRawBufferPointer(start: nil, count: 0)
     }
-}
-
-extension JSONWriter {
-    /// A copy of what was written from an offset on.
-    func tail(from start: Int) -> [UInt8] { Array(written.dropFirst(start)) }
 }

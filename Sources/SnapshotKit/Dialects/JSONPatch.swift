@@ -23,6 +23,9 @@ struct JSONPatch {
     let script: Script
     private(set) var writer: JSONWriter
     private var list = JSONList()
+    /// The path that updates are written at.
+    private var place = JSONWriter()
+    private var spareMembers: [JSONMembers] = []
     private let oldTree: Containers
     private let newTree: Containers
     /// Of items, and of sections: in both states, in the same container, and not to be moved.
@@ -126,7 +129,7 @@ struct JSONPatch {
     private mutating func place(section: Int) {
         guard trackers[.sections] != nil else { return }
         if sectionStays[section] {
-            _ = trackers[.sections]!.place()
+            trackers[.sections]!.pass()
         } else if script.isNew(section: section) {
             let index = trackers[.sections]!.place()
             begin("add")
@@ -183,7 +186,7 @@ struct JSONPatch {
 
     private mutating func place(_ item: Int, in container: Container, arrivedWithContainer: Bool) {
         if itemStays[item] {
-            _ = trackers[container]!.place()
+            trackers[container]!.pass()
         } else if partner(item) < 0 {
             let wasBrought = arrivedWithContainer || isArrayOpened(container)
             let index = trackers[container]!.place()
@@ -207,20 +210,31 @@ struct JSONPatch {
     }
 
     private mutating func move(_ item: Int, to container: Container) {
+        let start = position
         let oldItem = partner(item)
         let source = oldTree.container(of: oldItem, script.old)
-        let list = path { $0.appendPath(lost: source) }
+        begin("move", member: "from")
+        let listStart = writer.count
+        appendPath(lost: source)
+        let listEnd = writer.count
         let from = leave(oldItem, source)
+        append(index: from)
+        let fromEnd = writer.count
+        writer.append("\",\"path\":\"")
+        let pathStart = writer.count
         let index = trackers[container]!.place()
-        let to = path { patch in
-            patch.appendPath(container)
-            patch.append(index: index)
+        appendPath(container)
+        append(index: index)
+        if writer.written.isPath(at: pathStart, below: listStart..<fromEnd) {
+            // An element that goes into the one behind it: with itself removed, that one has its index, so the paths read as if it went
+            // into itself, which RFC 6902 §4.4 forbids. One step further it stands behind it.
+            let (list, path) = (Array(writer.written[listStart..<listEnd]), Array(writer.written[pathStart...]))
+            withdraw(to: start)
+            writeMove(list, from, to: list + Array("/\(from + 1)".utf8))
+            writeMove(list, from + 1, to: path)
+        } else {
+            writer.append("\"}")
         }
-        let hops = to.starts(with: list + Array("/\(from)/".utf8))
-        // An element that goes into the one behind it: with itself removed, that one has its index, so the paths read as if it went into
-        // itself, which RFC 6902 §4.4 forbids. One step further it stands behind it.
-        if hops { writeMove(list, from, to: list + Array("/\(from + 1)".utf8)) }
-        writeMove(list, hops ? from + 1 : from, to: to)
     }
 
     private mutating func writeMove(_ list: [UInt8], _ index: Int, to path: [UInt8]) {
@@ -286,15 +300,6 @@ struct JSONPatch {
 
     // MARK: Paths
 
-    /// A path as bytes, to be used more than once.
-    mutating func path(_ append: (inout JSONPatch) -> Void) -> [UInt8] {
-        let start = position
-        append(&self)
-        let path = writer.tail(from: start.count)
-        withdraw(to: start)
-        return path
-    }
-
     /// Starts an operation, up to the quote of its first pointer.
     mutating func begin(_ operation: StaticString, member: StaticString = "path") {
         list.separate(&writer)
@@ -304,6 +309,32 @@ struct JSONPatch {
         writer.append(member)
         writer.append("\":\"")
     }
+
+    /// Makes a path the place that operations speak of.
+    mutating func goTo(_ path: (inout JSONPatch) -> Void) {
+        let start = position
+        path(&self)
+        place.truncate(to: 0)
+        place.append(writer, from: start.count)
+        withdraw(to: start)
+    }
+
+    /// Runs `body` at a place inside the present one.
+    mutating func inside(_ name: (inout JSONWriter) -> Void, _ body: (inout JSONPatch) -> Void) {
+        let length = place.count
+        name(&place)
+        body(&self)
+        place.truncate(to: length)
+    }
+
+    mutating func writePlace() { writer.append(place, from: 0) }
+
+    var placeLength: Int { place.count }
+
+    /// Memory to list members in, kept from one object to the next.
+    mutating func takeMembers() -> JSONMembers { spareMembers.popLast() ?? JSONMembers() }
+
+    mutating func giveBack(_ members: consuming JSONMembers) { spareMembers.append(members) }
 
     /// Adds raw pieces of an operation.
     mutating func write(_ body: (inout JSONWriter) -> Void) { body(&writer) }
@@ -382,5 +413,13 @@ struct JSONPatch {
         } else {
             append(index: lostTrackers[source]?.index(ofLeaver: ordinal) ?? ordinal)
         }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Whether the path that begins at `start` leads into what the path in `other` leads to.
+    fileprivate func isPath(at start: Int, below other: Range<Int>) -> Bool {
+        let path = self[start...]
+        return path.dropFirst(other.count).first == UInt8(ascii: "/") && path.starts(with: self[other])
     }
 }

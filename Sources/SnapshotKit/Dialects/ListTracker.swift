@@ -38,6 +38,12 @@ struct ListTracker {
         return index
     }
 
+    /// Goes past the element of the next final index, which stays. O(1).
+    mutating func pass() {
+        staysPlaced += 1
+        placed += 1
+    }
+
     /// Takes a leaver away; returns the index it had.
     mutating func leave(_ old: Int) -> Int {
         let index = index(ofLeaver: old)

@@ -12,7 +12,8 @@ func appendMergePatch(
 }
 
 private func appendObjectPatch(from old: JSONCursor, to new: inout JSONCursor, into writer: inout JSONWriter) -> Bool {
-    var before = JSONMembers(old)
+    var before = JSONMembers()
+    before.load(old)
     writer.append(byte: UInt8(ascii: "{"))
     var list = JSONList()
     if new.enter() {
@@ -34,9 +35,9 @@ private func appendObjectPatch(from old: JSONCursor, to new: inout JSONCursor, i
             }
         } while new.takesComma()
     }
-    for name in before.left {
+    for member in before.members where !member.isTaken {
         list.separate(&writer)
-        writer.append(name: name)
+        writer.append(name: member.name)
         writer.append("null")
     }
     writer.append(byte: UInt8(ascii: "}"))
@@ -62,51 +63,57 @@ private func saysNull(_ cursor: inout JSONCursor) -> Bool {
 
 /// The members of an object, to be taken by name.
 struct JSONMembers {
-    private var names: [JSONString] = []
-    private var values: [UnsafeRawBufferPointer] = []
-    private var isTaken: [Bool] = []
-    private var order: [Int] = []
-    private var marks: [UInt64] = []
+    struct Member {
+        var name: JSONString
+        var value: UnsafeRawBufferPointer
+        var isTaken = false
+    }
+
+    private(set) var members: [Member] = []
+    /// Room for members of another object that this one has not.
+    var arrivals: [Member] = []
+    private var order: [(mark: UInt64, index: Int)] = []
     private var expected = 0
 
-    init(_ object: JSONCursor) {
+    /// Lists the members of an object, in place of any other's.
+    mutating func load(_ object: JSONCursor) {
+        members.removeAll(keepingCapacity: true)
+        arrivals.removeAll(keepingCapacity: true)
+        order.removeAll(keepingCapacity: true)
+        expected = 0
         var cursor = object
         guard cursor.enter() else { return }
         repeat {
-            names.append(cursor.takeName())
+            let name = cursor.takeName()
             let start = cursor.at
             cursor.skipValue()
-            values.append(UnsafeRawBufferPointer(start: start, count: cursor.at - start))
+            members.append(Member(name: name, value: UnsafeRawBufferPointer(start: start, count: cursor.at - start)))
         } while cursor.takesComma()
-        isTaken = [Bool](repeating: false, count: names.count)
     }
 
     /// The value of a member, which is then no longer left. Members asked for in their own order cost O(1), others O(log n).
     mutating func take(_ name: JSONString) -> UnsafeRawBufferPointer? {
         guard let index = find(name) else { return nil }
-        isTaken[index] = true
+        members[index].isTaken = true
         expected = index + 1
-        return values[index]
+        return members[index].value
     }
 
     private mutating func find(_ name: JSONString) -> Int? {
-        if expected < names.count, names[expected] == name { return expected }
+        if expected < members.count, members[expected].name == name { return expected }
         if order.isEmpty {
-            marks = names.map { fingerprint(of: $0, by: .process) }
-            order = names.indices.sorted { marks[$0] < marks[$1] }
+            for (index, member) in members.enumerated() { order.append((fingerprint(of: member.name, by: .process), index)) }
+            order.sort { $0.mark < $1.mark }
         }
         let mark = fingerprint(of: name, by: .process)
         var (low, high) = (0, order.count)
         while low < high {
             let middle = (low + high) / 2
-            if marks[order[middle]] < mark { low = middle + 1 } else { high = middle }
+            if order[middle].mark < mark { low = middle + 1 } else { high = middle }
         }
-        guard low < order.count, names[order[low]] == name else { return nil }
-        return order[low]
+        guard low < order.count, members[order[low].index].name == name else { return nil }
+        return order[low].index
     }
-
-    /// Names that were not taken, in their order.
-    var left: [JSONString] { names.indices.filter { !isTaken[$0] }.map { names[$0] } }
 }
 
 extension JSONWriter {

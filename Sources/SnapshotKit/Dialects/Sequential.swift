@@ -52,7 +52,7 @@ extension Script {
                 }
                 append(after.elements[index], to: &writer)
             } else if plan.stays[index] {
-                _ = tracker.place()
+                tracker.pass()
             } else {
                 let from = tracker.leave(plan.placeAmongCommon[Int(plan.oldOfNew[index])])
                 list.separate(&writer)
@@ -123,6 +123,9 @@ private struct FlatList {
     private(set) var indexOfHeader: [Int32] = []
 
     init(_ view: ColumnsView) {
+        elements.reserveCapacity(view.rowCount + view.sections.count)
+        indexOfRow.reserveCapacity(view.rowCount)
+        indexOfHeader.reserveCapacity(view.sections.count)
         for section in view.sections.indices {
             let hasHeader = view.sections[section].flags.contains(.hasContent)
             indexOfHeader.append(hasHeader ? Int32(truncatingIfNeeded: elements.count) : -1)
@@ -146,6 +149,7 @@ private struct FlatPlan {
 
     init(_ script: Script, _ before: FlatList, _ after: FlatList) {
         newOfOld = [Int32](repeating: -1, count: before.elements.count)
+        oldOfNew.reserveCapacity(after.elements.count)
         for (index, element) in after.elements.enumerated() {
             let partner: Int32
             switch element {
@@ -157,6 +161,7 @@ private struct FlatPlan {
             if partner >= 0 { newOfOld[Int(partner)] = Int32(truncatingIfNeeded: index) }
         }
         placeAmongCommon = []
+        placeAmongCommon.reserveCapacity(newOfOld.count)
         var common = 0
         for partner in newOfOld {
             placeAmongCommon.append(common)

@@ -86,18 +86,27 @@ public struct JSONWriter: Sendable {
     /// Appends UTF-8 as a JSON string, quoted and escaped.
     mutating func append(string text: some Sequence<UInt8>) {
         append(byte: UInt8(ascii: "\""))
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "\""): append("\\\"")
-            case UInt8(ascii: "\\"): append("\\\\")
-            case 0..<0x20:
-                append("\\u00")
-                append(byte: hexByte(byte >> 4))
-                append(byte: hexByte(byte & 0xF))
-            default: append(byte: byte)
-            }
-        }
+        for byte in text { append(escaped: byte) }
         append(byte: UInt8(ascii: "\""))
+    }
+
+    /// Appends a byte of text inside a JSON string.
+    @inline(__always)
+    mutating func append(escaped byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): append("\\\"")
+        case UInt8(ascii: "\\"): append("\\\\")
+        case 0..<0x20:
+            append("\\u00")
+            append(byte: hexByte(byte >> 4))
+            append(byte: hexByte(byte & 0xF))
+        default: append(byte: byte)
+        }
+    }
+
+    /// Appends what another wrote, from an offset on.
+    mutating func append(_ other: JSONWriter, from start: Int) {
+        other.storage.withUnsafeBytes { append($0.baseAddress! + start, other.count - start) }
     }
 
     /// What was written so far.
