@@ -135,11 +135,3 @@ struct LookupTests {
         return String(decoding: writer.bytes(), as: UTF8.self)
     }
 }
-
-extension StateItem: Equatable {
-    public static func == (one: StateItem, other: StateItem) -> Bool { one.id == other.id && one.path == other.path }
-}
-
-extension StateSection: Equatable {
-    public static func == (one: StateSection, other: StateSection) -> Bool { one.id == other.id }
-}
