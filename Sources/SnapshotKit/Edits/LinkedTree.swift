@@ -19,6 +19,12 @@ struct LinkedTree {
     /// A root, and `count - 1` vertices that are out of the tree.
     init(count: Int) { links = [Links](repeating: Links(), count: count) }
 
+    /// A new vertex, out of the tree.
+    mutating func add() -> Int {
+        links.append(Links())
+        return links.count - 1
+    }
+
     func parent(of vertex: Int) -> Int { Int(links[vertex].parent) }
     func next(after vertex: Int) -> Int { Int(links[vertex].next) }
     func first(in parent: Int) -> Int { Int(links[parent].first) }

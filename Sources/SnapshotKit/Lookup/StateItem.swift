@@ -3,7 +3,7 @@ public struct StateItem: Sendable {
     let columns: Columns
     let index: Int
 
-    private var node: Node { columns.nodes[index] }
+    var node: Node { columns.nodes[index] }
 
     /// Its id, as it was written.
     public var id: ElementID { columns.withView { ElementID($0.id(ofItem: index)) } }

@@ -4,7 +4,7 @@ public struct StateSection: Sendable {
     /// Its place among the sections, from zero.
     public let index: Int
 
-    private var node: SectionNode { columns.sections[index] }
+    var node: SectionNode { columns.sections[index] }
 
     /// Its id, as it was written.
     public var id: ElementID { columns.withView { ElementID($0.id(ofSection: index)) } }

@@ -51,11 +51,11 @@ struct LookupTests {
         let snapshot = try Snapshot(json: json)
         let skeleton = Skeleton(of: snapshot, fingerprints: Fingerprints(of: snapshot, by: .process))
         let item = try #require(snapshot.item(withID: row.id))
-        #expect(written(item.writeLookup) == row.expected.filter { $0 != "|" })
+        #expect(written { item.writeLookup(into: &$0) } == row.expected.filter { $0 != "|" })
         #expect(item.path.flatMap(snapshot.item(at:))?.id == (item.isVisible ? item.id : nil))
         for skeleton in [skeleton, skeleton.indexed()] {
             let past = try #require(skeleton.item(withID: row.id))
-            #expect(written(past.writeLookup) == String(row.expected.prefix { $0 != "|" }))
+            #expect(written { past.writeLookup(into: &$0) } == String(row.expected.prefix { $0 != "|" }))
             #expect(past.path == item.path && past.kind == nil && past.content == nil)
             #expect(past.path.flatMap(skeleton.item(at:))?.id == past.path.map { _ in past.id })
         }
@@ -72,10 +72,10 @@ struct LookupTests {
         ]
         for (id, expected, content) in rows {
             let section = try #require(snapshot.section(withID: id))
-            #expect(written(section.writeLookup) == expected + content)
+            #expect(written { section.writeLookup(into: &$0) } == expected + content)
             #expect(snapshot.sections[section.index].id == section.id)
             let past = try #require(skeleton.section(withID: id))
-            #expect(written(past.writeLookup) == expected && past.content == nil)
+            #expect(written { past.writeLookup(into: &$0) } == expected && past.content == nil)
             #expect(skeleton.indexed().section(withID: id)?.index == past.index)
             #expect(skeleton.sections[past.index].rows.map(\.id) == section.rows.map(\.id))
         }
@@ -134,12 +134,4 @@ struct LookupTests {
         body(&writer)
         return String(decoding: writer.bytes(), as: UTF8.self)
     }
-}
-
-extension StateItem: Equatable {
-    public static func == (one: StateItem, other: StateItem) -> Bool { one.id == other.id && one.path == other.path }
-}
-
-extension StateSection: Equatable {
-    public static func == (one: StateSection, other: StateSection) -> Bool { one.id == other.id }
 }

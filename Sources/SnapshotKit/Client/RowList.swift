@@ -1,0 +1,122 @@
+/// A list as a client holds it: sections with rows, visible items only, depth first.
+///
+/// It is what a reset carries, and what a changeset in `keyed`, `indexed` or `staged` is applied to. A plain value, to be shown and
+/// compared; who holds whole states holds a `Snapshot`.
+public struct RowList: Sendable, Equatable {
+    /// One row.
+    public struct Row: Sendable, Equatable {
+        /// The item's id.
+        public var id: ElementID
+        /// What the item shows.
+        public var content: JSONText?
+        /// The type of cell.
+        public var kind: String?
+        /// Ancestors within the section.
+        public var level = 0
+        /// The item that this one is a child of.
+        public var parent: ElementID?
+        /// Whether its children are rows too.
+        public var isExpanded = true
+        /// Its direct children, hidden ones included.
+        public var childCount = 0
+
+        /// A row with an id, and defaults for the rest.
+        public init(
+            id: ElementID, content: JSONText? = nil, kind: String? = nil, level: Int = 0, parent: ElementID? = nil,
+            isExpanded: Bool = true, childCount: Int = 0
+        ) {
+            self.id = id
+            self.content = content
+            self.kind = kind
+            self.level = level
+            self.parent = parent
+            self.isExpanded = isExpanded
+            self.childCount = childCount
+        }
+    }
+
+    /// One section.
+    public struct Section: Sendable, Equatable {
+        /// The section's id.
+        public var id: ElementID
+        /// What its header shows.
+        public var content: JSONText?
+        /// Whether its items are rows.
+        public var isExpanded = true
+        /// Its rows, in order.
+        public var rows: [Row] = []
+
+        /// A section with an id, and defaults for the rest.
+        public init(id: ElementID, content: JSONText? = nil, isExpanded: Bool = true, rows: [Row] = []) {
+            self.id = id
+            self.content = content
+            self.isExpanded = isExpanded
+            self.rows = rows
+        }
+    }
+
+    /// The sections, in order.
+    public var sections: [Section] = []
+
+    /// A list without sections.
+    public init() {}
+
+    /// A list of sections.
+    public init(sections: [Section]) { self.sections = sections }
+
+    /// Reads the `state` of a reset: sections with rows, never nested. O(n).
+    ///
+    /// - Throws: `ApplyError` if it is anything else, or if an id stands in it twice.
+    public init(state json: consuming [UInt8]) throws(ApplyError) {
+        self = try ChangeText.read(json) { (text) throws(ApplyError) in try text.rowList(text.root) }
+        try requireUniqueIDs(at: 0)
+    }
+
+    /// The rows of a state. O(n).
+    public init(_ snapshot: Snapshot) {
+        sections = snapshot.sections.map { section in
+            Section(
+                id: section.id, content: section.text, isExpanded: section.isExpanded, rows: section.rows.map(Row.init))
+        }
+    }
+
+    /// The row at a path. O(1).
+    public subscript(path: RowPath) -> Row { sections[path.section].rows[path.row] }
+
+    /// Checks that sections and, separately, rows have ids of their own. O(n).
+    func requireUniqueIDs(at offset: Int) throws(ApplyError) {
+        var ids: Set<ElementID> = []
+        for section in sections where !ids.insert(section.id).inserted {
+            throw ApplyError(.duplicateID, "two sections have the id \"\(section.id)\"", at: offset)
+        }
+        ids.removeAll(keepingCapacity: true)
+        for section in sections {
+            for row in section.rows where !ids.insert(row.id).inserted {
+                throw ApplyError(.duplicateID, "two rows have the id \"\(row.id)\"", at: offset)
+            }
+        }
+    }
+}
+
+extension RowList.Row {
+    /// The row that a visible item is. O(children).
+    public init(_ item: StateItem) {
+        self.init(
+            id: item.id, content: item.text, kind: item.kind, level: item.level, parent: item.parent?.id,
+            isExpanded: item.isExpanded, childCount: item.children.count)
+    }
+}
+
+extension StateItem {
+    fileprivate var text: JSONText? {
+        guard node.flags.contains(.hasContent), !columns.payloads.isEmpty else { return nil }
+        return columns.withView { JSONText(accepted: $0.content(ofItem: index)) }
+    }
+}
+
+extension StateSection {
+    fileprivate var text: JSONText? {
+        guard node.flags.contains(.hasContent), node.contentCount > 0 else { return nil }
+        return columns.withView { JSONText(accepted: $0.content(ofSection: index)) }
+    }
+}

@@ -1,0 +1,152 @@
+// States from Swift values. What is said is written as JSON and read by the reader of states: so a state that was built is held to
+// the rules of one that came in, by the same code. Contents are checked before they are written: none can reach beyond its place.
+
+extension Snapshot {
+    /// Builds a state from Swift values.
+    ///
+    ///     var builder = Snapshot.Builder()
+    ///     try builder.section("inbox", content: JSONText(#"{"title":"Inbox"}"#)) {
+    ///         $0.item(17, content: try JSONText(#"{"subject":"Hello"}"#), kind: "mail")
+    ///         $0.item("drafts", isExpanded: false) { $0.item("draft-1") }
+    ///     }
+    ///     let snapshot = try builder.build()
+    public struct Builder: Sendable {
+        private var draft = Items()
+        private var list = JSONList()
+        private var count = 0
+
+        /// A builder of a state without sections.
+        public init() { draft.writer.append("{\"sections\":[") }
+
+        /// Appends a section without items.
+        public mutating func section(_ id: ElementID, content: JSONText? = nil, isExpanded: Bool = true) {
+            section(id, content: content, isExpanded: isExpanded) { _ in }
+        }
+
+        /// Appends a section with the items that `items` appends.
+        public mutating func section(
+            _ id: ElementID, content: JSONText? = nil, isExpanded: Bool = true,
+            items: (inout Items) throws -> Void
+        ) rethrows {
+            list.separate(&draft.writer)
+            draft.writer.append("{\"id\":")
+            draft.writer.append(id: id)
+            draft.writer.append(content: content, isExpanded: isExpanded)
+            try draft.list(at: "/sections/\(count)/items", items)
+            draft.writer.append(byte: UInt8(ascii: "}"))
+            count += 1
+        }
+
+        /// Appends a section with an item for each value. O(values).
+        ///
+        /// - Parameters:
+        ///   - id: a value's id.
+        ///   - kind: a value's type of cell.
+        ///   - write: writes a value's content as one JSON value; one that writes nothing makes an item without content.
+        public mutating func section<Value>(
+            _ id: ElementID, content: JSONText? = nil, isExpanded: Bool = true, items values: some Sequence<Value>,
+            id itemID: (Value) -> ElementID, kind: (Value) -> String? = { _ in nil },
+            writing write: (Value, inout JSONWriter) -> Void
+        ) {
+            section(id, content: content, isExpanded: isExpanded) { items in
+                for value in values { items.item(itemID(value), kind: kind(value), writing: { write(value, &$0) }) }
+            }
+        }
+
+        /// The state. O(n).
+        ///
+        /// - Throws: `StateError.invalid` with every duplicate id, every id that a state does not accept and every content that is not
+        ///   JSON, by the place it would have in the state's document; `.limitExceeded`.
+        public consuming func build(limits: StateLimits = .none) throws(StateError) -> Snapshot {
+            if let failure = draft.failure { throw failure }
+            draft.writer.append("]}")
+            return try Snapshot(json: draft.writer.bytes(), limits: limits)
+        }
+    }
+}
+
+extension Snapshot.Builder {
+    /// Items, or the children of one, while they are appended.
+    public struct Items: Sendable {
+        fileprivate var writer = JSONWriter()
+        fileprivate var failure: StateError?
+        // The list that is open; the ones around it wait on the stack.
+        private var separator = JSONList()
+        private var pointer = ""
+        private var count = 0
+
+        fileprivate init() {}
+
+        /// Writes a list that `body` fills. An error leaves it open: who throws does not build.
+        fileprivate mutating func list(at pointer: String, _ body: (inout Items) throws -> Void) rethrows {
+            let outer = (separator, self.pointer, count)
+            (separator, self.pointer, count) = (JSONList(), pointer, 0)
+            writer.append(",\"items\":[")
+            try body(&self)
+            writer.append(byte: UInt8(ascii: "]"))
+            (separator, self.pointer, count) = outer
+        }
+
+        /// Appends an item without children.
+        public mutating func item(
+            _ id: ElementID, content: JSONText? = nil, kind: String? = nil, isExpanded: Bool = true
+        ) {
+            open(id, kind: kind)
+            writer.append(content: content, isExpanded: isExpanded)
+            writer.append(byte: UInt8(ascii: "}"))
+            count += 1
+        }
+
+        /// Appends an item with the children that `children` appends.
+        public mutating func item(
+            _ id: ElementID, content: JSONText? = nil, kind: String? = nil, isExpanded: Bool = true,
+            children: (inout Items) throws -> Void
+        ) rethrows {
+            open(id, kind: kind)
+            writer.append(content: content, isExpanded: isExpanded)
+            try list(at: "\(pointer)/\(count)/items", children)
+            writer.append(byte: UInt8(ascii: "}"))
+            count += 1
+        }
+
+        /// Appends an item whose content `write` writes.
+        fileprivate mutating func item(_ id: ElementID, kind: String?, writing write: (inout JSONWriter) -> Void) {
+            open(id, kind: kind)
+            var content = JSONWriter()
+            write(&content)
+            if content.count > 0 { append(content.bytes()) }
+            writer.append(byte: UInt8(ascii: "}"))
+            count += 1
+        }
+
+        private mutating func open(_ id: ElementID, kind: String?) {
+            separator.separate(&writer)
+            writer.append("{\"id\":")
+            writer.append(id: id)
+            guard let kind else { return }
+            writer.append(",\"kind\":")
+            writer.append(string: kind)
+        }
+
+        private mutating func append(_ content: [UInt8]) {
+            do throws(JSONError) {
+                let text = try JSONText(content)
+                writer.append(content: text, isExpanded: true)
+            } catch {
+                let violation = Violation(
+                    pointer: "\(pointer)/\(count)/content", code: "invalid-content", detail: error.description)
+                if failure == nil { failure = .invalid([violation]) }
+            }
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func append(content: JSONText?, isExpanded: Bool) {
+        if let content {
+            append(",\"content\":")
+            content.withBytes { append($0) }
+        }
+        if !isExpanded { append(",\"expanded\":false") }
+    }
+}

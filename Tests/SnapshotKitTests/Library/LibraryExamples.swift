@@ -1,0 +1,109 @@
+import Foundation
+import SnapshotKit
+import Testing
+
+// The code of docs/library.md, which is compared with this file line by line.
+
+@Suite("The library's page")
+struct LibraryExamples {
+    @Test("reading")
+    func read() throws {
+        let inbox = try Snapshot(json: #"[{"id":17,"content":{"subject":"Hello"}},{"id":18,"content":{"subject":"Bye"}}]"#)
+        let users = try Snapshot(
+            json: #"{"data":{"members":[{"userID":"anna","age":7}]}}"#,
+            shape: .pointers(itemsAt: JSONPointer("/data/members"), idAt: JSONPointer("/userID")))
+
+        let mail = inbox.item(withID: "18")
+        let place = mail?.path  // [0,1]: section 0, row 1
+        let first = inbox.item(at: RowPath(section: 0, row: 0))?.id  // 17
+
+        #expect(users.item(withID: "anna")?.content == Array(#"{"userID":"anna","age":7}"#.utf8))
+        #expect(place == RowPath(section: 0, row: 1))
+        #expect(first == 17)
+    }
+
+    @Test("building")
+    func build() throws {
+        struct Task {
+            var id: Int
+            var title: String
+        }
+        let tasks = [Task(id: 1, title: "Milk"), Task(id: 2, title: "Bread")]
+
+        var builder = Snapshot.Builder()
+        builder.section("today", items: tasks, id: { ElementID($0.id) }) { task, json in
+            json.append(#"{"title":"#)
+            json.append(string: task.title)
+            json.append("}")
+        }
+        try builder.section("later", content: JSONText(#"{"title":"Later"}"#), isExpanded: false) {
+            $0.item("trip", kind: "folder") { $0.item("tickets") }
+        }
+        let list = try builder.build()
+
+        #expect(list.item(withID: "2")?.content == Array(#"{"title":"Bread"}"#.utf8))
+        #expect(list.rowCount == 2 && list.itemCount == 4)
+    }
+
+    @Test("diffing, applying, editing")
+    func diff() throws {
+        let old = try Snapshot(json: #"[{"id":"a","content":1},"b","c"]"#)
+        let new = try Snapshot(json: #"["c",{"id":"a","content":2},"d"]"#)
+        let change = Changeset(from: old, to: new)
+        let counts = change.counts  // 1 deletion, 1 insertion, 1 move, 1 update
+
+        let forTheBrowser = change.json(.keyed)
+        let forUIKit = change.json(.staged, staging: .compact)
+        let forTheBackingStore = change.collectionDifference()
+
+        #expect(
+            counts.deletions == 1 && counts.insertions == 1 && counts.moves == 1 && counts.updates == 1
+                && counts.total == 4)
+        #expect(try RowList(old).applying(keyed: forTheBrowser) == RowList(new))
+        #expect(try RowList(old).applying(staged: forUIKit) == RowList(new))
+        #expect(["a", "b", "c"].applying(forTheBackingStore) == ["c", "a", "d"])
+
+        let shown = RowList(old)
+        let next = try shown.applying(keyed: change.json(.keyed))
+
+        for stage in try shown.stages(change.json(.staged)) {
+            // view.performBatchUpdates { model = stage.list; view.deleteItems(at: …stage.batch.items.deleted…) }
+            print(stage.name, stage.batch.items.deleted, stage.list.sections.map(\.rows.count))
+        }
+
+        #expect(next == RowList(new))
+
+        let batch = try EditBatch(
+            json: #"""
+                [{"op":"insert","items":[{"id":"x","content":{"title":"New"}}],"after":"a"},
+                 {"op":"move","items":["c"],"at":"start"},
+                 {"op":"reload","items":["b"]}]
+                """#)
+        let (edited, marks) = try old.applying(batch)
+        let drawn = Changeset(from: old, to: edited, marks: marks)
+
+        #expect(edited.sections[0].rows.map(\.id) == ["c", "a", "x", "b"])
+        #expect(drawn.counts.updates == 1)
+        #expect(throws: EditError.self) { try new.applying(batch) }
+    }
+
+    @Test("the page shows this code")
+    func page() throws {
+        let here = URL(fileURLWithPath: #filePath)
+        var root = here
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        let page = try String(contentsOf: root.appendingPathComponent("docs/library.md"), encoding: .utf8)
+        let code = lines(try String(contentsOf: here, encoding: .utf8)[...])
+        let blocks = page.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
+        #expect(blocks.count == 5)
+        for block in blocks {
+            let wanted = lines(block[...])
+            let isThere = code.indices.contains { start in code[start...].starts(with: wanted) }
+            #expect(isThere, "\(block)")
+        }
+    }
+
+    private func lines(_ text: Substring) -> [String] {
+        text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,270 @@
+@testable import SnapshotKit
+import Testing
+
+@Suite("Lists that clients hold")
+struct RowListTests {
+    private static let shapes = [
+        StateGenerator.Shape(), StateGenerator.Shape(items: 14, sections: 3, nestsOnceIn: 2, changes: 5),
+        StateGenerator.Shape(items: 10, sections: 8, nestsOnceIn: 4, changes: 8),
+    ]
+
+    @Test("every dialect leads a client's list to the new state", arguments: shapes.indices)
+    func dialects(shape: Int) throws {
+        for seed in Effort.seeds(40) {
+            var generator = StateGenerator(seed: seed, shape: Self.shapes[shape])
+            let model = generator.state()
+            let old = try Snapshot(json: model.json)
+            let new = try Snapshot(json: (seed % 4 == 0 ? generator.state() : generator.next(after: model)).json)
+            let list = RowList(old)
+            let changeset = Changeset(from: old, to: new)
+            let target = RowList(new)
+            #expect(try RowList(state: old.rowsJSON()) == list)
+            for content in ContentStyle.allCases {
+                #expect(try list.applying(keyed: changeset.json(.keyed, content: content)) == target)
+                #expect(try list.applying(indexed: changeset.json(.indexed, content: content)) == target)
+                for staging in Staging.allCases {
+                    let changes = changeset.json(.staged, staging: staging, content: content)
+                    #expect(try list.applying(staged: changes) == target, "\(String(decoding: changes, as: UTF8.self))")
+                }
+            }
+        }
+    }
+
+    struct Refused: CustomTestStringConvertible {
+        let changes: String
+        let reason: ApplyError.Reason
+        let testDescription: String
+
+        init(_ description: String, _ changes: String, _ reason: ApplyError.Reason) {
+            (testDescription, self.changes, self.reason) = (description, changes, reason)
+        }
+    }
+
+    /// `s[a b] t[c] u[]`; a has content.
+    private static let base = RowList(
+        sections: [
+            .init(id: "s", rows: [.init(id: "a", content: try! JSONText("{}")), .init(id: "b")]),
+            .init(id: "t", rows: [.init(id: "c")]), .init(id: "u"),
+        ])
+
+    @Test(
+        "a stage that UIKit would refuse is refused",
+        arguments: [
+            Refused(
+                "a section that is not there", #"[{"name":"deletes","counts":[2,1,0],"sections":{"deleted":[3]}}]"#,
+                .outOfRange),
+            Refused(
+                "a row that is not there", #"[{"name":"deletes","counts":[2,1,0],"items":{"deleted":[[0,2]]}}]"#,
+                .outOfRange),
+            Refused(
+                "a row of no section", #"[{"name":"deletes","counts":[2,1,0],"items":{"deleted":[[3,0]]}}]"#,
+                .outOfRange),
+            Refused(
+                "a row below zero", #"[{"name":"deletes","counts":[2,1,0],"items":{"deleted":[[0,-1]]}}]"#, .outOfRange),
+            Refused(
+                "an arrival behind the end",
+                #"[{"name":"items","counts":[2,1,1],"items":{"inserted":[{"at":[2,1],"item":{"id":"x"}}]}}]"#,
+                .outOfRange),
+            Refused(
+                "an arrival in no section",
+                #"[{"name":"items","counts":[2,1,1],"items":{"inserted":[{"at":[3,0],"item":{"id":"x"}}]}}]"#,
+                .outOfRange),
+            Refused(
+                "a move behind the end",
+                #"[{"name":"items","counts":[2,1,0],"items":{"moved":[{"from":[0,0],"to":[0,2]}]}}]"#, .outOfRange),
+            Refused(
+                "a section behind the end",
+                #"[{"name":"sections","counts":[2,1,0],"sections":{"moved":[{"from":0,"to":3}]}}]"#, .outOfRange),
+            Refused(
+                "a row deleted twice", #"[{"name":"deletes","counts":[1,1,0],"items":{"deleted":[[0,0],[0,0]]}}]"#,
+                .namedTwice),
+            Refused(
+                "a row deleted and moved",
+                #"[{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,0]],"moved":[{"from":[0,0],"to":[1,0]}]}}]"#,
+                .namedTwice),
+            Refused(
+                "two arrivals at one place",
+                #"[{"name":"items","counts":[3,1,0],"items":{"inserted":[{"at":[0,0],"item":{"id":"x"}}],"moved":[{"from":[1,0],"to":[0,0]}]}}]"#,
+                .namedTwice),
+            Refused(
+                "a section deleted twice", #"[{"name":"deletes","counts":[1,0],"sections":{"deleted":[0,0]}}]"#,
+                .namedTwice),
+            Refused(
+                "a row updated twice",
+                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,0],"item":{"id":"a"}},{"at":[0,0],"item":{"id":"a"}}]}}]"#,
+                .namedTwice),
+            Refused(
+                "a row deleted in a deleted section",
+                #"[{"name":"deletes","counts":[1,0],"sections":{"deleted":[0]},"items":{"deleted":[[0,0]]}}]"#,
+                .insideChangingSection),
+            Refused(
+                "a row moved out of a deleted section",
+                #"[{"name":"deletes","counts":[2,0],"sections":{"deleted":[0]},"items":{"moved":[{"from":[0,0],"to":[0,0]}]}}]"#,
+                .insideChangingSection),
+            Refused(
+                "a row inserted into an inserted section",
+                #"[{"name":"sections","counts":[1,2,1,0],"sections":{"inserted":[{"at":0,"section":{"id":"v","items":[]}}]},"items":{"inserted":[{"at":[0,0],"item":{"id":"x"}}]}}]"#,
+                .insideChangingSection),
+            Refused(
+                "a row inserted into a moved section",
+                #"[{"name":"sections","counts":[1,0,3],"sections":{"moved":[{"from":0,"to":2}]},"items":{"inserted":[{"at":[2,0],"item":{"id":"x"}}]}}]"#,
+                .insideChangingSection),
+            Refused(
+                "a row deleted from a moved section",
+                #"[{"name":"sections","counts":[1,0,1],"sections":{"moved":[{"from":0,"to":2}]},"items":{"deleted":[[0,0]]}}]"#,
+                .insideChangingSection),
+            Refused(
+                "sections deleted among moves of sections",
+                #"[{"name":"sections","counts":[0,1],"sections":{"deleted":[0],"moved":[{"from":1,"to":1}]}}]"#,
+                .unsafeTogether),
+            Refused(
+                "an update among other operations",
+                #"[{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]],"updated":[{"at":[0,0],"item":{"id":"a"}}]}}]"#,
+                .unsafeTogether),
+            Refused(
+                "a header among other operations",
+                #"[{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]]},"sections":{"updated":[{"at":0,"section":{"id":"s"}}]}}]"#,
+                .unsafeTogether),
+            Refused(
+                "wrong counts", #"[{"name":"deletes","counts":[2,1,0],"items":{"deleted":[[0,0]]}}]"#, .wrongCounts),
+            Refused(
+                "counts of another number of sections",
+                #"[{"name":"deletes","counts":[1,1],"items":{"deleted":[[0,0]]}}]"#, .wrongCounts),
+            Refused(
+                "the second stage as well",
+                #"[{"name":"deletes","counts":[1,1,0],"items":{"deleted":[[0,0]]}},{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]]}}]"#,
+                .outOfRange),
+            Refused(
+                "an id that is there",
+                #"[{"name":"items","counts":[2,1,1],"items":{"inserted":[{"at":[2,0],"item":{"id":"a"}}]}}]"#,
+                .duplicateID),
+            Refused(
+                "an update of another row",
+                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,0],"item":{"id":"b"}}]}}]"#,
+                .unknownID),
+            Refused(
+                "a patch without content",
+                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,1],"item":{"id":"b","patch":{}}}]}}]"#,
+                .noContent),
+            Refused("no counts", #"[{"name":"deletes","items":{"deleted":[[0,0]]}}]"#, .wrongShape),
+            Refused("another dialect", #"[{"op":"remove","item":"a"}]"#, .wrongShape),
+            Refused("no JSON", #"[{"#, .notJSON),
+        ])
+    func stages(_ row: Refused) {
+        expect(row.reason) { () throws(ApplyError) in try Self.base.applying(staged: Array(row.changes.utf8)) }
+    }
+
+    @Test(
+        "keyed operations that do not fit are refused",
+        arguments: [
+            Refused("an unknown row", #"[{"op":"remove","item":"x"}]"#, .unknownID),
+            Refused("an unknown section", #"[{"op":"move","section":"x","before":null}]"#, .unknownID),
+            Refused("an unknown anchor", #"[{"op":"move","item":"a","in":"s","before":"x"}]"#, .unknownID),
+            Refused("an anchor of another section", #"[{"op":"move","item":"a","in":"s","before":"c"}]"#, .unknownID),
+            Refused("an unknown home", #"[{"op":"move","item":"a","in":"x","before":null}]"#, .unknownID),
+            Refused(
+                "a row that is there", #"[{"op":"insert","item":{"id":"a"},"in":"s","before":null}]"#, .duplicateID),
+            Refused("a section that is there", #"[{"op":"insert","section":{"id":"s"},"before":null}]"#, .duplicateID),
+            Refused(
+                "a section whose row is there",
+                #"[{"op":"insert","section":{"id":"v","items":[{"id":"a"}]},"before":null}]"#, .duplicateID),
+            Refused(
+                "a section with a row twice",
+                #"[{"op":"insert","section":{"id":"v","items":[{"id":"x"},{"id":"x"}]},"before":null}]"#, .duplicateID),
+            Refused(
+                "a row whose section went",
+                #"[{"op":"remove","section":"s"},{"op":"update","item":{"id":"a"},"as":"reload"}]"#, .unknownID),
+            Refused("before itself", #"[{"op":"move","item":"a","in":"s","before":"a"}]"#, .wrongShape),
+            Refused("no anchor", #"[{"op":"move","item":"a","in":"s"}]"#, .wrongShape),
+            Refused("no operation", #"[{"op":"append","item":"a"}]"#, .wrongShape),
+            Refused("an unknown member", #"[{"op":"remove","item":"a","count":1}]"#, .wrongShape),
+            Refused(
+                "a row's unknown member", #"[{"op":"update","item":{"id":"a","title":1},"as":"reload"}]"#, .wrongShape),
+            Refused("content and a patch", #"[{"op":"update","item":{"id":"a","content":1,"patch":{}}}]"#, .wrongShape),
+            Refused("a patch without content", #"[{"op":"update","item":{"id":"b","patch":{}}}]"#, .noContent),
+            Refused("both", #"[{"op":"remove","item":"a","section":"s"}]"#, .wrongShape),
+            Refused("not an array", #"{}"#, .wrongShape),
+        ])
+    func keyed(_ row: Refused) {
+        expect(row.reason) { () throws(ApplyError) in try Self.base.applying(keyed: Array(row.changes.utf8)) }
+    }
+
+    @Test(
+        "indexes that do not fit are refused",
+        arguments: [
+            Refused(
+                "a row that stays behind", #"{"sections":{"deleted":[0]},"items":{"deleted":[[0,0]]}}"#, .wrongShape),
+            Refused(
+                "a section with rows",
+                #"{"sections":{"inserted":[{"at":0,"section":{"id":"v","items":[{"id":"x"}]}}]}}"#, .wrongShape),
+            Refused(
+                "an update that is elsewhere",
+                #"{"items":{"updated":[{"from":[0,0],"at":[0,1],"item":{"id":"a"},"as":"reload"}]}}"#, .outOfRange),
+            Refused(
+                "an update without its origin",
+                #"{"items":{"updated":[{"at":[0,1],"item":{"id":"a"},"as":"reload"}]}}"#, .wrongShape),
+            Refused("a path of three", #"{"items":{"deleted":[[0,0,0]]}}"#, .wrongShape),
+            Refused(
+                "a huge index", #"{"items":{"inserted":[{"at":[0,9223372036854775807],"item":{"id":"x"}}]}}"#,
+                .outOfRange),
+            Refused("an index beyond counting", #"{"items":{"deleted":[[0,9223372036854775808]]}}"#, .wrongShape),
+            Refused("an unknown list", #"{"items":{"added":[]},"rows":{}}"#, .wrongShape),
+        ])
+    func indexed(_ row: Refused) {
+        expect(row.reason) { () throws(ApplyError) in try Self.base.applying(indexed: Array(row.changes.utf8)) }
+    }
+
+    private func expect(_ reason: ApplyError.Reason, _ body: () throws(ApplyError) -> RowList) {
+        do throws(ApplyError) {
+            let list = try body()
+            Issue.record("nothing refused: \(list)")
+        } catch {
+            #expect(error.reason == reason, "\(error)")
+        }
+    }
+
+    @Test("stages say what to tell a view")
+    func viewUpdates() throws {
+        let old = try Snapshot(json: #"{"sections":[{"id":"s","items":["a","b"]},{"id":"t","items":["c"]}]}"#)
+        let new = try Snapshot(
+            json:
+                #"{"sections":[{"id":"s","items":["b",{"id":"a","kind":"k"},"x"]},{"id":"t","content":1,"items":[]}]}"#)
+        let stages = try RowList(old).stages(Changeset(from: old, to: new).json(.staged))
+        #expect(stages.map(\.name) == ["updates", "deletes", "items", "headers"])
+        let updates = stages[0].batch.items.updated
+        #expect(updates == [.init(from: RowPath(section: 0, row: 0), at: RowPath(section: 0, row: 0), redraw: .reload)])
+        #expect(stages[1].batch.items.deleted == [RowPath(section: 1, row: 0)])
+        #expect(stages[2].batch.items.inserted == [RowPath(section: 0, row: 2)])
+        #expect(stages[2].batch.items.moved.count == 1)
+        #expect(stages[3].batch.sections.updated.map(\.at) == [1])
+        #expect(stages[3].list == RowList(new))
+        #expect(stages[3].batch.items.isEmpty && !stages[3].batch.sections.isEmpty)
+    }
+
+    @Test("a reset that is no list of rows is refused")
+    func resets() throws {
+        for (state, reason) in [
+            (#"{"sections":[{"id":"s","items":["a"]}]}"#, ApplyError.Reason.wrongShape), ("[]", .wrongShape),
+            (#"{"sections":[{"id":"s","items":[{"id":"a"},{"id":"a"}]}]}"#, .duplicateID),
+            (#"{"sections":[{"id":"s"},{"id":"s"}]}"#, .duplicateID), ("{", .notJSON), ("{}", .wrongShape),
+        ] { expect(reason) { () throws(ApplyError) in try RowList(state: Array(state.utf8)) } }
+        #expect(try RowList(state: Array(#" {"sections":[]} "#.utf8)) == RowList())
+    }
+
+    @Test(
+        "merge patches do what RFC 7396 shows",
+        arguments: [
+            (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
+            (#"{"a":"b"}"#, #"{"a":null}"#, "{}"), (#"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#),
+            (#"{"a":["b"]}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
+            (#"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#, #"{"a":{"b":"d"}}"#),
+            (#"{"a":[{"b":"c"}]}"#, #"{"a":[1]}"#, #"{"a":[1]}"#), (#"["a","b"]"#, #"["c","d"]"#, #"["c","d"]"#),
+            (#"{"a":"b"}"#, #"["c"]"#, #"["c"]"#), (#"{"a":"foo"}"#, "null", "null"),
+            (#"{"a":"foo"}"#, #""bar""#, #""bar""#),
+            (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#), ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
+            ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
+        ])
+    func mergePatches(target: String, patch: String, result: String) throws {
+        #expect(try JSONText(target).merging(try JSONText(patch)).description == result)
+    }
+}
