@@ -5,6 +5,7 @@ import Testing
 struct RandomStateTests {
     static let flat = StateGenerator.Shape()
     static let outline = StateGenerator.Shape(items: 14, sections: 3, nestsOnceIn: 2, changes: 5)
+    static let open = StateGenerator.Shape(items: 16, sections: 3, nestsOnceIn: 2, collapses: false, changes: 2)
     static let long = StateGenerator.Shape(items: 60, sections: 2, changes: 12)
     static let crowded = StateGenerator.Shape(items: 10, sections: 8, nestsOnceIn: 4, changes: 8)
 
@@ -29,6 +30,9 @@ struct RandomStateTests {
 
     @Test("outlines with hidden rows")
     func outlines() throws { try check(Self.outline, seeds: Effort.seeds(60)) }
+
+    @Test("outlines that show all they hold")
+    func openOutlines() throws { try check(Self.open, seeds: Effort.seeds(60)) }
 
     @Test("long lists with many changes")
     func longLists() throws { try check(Self.long, seeds: Effort.seeds(6)) }
