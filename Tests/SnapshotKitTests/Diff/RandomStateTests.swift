@@ -41,7 +41,9 @@ struct RandomStateTests {
     func manySections() throws { try check(Self.crowded, seeds: Effort.seeds(30)) }
 
     @Test("merge patches lead to the same contents")
-    func mergePatches() throws { try check(Self.outline, seeds: 1_000..<1_000 + UInt64(40 * Effort.factor), style: .patch) }
+    func mergePatches() throws {
+        try check(Self.outline, seeds: 1_000..<1_000 + UInt64(40 * Effort.factor), style: .patch)
+    }
 
     @Test("the same states give the same bytes, however they are held", arguments: Dialect.checked)
     func determinism(dialect: Dialect) throws {

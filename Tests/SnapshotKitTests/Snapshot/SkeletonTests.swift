@@ -67,7 +67,9 @@ struct SkeletonTests {
 
     /// One item in all that can differ of it, and another behind, beside or below it.
     private static func variants(_ id: String) throws -> [Model] {
-        let contents: [Tree?] = [nil, .null, .token("0"), .token("1"), .string("0"), .json("{}"), .json("[]"), .json("[[]]")]
+        let contents: [Tree?] = [
+            nil, .null, .token("0"), .token("1"), .string("0"), .json("{}"), .json("[]"), .json("[[]]"),
+        ]
         var items = contents.map { Model.Item(id: Text(id), content: $0) }
         items += ["", "k", "0"].map { Model.Item(id: Text(id), kind: Text($0)) }
         items.append(Model.Item(id: Text(id), content: .string("k")))
