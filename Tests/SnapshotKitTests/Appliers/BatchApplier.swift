@@ -55,7 +55,8 @@ struct BatchApplier {
     private mutating func arrangeSections() throws {
         var coming: [Int: RowSection] = [:]
         for (at, tree) in batch.sections.inserted {
-            let section = sectionsCarryRows
+            let section =
+                sectionsCarryRows
                 ? try RowSection(inserted: tree, requiresItems: true) : try RowSection(bare: tree)
             try operations.sections.inserted.note(section.id, "inserted")
             coming[at] = section

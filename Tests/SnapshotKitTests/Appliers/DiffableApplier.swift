@@ -12,12 +12,15 @@ struct DiffableApplier {
     }
 
     static func apply(_ changes: Tree, to old: Rows) throws -> Result {
-        let members = try changes.members("sections", "reload", "reconfigure", "reloadSections", "items", "sectionContents")
+        let members = try changes.members(
+            "sections", "reload", "reconfigure", "reloadSections", "items", "sectionContents")
         let (items, sentItems) = try readItems(try members.list("items"), old.byID)
         let (sections, sentSections) = try readSections(try members.list("sectionContents"), old)
         let rows = try members.take("sections").elements().map { tree in
             let members = try tree.members("id", "items")
-            guard var section = sections[try members.take("id").id()] else { throw Refusal("no content of section \(tree)") }
+            guard var section = sections[try members.take("id").id()] else {
+                throw Refusal("no content of section \(tree)")
+            }
             section.rows = try members.take("items").elements().map { tree in
                 guard let row = items[try tree.id()] else { throw Refusal("no content of item \(tree)") }
                 return row

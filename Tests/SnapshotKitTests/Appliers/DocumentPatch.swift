@@ -13,7 +13,9 @@ struct PatchPath: Equatable, CustomStringConvertible {
             return
         }
         try require(text.bytes.first == UInt8(ascii: "/"), "not a pointer: \(text)")
-        self.init(try text.bytes.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Self.unescaped))
+        self.init(
+            try text.bytes.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(
+                Self.unescaped))
     }
 
     private static func unescaped(_ token: ArraySlice<UInt8>) throws -> Text {

@@ -24,8 +24,10 @@ extension [RowSection] {
     /// The one flat list that `sequential` works on.
     var flat: [FlatRow] {
         flatMap { section in
-            let header = section.content == nil
-                ? [] : [FlatRow(header: RowSection(id: section.id, content: section.content, expanded: section.expanded))]
+            let header =
+                section.content == nil
+                ? []
+                : [FlatRow(header: RowSection(id: section.id, content: section.content, expanded: section.expanded))]
             return header + section.rows.map { FlatRow(row: $0, section: section.id) }
         }
     }

@@ -63,7 +63,8 @@ struct StagedApplier {
 
     /// What UIKit refuses or corrupts; index ranges and double names are checked while the batch is applied.
     private static func requireSafety(_ batch: Batch) throws {
-        try require(batch.sections.deleted.isEmpty || batch.sections.moved.isEmpty, "section deletes with section moves")
+        try require(
+            batch.sections.deleted.isEmpty || batch.sections.moved.isEmpty, "section deletes with section moves")
         let sources = Set(batch.sections.sources)
         let targets = Set(batch.sections.targets)
         for path in batch.items.sources + batch.items.updated.map(\.from) {

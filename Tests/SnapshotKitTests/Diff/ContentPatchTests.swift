@@ -58,7 +58,9 @@ struct ContentPatchTests {
     func sections(row: ContentPatchCase) throws { try expectUpdate(row, isSection: true) }
 
     private func expectUpdate(_ row: ContentPatchCase, isSection: Bool) throws {
-        let (old, new) = (try State(model(row.old, isSection: isSection)), try State(model(row.new, isSection: isSection)))
+        let (old, new) = (
+            try State(model(row.old, isSection: isSection)), try State(model(row.new, isSection: isSection))
+        )
         let failures = PairCheck.failures(from: old, to: new, style: .patch)
         #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
         let changes = Changeset(from: old.snapshot, to: new.snapshot).json(.keyed, content: .patch)

@@ -27,7 +27,10 @@ struct DocumentPatchTests {
             (#","\ud83d\ude00":1"#, #","😀":2"#, #"[{"op":"replace","path":"\#(path)/😀","value":2}]"#),
             (#","0":1"#, #","0":2"#, #"[{"op":"replace","path":"\#(path)/0","value":2}]"#),
             (#","":1"#, #","":2"#, #"[{"op":"replace","path":"\#(path)/","value":2}]"#),
-            (#","é":{"in":{"x":1,"y":"t"}}"#, #","é":{"in":{"x":1.0,"y":"t"}}"#, #"[{"op":"replace","path":"\#(path)/é/in/x","value":1.0}]"#),
+            (
+                #","é":{"in":{"x":1,"y":"t"}}"#, #","é":{"in":{"x":1.0,"y":"t"}}"#,
+                #"[{"op":"replace","path":"\#(path)/é/in/x","value":1.0}]"#
+            ),
         ]
         for (old, new, expected) in patches {
             #expect(try patch(content("{\(members)\(old)}"), content("{\(members)\(new)}")) == .json(expected))
@@ -65,14 +68,18 @@ struct DocumentPatchTests {
     @Test("kind, expanded and a section's members are patched by themselves")
     func members() throws {
         let path = "/sections/0/items/0"
-        #expect(try patch(#"["a"]"#, #"[{"id":"a","kind":"k"}]"#) == .json(#"[{"op":"add","path":"\#(path)/kind","value":"k"}]"#))
+        #expect(
+            try patch(#"["a"]"#, #"[{"id":"a","kind":"k"}]"#)
+                == .json(#"[{"op":"add","path":"\#(path)/kind","value":"k"}]"#))
         #expect(
             try patch(#"["a"]"#, #"[{"id":"a","expanded":false}]"#)
                 == .json(#"[{"op":"add","path":"\#(path)/expanded","value":false}]"#))
         #expect(
-            try patch(#"[{"id":"a","expanded":false}]"#, #"["a"]"#) == .json(#"[{"op":"remove","path":"\#(path)/expanded"}]"#))
+            try patch(#"[{"id":"a","expanded":false}]"#, #"["a"]"#)
+                == .json(#"[{"op":"remove","path":"\#(path)/expanded"}]"#))
         #expect(
-            try patch(#"{"sections":[{"id":"s","items":[]}]}"#, #"{"sections":[{"id":"s","expanded":false,"items":[]}]}"#)
+            try patch(
+                #"{"sections":[{"id":"s","items":[]}]}"#, #"{"sections":[{"id":"s","expanded":false,"items":[]}]}"#)
                 == .json(#"[{"op":"add","path":"/sections/0/expanded","value":false}]"#))
     }
 

@@ -11,8 +11,10 @@ struct HistoryTests {
     }()
 
     private static func read() throws -> [State] {
-        let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let lines = try Data(contentsOf: tests.appending(path: "Fixtures/fire-incidents.jsonl")).split(separator: UInt8(ascii: "\n"))
+        let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let lines = try Data(contentsOf: tests.appending(path: "Fixtures/fire-incidents.jsonl")).split(
+            separator: UInt8(ascii: "\n"))
         return try lines.map { line in
             let shape = StateShape.pointers(itemsAt: JSONPointer("/Incidents"), idAt: JSONPointer("/UniqueId"))
             let snapshot = try Snapshot(json: Array(line), shape: shape)
@@ -33,7 +35,8 @@ struct HistoryTests {
     private static func grouped(_ model: Model) throws -> State {
         var sections: [Model.Section] = []
         for item in model.sections[0].items {
-            guard case .object(let members) = item.content, let county = try members.list("Counties").first?.text() else { continue }
+            guard case .object(let members) = item.content, let county = try members.list("Counties").first?.text()
+            else { continue }
             let at = sections.firstIndex { $0.id == county } ?? sections.endIndex
             if at == sections.endIndex { sections.append(.init(id: county, content: .string(county))) }
             sections[at].items.append(item)

@@ -36,7 +36,9 @@ struct IDPair: Sendable, CustomTestStringConvertible {
         .init("1", "\"1.0\"", same: false),
         .init("123456789012345678901234567890", "\"123456789012345678901234567890\"", same: true),
         .init("9007199254740993", "9007199254740992", same: false),
-        .init("\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\"", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac\"", same: false),
+        .init(
+            "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\"", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac\"",
+            same: false),
     ]
 }
 

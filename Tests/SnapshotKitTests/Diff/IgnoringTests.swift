@@ -54,7 +54,8 @@ struct IgnoringTests {
     private func snapshot(_ content: String, isSection: Bool = false) throws -> Snapshot {
         try Snapshot(
             json: isSection
-                ? #"{"sections":[{"id":"s","content":\#(content),"items":[]}]}"# : #"[{"id":"a","content":\#(content)}]"#)
+                ? #"{"sections":[{"id":"s","content":\#(content),"items":[]}]}"#
+                : #"[{"id":"a","content":\#(content)}]"#)
     }
 
     @Test("a change there is none, any other is one", arguments: IgnoringCase.table)

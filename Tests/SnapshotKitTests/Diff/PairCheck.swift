@@ -208,7 +208,8 @@ struct PairCheck {
         }
         let minimum = FlatMinimum(from: before, to: after)
         try require(keys.removed.count == minimum.removals, "\(keys.removed.count) removals of \(minimum.removals)")
-        try require(keys.inserted.count == minimum.insertions, "\(keys.inserted.count) of \(minimum.insertions) insertions")
+        try require(
+            keys.inserted.count == minimum.insertions, "\(keys.inserted.count) of \(minimum.insertions) insertions")
         try require(keys.moved.count == minimum.moves, "\(keys.moved.count) moves, fewest \(minimum.moves)")
         try requireUpdatesAreNeeded(keys, before, after)
         let runs = { (op: String) in try changes.elements().count { try $0.hasOp(op) } }
@@ -235,7 +236,8 @@ struct PairCheck {
         try require(document == new.model.tree, "the document is \(document)")
         try requireSmallContents(changes, in: new.model.tree)
         let minimum = DocumentMinimum(from: old.model, to: new.model)
-        try require(operations.items.counts == minimum.items, "items \(operations.items.counts), fewest \(minimum.items)")
+        try require(
+            operations.items.counts == minimum.items, "items \(operations.items.counts), fewest \(minimum.items)")
         let sections = operations.sections.counts
         try require(sections == minimum.sections, "sections \(sections), fewest \(minimum.sections)")
     }

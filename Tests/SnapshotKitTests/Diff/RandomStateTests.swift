@@ -5,6 +5,7 @@ import Testing
 struct RandomStateTests {
     static let flat = StateGenerator.Shape()
     static let outline = StateGenerator.Shape(items: 14, sections: 3, nestsOnceIn: 2, changes: 5)
+    static let open = StateGenerator.Shape(items: 16, sections: 3, nestsOnceIn: 2, collapses: false, changes: 2)
     static let long = StateGenerator.Shape(items: 60, sections: 2, changes: 12)
     static let crowded = StateGenerator.Shape(items: 10, sections: 8, nestsOnceIn: 4, changes: 8)
 
@@ -30,6 +31,9 @@ struct RandomStateTests {
     @Test("outlines with hidden rows")
     func outlines() throws { try check(Self.outline, seeds: Effort.seeds(60)) }
 
+    @Test("outlines that show all they hold")
+    func openOutlines() throws { try check(Self.open, seeds: Effort.seeds(60)) }
+
     @Test("long lists with many changes")
     func longLists() throws { try check(Self.long, seeds: Effort.seeds(6)) }
 
@@ -37,7 +41,9 @@ struct RandomStateTests {
     func manySections() throws { try check(Self.crowded, seeds: Effort.seeds(30)) }
 
     @Test("merge patches lead to the same contents")
-    func mergePatches() throws { try check(Self.outline, seeds: 1_000..<1_000 + UInt64(40 * Effort.factor), style: .patch) }
+    func mergePatches() throws {
+        try check(Self.outline, seeds: 1_000..<1_000 + UInt64(40 * Effort.factor), style: .patch)
+    }
 
     @Test("the same states give the same bytes, however they are held", arguments: Dialect.checked)
     func determinism(dialect: Dialect) throws {

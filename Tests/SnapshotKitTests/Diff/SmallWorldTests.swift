@@ -14,7 +14,9 @@ struct SmallWorldTests {
         #expect(log.count == 0, "\(log.summary)")
     }
 
-    @Test("all pairs of ordered subsets of five ids lead to the target by the fewest operations", arguments: Dialect.checked)
+    @Test(
+        "all pairs of ordered subsets of five ids lead to the target by the fewest operations",
+        arguments: Dialect.checked)
     func ordersOfFive(dialect: Dialect) throws {
         let models = Small.orderedSubsets(of: ["a", "b", "c", "d", "e"]).map { ids in
             Model(sections: [.init(id: "main", items: ids.map { Model.Item(id: $0) })])

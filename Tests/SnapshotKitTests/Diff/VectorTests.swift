@@ -31,7 +31,9 @@ struct VectorTests {
             return .json(#"{"name":"sections","sections":{"moved":[{"from":\#(from),"to":\#(to)}]},"counts":[0,0]}"#)
         }
         #expect(moves.contains(stages[1]))
-        #expect(stages[2] == .json(#"{"name":"items","items":{"inserted":[{"at":[0,0],"item":{"id":"e"}}]},"counts":[1,0]}"#))
+        #expect(
+            stages[2]
+                == .json(#"{"name":"items","items":{"inserted":[{"at":[0,0],"item":{"id":"e"}}]},"counts":[1,0]}"#))
     }
 
     static let v2Old = Model.sectioned("A:abc B:de C:fg")
@@ -49,7 +51,10 @@ struct VectorTests {
         let stages = try tree(Self.v2Old, Self.v2New, .staged).elements()
         try #require(stages.count == 5)
         let first = try stages[0].members("name", "items", "counts").take("items").members("updated").list("updated")
-        #expect(try first.map { try IndexPath($0.members("at", "item", "as").take("at")) } == [IndexPath(0, 2), IndexPath(2, 0)])
+        #expect(
+            try first.map { try IndexPath($0.members("at", "item", "as").take("at")) } == [
+                IndexPath(0, 2), IndexPath(2, 0),
+            ])
         #expect(
             stages[1]
                 == .json(#"{"name":"deletes","sections":{"deleted":[1]},"items":{"deleted":[[0,1]]},"counts":[2,2]}"#))
@@ -107,7 +112,8 @@ struct VectorTests {
         let section = #"{"id":"s","content":{"title":2}}"#
         #expect(try tree(old, new, .keyed) == .json(#"[{"op":"update","section":\#(section)}]"#))
         #expect(
-            try tree(old, new, .indexed) == .json(#"{"sections":{"updated":[{"from":0,"at":0,"section":\#(section)}]}}"#))
+            try tree(old, new, .indexed)
+                == .json(#"{"sections":{"updated":[{"from":0,"at":0,"section":\#(section)}]}}"#))
         for staging in Staging.allCases {
             let stage = #"{"name":"headers","sections":{"updated":[{"at":0,"section":\#(section)}]},"counts":[1]}"#
             #expect(try tree(old, new, .staged, staging: staging) == .json("[\(stage)]"))

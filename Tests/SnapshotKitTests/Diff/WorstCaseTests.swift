@@ -44,7 +44,8 @@ struct WorstCaseTests {
         #expect(reversed == Counts(moves: 9_999))
         let changed = Counts(Changeset(from: old, to: try Snapshot(json: json(ids, 2))).counts)
         #expect(changed == Counts(updates: 10_000))
-        let operations = try TreeParser.tree(Changeset(from: old, to: try Snapshot(json: json(ids, 2))).json(.sequential))
+        let operations = try TreeParser.tree(
+            Changeset(from: old, to: try Snapshot(json: json(ids, 2))).json(.sequential))
         #expect(try operations.elements().count == 1)
     }
 }
@@ -56,7 +57,8 @@ struct AlignedContentTests {
     func changes(seed: Int) throws {
         var random = SplitMix64(seed: UInt64(seed))
         let pad = String(repeating: "x", count: random.below(300))
-        let row = { (id: Int, version: Int) in #"{"id":"row\#(id)","content":{"v":\#(version),"text":"\#(pad)\#(id)"}}"# }
+        let row = { (id: Int, version: Int) in #"{"id":"row\#(id)","content":{"v":\#(version),"text":"\#(pad)\#(id)"}}"#
+        }
         let versions = (0..<600).map { _ in random.once(in: 1 + seed * 5) ? 2 : 1 }
         let shift = random.below(40)
         let space = String(repeating: " ", count: random.below(3))

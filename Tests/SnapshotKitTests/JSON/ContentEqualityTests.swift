@@ -9,7 +9,9 @@ struct ContentPair: Sendable, CustomTestStringConvertible {
 
     init(_ one: String?, _ other: String?, same: Bool) { (self.one, self.other, areSame) = (one, other, same) }
 
-    var testDescription: String { "\((one ?? "absent").debugDescription) \(areSame ? "is" : "is not") \((other ?? "absent").debugDescription)" }
+    var testDescription: String {
+        "\((one ?? "absent").debugDescription) \(areSame ? "is" : "is not") \((other ?? "absent").debugDescription)"
+    }
 
     static let table: [ContentPair] = [
         .init(nil, nil, same: true),
@@ -105,7 +107,8 @@ struct ContentEqualityTests {
         for _ in 0..<20 {
             let shuffled = members.shuffled(using: &random)
             let (one, other) = (members.joined(separator: ","), shuffled.joined(separator: " ,\n"))
-            let changed = members.map { $0 == members[7] ? #""member7":{"value":7,"list":[8]}"# : $0 }.shuffled(using: &random)
+            let changed = members.map { $0 == members[7] ? #""member7":{"value":7,"list":[8]}"# : $0 }.shuffled(
+                using: &random)
             let old = try state("{\(one)}", isSection: false)
             #expect(Changeset(from: old, to: try state("{\(other)}", isSection: false)).counts.total == 0)
             let new = try state("{\(changed.joined(separator: ","))}", isSection: false)

@@ -22,7 +22,8 @@ struct RowMinimum {
             oldSections[section.id].map { (old: $0, new: new) }
         }
         let sectionsThatStay = Keeping.best(of: keptSections)
-        changedSections = Set(keptSections.filter { !old[$0.old].isSameSection(as: new[$0.new]) }.map { new[$0.new].id })
+        changedSections = Set(
+            keptSections.filter { !old[$0.old].isSameSection(as: new[$0.new]) }.map { new[$0.new].id })
 
         var staying = Keeping()
         for section in keptSections {

@@ -15,7 +15,8 @@ struct DepthCase: Sendable, CustomTestStringConvertible {
     /// The document with arrays in the hole, so that `depth` of them are open at once.
     func document(depth: Int) -> [UInt8] {
         let count = depth - open
-        return Array((before + String(repeating: "[", count: count) + String(repeating: "]", count: count) + after).utf8)
+        return Array(
+            (before + String(repeating: "[", count: count) + String(repeating: "]", count: count) + after).utf8)
     }
 
     var testDescription: String { (before + "…" + after).debugDescription }

@@ -21,7 +21,9 @@ struct EnvelopeTests {
         state.flatMap { try? TreeParser.tree($0.documentJSON()).json }
     }
 
-    private func main(_ items: String) -> String { Tree.json(#"{"sections":[{"id":"main","items":[\#(items)]}]}"#).json }
+    private func main(_ items: String) -> String {
+        Tree.json(#"{"sections":[{"id":"main","items":[\#(items)]}]}"#).json
+    }
 
     @Test("two states in one document")
     func twoStates() throws {
@@ -65,7 +67,8 @@ struct EnvelopeTests {
     @Test(
         "of state, edits and a bare state there is one, and only one",
         arguments: [
-            "{}", #"{"ttl":1}"#, #"{"state":[],"edits":[]}"#, #"{"state":[],"items":[]}"#, #"{"edits":[],"sections":[]}"#,
+            "{}", #"{"ttl":1}"#, #"{"state":[],"edits":[]}"#, #"{"state":[],"items":[]}"#,
+            #"{"edits":[],"sections":[]}"#,
             #"{"items":[],"sections":[]}"#, "1", "null", "\"a\"",
         ])
     func oneOfThem(text: String) {
@@ -88,13 +91,19 @@ struct EnvelopeTests {
 
     @Test("violations point into the document, not into the state")
     func pointers() {
-        #expect(read(#"{"old":["a"],"new":[{"id":"b","x":1}]}"#, Self.diff).reading == .violations(["unknown-member /new/0/x"]))
+        #expect(
+            read(#"{"old":["a"],"new":[{"id":"b","x":1}]}"#, Self.diff).reading
+                == .violations(["unknown-member /new/0/x"]))
         #expect(
             read(#"{"old":{"items":[""]},"new":{"sections":[{"id":"s"}]}}"#, Self.diff).reading
                 == .violations(["invalid-id /old/items/0", "missing-items /new/sections/0"]))
         #expect(read(#"{"old":[],"new":{}}"#, Self.diff).reading == .violations(["missing-sections /new"]))
-        #expect(read(#"{"state":["a","a"]}"#, Self.post).reading == .violations(["duplicate-id /state/0", "duplicate-id /state/1"]))
-        #expect(read(#"{"items":["a","a"]}"#, Self.post).reading == .violations(["duplicate-id /items/0", "duplicate-id /items/1"]))
+        #expect(
+            read(#"{"state":["a","a"]}"#, Self.post).reading
+                == .violations(["duplicate-id /state/0", "duplicate-id /state/1"]))
+        #expect(
+            read(#"{"items":["a","a"]}"#, Self.post).reading
+                == .violations(["duplicate-id /items/0", "duplicate-id /items/1"]))
     }
 
     @Test("pointers apply to each state")

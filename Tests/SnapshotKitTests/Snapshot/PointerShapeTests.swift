@@ -41,7 +41,9 @@ struct PointerShapeTests {
         .init(
             json: #"[{"a":{"b":{"c":"deep"}}}]"#, idAt: "/a/b/c",
             document: main(#"{"id":"deep","content":{"a":{"b":{"c":"deep"}}}}"#)),
-        .init(json: #"[["x",1],["y",2]]"#, idAt: "/0", document: main(#"{"id":"x","content":["x",1]},{"id":"y","content":["y",2]}"#)),
+        .init(
+            json: #"[["x",1],["y",2]]"#, idAt: "/0",
+            document: main(#"{"id":"x","content":["x",1]},{"id":"y","content":["y",2]}"#)),
         .init(json: #"[1,"b"]"#, idAt: "", document: main(#"{"id":1,"content":1},{"id":"b","content":"b"}"#)),
         .init(
             json: #"[[],[{"id":"a"}]]"#, itemsAt: "/1", document: main(#"{"id":"a","content":{"id":"a"}}"#)),
@@ -55,7 +57,9 @@ struct PointerShapeTests {
         .init(
             json: #"[{"id":"a","kind":1,"expanded":0,"items":{"id":"b"},"title":"x"}]"#, idAt: "/id",
             document: main(#"{"id":"a","content":{"id":"a","kind":1,"expanded":0,"items":{"id":"b"},"title":"x"}}"#)),
-        .init(json: #"[{"0":"zero","id":"a"}]"#, idAt: "/0", document: main(#"{"id":"zero","content":{"0":"zero","id":"a"}}"#)),
+        .init(
+            json: #"[{"0":"zero","id":"a"}]"#, idAt: "/0",
+            document: main(#"{"id":"zero","content":{"0":"zero","id":"a"}}"#)),
     ]
 
     static func section(_ content: String, _ items: String = "") -> String {
@@ -72,7 +76,8 @@ struct PointerShapeTests {
         .init(
             json: #"{"groups":[{"key":{"n":4},"rows":[{"no":1}],"title":"x"}]}"#, sectionsAt: "/groups",
             sectionIDAt: "/key/n", itemsAt: "/rows", idAt: "/no",
-            document: #"{"sections":[{"id":4,"content":{"key":{"n":4},"title":"x"},"items":[{"id":1,"content":{"no":1}}]}]}"#),
+            document:
+                #"{"sections":[{"id":4,"content":{"key":{"n":4},"title":"x"},"items":[{"id":1,"content":{"no":1}}]}]}"#),
         .init(
             json: #"[{"id":"s","data":{"items":[{"id":"a"}],"x":1}}]"#, sectionsAt: "", itemsAt: "/data/items",
             document: section(#"{"id":"s","data":{"x":1}}"#, #"{"id":"a","content":{"id":"a"}}"#)),
@@ -98,12 +103,15 @@ struct PointerShapeTests {
         .init(json: "{}", idAt: "/id", violations: ["not-an-array "]),
         .init(json: #"{"list":{}}"#, itemsAt: "/list", violations: ["not-an-array /list"]),
         .init(json: #"{"list":[{"id":"a"},{"no":1}]}"#, itemsAt: "/list", violations: ["missing-id /list/1"]),
-        .init(json: #"[{"id":"a"},"b",3,[]]"#, idAt: "/id", violations: ["missing-id /1", "missing-id /2", "missing-id /3"]),
+        .init(
+            json: #"[{"id":"a"},"b",3,[]]"#, idAt: "/id",
+            violations: ["missing-id /1", "missing-id /2", "missing-id /3"]),
         .init(json: #"[{"id":""}]"#, idAt: "/id", violations: ["invalid-id /0"]),
         .init(json: #"[{"id":null},{"id":1.5}]"#, idAt: "/id", violations: ["invalid-id /0", "invalid-id /1"]),
         .init(json: #"[{"a":{"id":{}}}]"#, idAt: "/a/id", violations: ["invalid-id /0"]),
         .init(
-            json: #"{"l":[{"id":1},{"id":"1"}]}"#, itemsAt: "/l", violations: ["duplicate-id /l/0", "duplicate-id /l/1"]),
+            json: #"{"l":[{"id":1},{"id":"1"}]}"#, itemsAt: "/l",
+            violations: ["duplicate-id /l/0", "duplicate-id /l/1"]),
         .init(json: #"[["x"]]"#, idAt: "/00", violations: ["missing-id /0"]),
         .init(json: "{}", sectionsAt: "/groups", violations: ["not-found /groups"]),
         .init(json: "{}", sectionsAt: "", violations: ["not-an-array "]),

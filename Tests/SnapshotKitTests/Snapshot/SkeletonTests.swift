@@ -10,9 +10,12 @@ struct SkeletonTests {
         Fingerprints(of: snapshot, by: Self.hash).digest(of: snapshot, salt: Array(salt.utf8))
     }
 
-    @Test("what is remembered of a state leads to a later one as the state itself does", arguments: [0, 2, 4])
-    func sameChanges(nestsOnceIn: Int) throws {
-        let shape = StateGenerator.Shape(items: 14, sections: 4, nestsOnceIn: nestsOnceIn, changes: 6)
+    @Test(
+        "what is remembered of a state leads to a later one as the state itself does",
+        arguments: [(nestsOnceIn: 0, collapses: false), (2, true), (4, true), (2, false)])
+    func sameChanges(nestsOnceIn: Int, collapses: Bool) throws {
+        let shape = StateGenerator.Shape(
+            items: 14, sections: 4, nestsOnceIn: nestsOnceIn, collapses: collapses, changes: 6)
         for seed in Effort.seeds(25) {
             var generator = StateGenerator(seed: seed, shape: shape)
             var old = try State(generator.state())
@@ -64,7 +67,9 @@ struct SkeletonTests {
 
     /// One item in all that can differ of it, and another behind, beside or below it.
     private static func variants(_ id: String) throws -> [Model] {
-        let contents: [Tree?] = [nil, .null, .token("0"), .token("1"), .string("0"), .json("{}"), .json("[]"), .json("[[]]")]
+        let contents: [Tree?] = [
+            nil, .null, .token("0"), .token("1"), .string("0"), .json("{}"), .json("[]"), .json("[[]]"),
+        ]
         var items = contents.map { Model.Item(id: Text(id), content: $0) }
         items += ["", "k", "0"].map { Model.Item(id: Text(id), kind: Text($0)) }
         items.append(Model.Item(id: Text(id), content: .string("k")))

@@ -71,7 +71,8 @@ struct StateShapeTests {
     @Test("what came in goes out byte by byte")
     func verbatim() throws {
         let pieces = [
-            #"{"z":1.50,"a":1E+2,"unknown":[-0,0.10,1e400],"é":"\u00e9\/"}"#, "12345678901234567890", #""\ud83d\uDE00""#,
+            #"{"z":1.50,"a":1E+2,"unknown":[-0,0.10,1e400],"é":"\u00e9\/"}"#, "12345678901234567890",
+            #""\ud83d\uDE00""#,
         ]
         let items = pieces.enumerated().map { #"{"id":"i\#($0.offset)","content":\#($0.element)}"# }
         let state = try Snapshot(json: "[\(items.joined(separator: ","))]")
@@ -84,7 +85,9 @@ struct StateShapeTests {
 
     @Test("an id is echoed as it was written")
     func tokens() throws {
-        let tokens = ["1", "-7", "\"2\"", #""\u0061b""#, #""\/""#, "\"é\"", "\"e\u{301}\"", "123456789012345678901234567890"]
+        let tokens = [
+            "1", "-7", "\"2\"", #""\u0061b""#, #""\/""#, "\"é\"", "\"e\u{301}\"", "123456789012345678901234567890",
+        ]
         let state = try Snapshot(json: "[\(tokens.joined(separator: ","))]")
         let changes = Changeset(from: .empty, to: state)
         for bytes in [state.documentJSON(), state.rowsJSON()] + Dialect.checked.map({ changes.json($0) }) {

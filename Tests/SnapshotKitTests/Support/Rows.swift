@@ -51,7 +51,8 @@ extension [RowSection] {
                 let level = String(repeating: ">", count: row.level)
                 return "\(level)\(row.id)=\(row.content?.json ?? "")"
             }
-            return "\(section.id)(\(section.content?.json ?? "")\(section.expanded ? "" : " collapsed")):[\(rows.joined(separator: " "))]"
+            return
+                "\(section.id)(\(section.content?.json ?? "")\(section.expanded ? "" : " collapsed")):[\(rows.joined(separator: " "))]"
         }.joined(separator: " ")
     }
 }

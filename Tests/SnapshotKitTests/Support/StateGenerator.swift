@@ -6,6 +6,8 @@ struct StateGenerator {
         var sections = 4
         /// One item in so many goes below another one; 0 for flat lists.
         var nestsOnceIn = 0
+        /// Whether items and sections may be collapsed; a state that shows all it holds takes shorter ways through a diff.
+        var collapses = true
         /// Changes between a state and the next.
         var changes = 4
     }
@@ -50,11 +52,11 @@ struct StateGenerator {
             if let item = model.remove(ids[random.below(ids.count)]) { place(item, in: &model) }
         case 8: lift(ids[random.below(ids.count)], in: &model)
         default:
-            let (part, content, kind) = (random.below(6), newContent(), newKind())
+            let (part, content, kind, collapses) = (random.below(6), newContent(), newKind(), shape.collapses)
             model.change(ids[random.below(ids.count)]) { item in
                 switch part {
                 case 0: item.kind = kind
-                case 1, 2: item.expanded.toggle()
+                case 1 where collapses, 2 where collapses: item.expanded.toggle()
                 default: item.content = item.content?.withMember(content) ?? content
                 }
             }
@@ -85,12 +87,12 @@ struct StateGenerator {
             let moved = model.sections.remove(at: at)
             model.sections.insert(moved, at: random.below(model.sections.count + 1))
         case 4: model.sections[at].content = newContent()
-        default: model.sections[at].expanded.toggle()
+        default: if shape.collapses { model.sections[at].expanded.toggle() }
         }
     }
 
     private mutating func insertSection(_ id: Text, into model: inout Model) {
-        let section = Model.Section(id: id, content: newContent(), expanded: shape.nestsOnceIn == 0 || !random.once(in: 5))
+        let section = Model.Section(id: id, content: newContent(), expanded: isExpanded(butOnceIn: 5))
         model.sections.insert(section, at: random.below(model.sections.count + 1))
     }
 
@@ -110,8 +112,11 @@ struct StateGenerator {
     // MARK: Parts
 
     private mutating func newItem(_ id: Text) -> Model.Item {
-        Model.Item(
-            id: id, content: newContent(), kind: newKind(), expanded: shape.nestsOnceIn == 0 || !random.once(in: 3))
+        Model.Item(id: id, content: newContent(), kind: newKind(), expanded: isExpanded(butOnceIn: 3))
+    }
+
+    private mutating func isExpanded(butOnceIn times: Int) -> Bool {
+        shape.nestsOnceIn == 0 || !random.once(in: times) || !shape.collapses
     }
 
     private mutating func newKind() -> Text? { random.once(in: 4) ? Text(random.once(in: 2) ? "tall" : "wide") : nil }

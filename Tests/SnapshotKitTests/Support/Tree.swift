@@ -52,7 +52,8 @@ extension Tree {
     func id() throws -> Text {
         switch self {
         case .string(let text): return text
-        case .token(let token) where Int(token) != nil || token.allSatisfy { $0.isNumber || $0 == "-" }: return Text(token)
+        case .token(let token) where Int(token) != nil || token.allSatisfy { $0.isNumber || $0 == "-" }:
+            return Text(token)
         default: throw Refusal("not an id: \(self)")
         }
     }
