@@ -7,14 +7,9 @@ struct ChangeText {
     /// A value's place.
     typealias Place = UnsafeRawPointer
 
-    private let base: UnsafeRawPointer
+    fileprivate let base: UnsafeRawPointer
     /// The whole value.
     let root: Place
-
-    private init(base: UnsafeRawPointer, root: Place) {
-        self.base = base
-        self.root = root
-    }
 
     /// Checks a text and calls `body` with it.
     static func read<Result>(

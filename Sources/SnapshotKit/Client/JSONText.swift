@@ -79,7 +79,8 @@ extension JSONWriter {
     fileprivate mutating func append(merging patch: JSONCursor, into target: JSONCursor?) {
         var patch = patch
         guard patch.byte == UInt8(ascii: "{") else { return append(patch.value()) }
-        var changes = JSONMembers(patch)
+        var changes = JSONMembers()
+        changes.load(patch)
         var list = JSONList()
         append(byte: UInt8(ascii: "{"))
         if var target, target.byte == UInt8(ascii: "{"), target.enter() {
@@ -89,7 +90,9 @@ extension JSONWriter {
                 append(name: name, changes.take(name), into: value, &list)
             } while target.takesComma()
         }
-        for name in changes.left { append(name: name, changes.take(name), into: nil, &list) }
+        for change in changes.members where !change.isTaken {
+            append(name: change.name, change.value, into: nil, &list)
+        }
         append(byte: UInt8(ascii: "}"))
     }
 
