@@ -20,6 +20,7 @@ if wants("json") { try measureReading() }
 if wants("write") { try measureWriting() }
 if wants("hash") { try measureHashing() }
 if wants("memory") { try measureMemory() }
+if wants("hostile") { try measureHostile() }
 print("\nchecksum \(checksum)")
 for breach in Table.breaches { print("not met: \(breach)") }
 exit(Table.breaches.isEmpty ? 0 : 1)

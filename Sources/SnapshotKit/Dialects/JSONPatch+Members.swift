@@ -139,8 +139,8 @@ extension JSONPatch {
                 }
             } while cursor.takesComma()
         }
-        for member in before.members where !member.isTaken {
-            inside({ $0.append(pointerToken: member.name) }) { $0.operation("remove", "\"}") }
+        for name in before.left {
+            inside({ $0.append(pointerToken: name) }) { $0.operation("remove", "\"}") }
         }
         for member in before.arrivals {
             inside({ $0.append(pointerToken: member.name) }) { $0.writeValue(member.value, by: "add") }

@@ -12,8 +12,7 @@ func appendMergePatch(
 }
 
 private func appendObjectPatch(from old: JSONCursor, to new: inout JSONCursor, into writer: inout JSONWriter) -> Bool {
-    var before = JSONMembers()
-    before.load(old)
+    var before = JSONMembers(old)
     writer.append(byte: UInt8(ascii: "{"))
     var list = JSONList()
     if new.enter() {
@@ -35,9 +34,9 @@ private func appendObjectPatch(from old: JSONCursor, to new: inout JSONCursor, i
             }
         } while new.takesComma()
     }
-    for member in before.members where !member.isTaken {
+    for name in before.left {
         list.separate(&writer)
-        writer.append(name: member.name)
+        writer.append(name: name)
         writer.append("null")
     }
     writer.append(byte: UInt8(ascii: "}"))
@@ -69,11 +68,16 @@ struct JSONMembers {
         var isTaken = false
     }
 
-    private(set) var members: [Member] = []
+    private var members: [Member] = []
     /// Room for members of another object that this one has not.
     var arrivals: [Member] = []
     private var order: [(mark: UInt64, index: Int)] = []
     private var expected = 0
+
+    /// No members yet.
+    init() {}
+
+    init(_ object: JSONCursor) { load(object) }
 
     /// Lists the members of an object, in place of any other's.
     mutating func load(_ object: JSONCursor) {
@@ -98,6 +102,9 @@ struct JSONMembers {
         expected = index + 1
         return members[index].value
     }
+
+    /// Names that were not taken, in their order.
+    var left: some Sequence<JSONString> { members.lazy.filter { !$0.isTaken }.map(\.name) }
 
     private mutating func find(_ name: JSONString) -> Int? {
         if expected < members.count, members[expected].name == name { return expected }
