@@ -166,26 +166,27 @@ extension Connection {
         if lifecycle.phase != .discarding { finishExchange() }
     }
 
-    private func encode(_ response: Response, _ body: consuming [UInt8]) {
+    private func encode(_ response: Response, _ body: [UInt8]) {
         let framing: ResponseEncoder.Framing =
             response.status == 204 ? .none : response.status == 304 && body.isEmpty ? .none : .length(body.count)
-        encodeHead(response, framing)
-        guard exchange?.isHead != true, !response.isBodiless, !body.isEmpty else { return }
-        exchange?.bytesOut += body.count
-        output.append(body: body, loop)
-    }
-
-    private func encodeHead(_ response: Response, _ framing: ResponseEncoder.Framing) {
+        let hasBody = exchange?.isHead != true && !response.isBodiless && !body.isEmpty
+        let written = encodeHead(response, framing)
         exchange?.status = response.status
         exchange?.route = response.route
-        let isOld = exchange?.isHTTP10 == true
-        let persistence: ResponseEncoder.Persistence = lifecycle.isLast ? .close : isOld ? .keepAloud : .keep
+        exchange?.bytesOut += hasBody ? written + body.count : written
+        if hasBody { output.append(body: body, loop) }
+    }
+
+    /// - Returns: its octets.
+    private func encodeHead(_ response: Response, _ framing: ResponseEncoder.Framing) -> Int {
+        let persistence: ResponseEncoder.Persistence =
+            lifecycle.isLast ? .close : exchange?.isHTTP10 == true ? .keepAloud : .keep
         let buffer = output.end(loop)
         let before = buffer.count
         ResponseEncoder.appendHead(
             status: response.status, fields: response.fields, framing: framing, persistence: persistence,
             date: loop.dateLine, to: buffer)
-        exchange?.bytesOut += buffer.count - before
+        return buffer.count - before
     }
 
     /// Tells the service. Nothing happens if no exchange is open.
@@ -237,17 +238,24 @@ extension Connection {
         let closes = response.closesConnection || isOld
         if exchange?.isHead == true || response.isBodiless {
             happen(.answered(rest: rest, closes: closes))
-            encodeHead(response, response.status == 204 || isOld ? .none : .chunked)
+            beginEncoding(response, response.status == 204 || isOld ? .none : .chunked)
             if lifecycle.phase != .discarding { finishExchange() }
             return
         }
         happen(.streamBegan(rest: rest, closes: closes))
-        encodeHead(response, isOld ? .untilClose : .chunked)
+        beginEncoding(response, isOld ? .untilClose : .chunked)
         transport.limitUnsent(bytes: Self.unsentStreamBytes)
         let writer = StreamWriter(self, isChunked: !isOld)
         self.writer = writer
         start(writer)
         mark()
+    }
+
+    private func beginEncoding(_ response: Response, _ framing: ResponseEncoder.Framing) {
+        let written = encodeHead(response, framing)
+        exchange?.status = response.status
+        exchange?.route = response.route
+        exchange?.bytesOut += written
     }
 
     /// What the kernel may queue of a stream for a slow reader. Little: what is queued is old when it arrives.

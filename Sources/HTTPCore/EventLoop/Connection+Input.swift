@@ -99,18 +99,21 @@ extension Connection {
     /// The octets of a head if it is complete, or all if it was refused; nil if more has to come.
     private func takeHead(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let wasWithinHead = parser.isWithinHead
-        switch parser.parse(bytes) {
+        // Taken out and put back only if there is more to come: the next message starts with a new one.
+        var reading = parser
+        parser = RequestParser(limits: reading.limits)
+        switch reading.parse(bytes) {
         case .incomplete:
-            if parser.isWithinHead, !wasWithinHead { phaseBegan = loop.now }
+            if reading.isWithinHead, !wasWithinHead { phaseBegan = loop.now }
+            parser = reading
             isStarved = true
             return nil
         case .complete(let head, let consumed):
-            let began = wasWithinHead ? phaseBegan : loop.now
-            parser = RequestParser(limits: parser.limits)
-            begin(head, bytesIn: consumed, began: began, hasMore: consumed < bytes.count)
+            begin(
+                head, bytesIn: consumed, began: wasWithinHead ? phaseBegan : loop.now, hasMore: consumed < bytes.count)
             return consumed
         case .refused(let refusal):
-            exchange = Exchange(head: nil, isHead: parser.isHead(bytes), began: wasWithinHead ? phaseBegan : loop.now)
+            exchange = Exchange(head: nil, isHead: reading.isHead(bytes), began: wasWithinHead ? phaseBegan : loop.now)
             exchange?.bytesIn = bytes.count
             refuse(refusal)
             return bytes.count

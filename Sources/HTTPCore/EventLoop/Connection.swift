@@ -13,6 +13,7 @@ import CSystem
 /// owns the deadline was never clear.
 final class Connection: EventReceiver {
     let shard: Shard
+    let loop: EventLoop
     let transport: any Transport
     let descriptor: Int32
     var peer: Peer
@@ -38,7 +39,7 @@ final class Connection: EventReceiver {
     var writer: StreamWriter?
 
     // Output
-    var output = OutputQueue()
+    let output = OutputQueue()
     var isBacklogged = false
 
     // Time, see Connection+Time.swift
@@ -52,11 +53,11 @@ final class Connection: EventReceiver {
     private var hasAnnouncedLoss = false
     private var watchesRoom = false
 
-    var loop: EventLoop { shard.loop }
     var limits: ConnectionLimits { shard.limits }
 
     init(shard: Shard, transport: any Transport, descriptor: Int32, peer: Peer) {
         self.shard = shard
+        loop = shard.loop
         self.transport = transport
         self.descriptor = descriptor
         self.peer = peer

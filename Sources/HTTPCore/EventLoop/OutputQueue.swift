@@ -2,7 +2,7 @@
 ///
 /// Small answers are joined in one buffer, so that all answers of one read leave in one write. A large body is not copied: it waits in
 /// line as its own segment, with the buffer that was written before it in front.
-struct OutputQueue {
+final class OutputQueue {
     private enum Segment {
         case buffer(OutputBuffer)
         case body([UInt8])
@@ -23,14 +23,14 @@ struct OutputQueue {
     var isEmpty: Bool { tail == nil && segments.isEmpty }
 
     /// The buffer at the end of the queue. Whoever asks for it writes to it: an empty one would be sent.
-    mutating func end(_ loop: EventLoop) -> OutputBuffer {
+    func end(_ loop: EventLoop) -> OutputBuffer {
         if let tail { return tail }
         let buffer = loop.takeBuffer()
         tail = buffer
         return buffer
     }
 
-    mutating func append(body: [UInt8], _ loop: EventLoop) {
+    func append(body: [UInt8], _ loop: EventLoop) {
         guard body.count >= Self.largeBody else { return end(loop).append(body) }
         if let tail {
             segments.append(.buffer(tail))
@@ -44,7 +44,7 @@ struct OutputQueue {
     /// Sends until everything is gone or the transport has no room.
     ///
     /// - Returns: nil when the queue is empty, else why it is not.
-    mutating func flush(_ transport: any Transport, _ loop: EventLoop) -> Transfer? {
+    func flush(_ transport: any Transport, _ loop: EventLoop) -> Transfer? {
         if !segments.isEmpty, let obstacle = flushSegments(transport, loop) { return obstacle }
         guard let tail else { return nil }
         if let obstacle = send(tail.bytes, transport, hasMore: false) { return obstacle }
@@ -53,7 +53,7 @@ struct OutputQueue {
         return nil
     }
 
-    private mutating func flushSegments(_ transport: any Transport, _ loop: EventLoop) -> Transfer? {
+    private func flushSegments(_ transport: any Transport, _ loop: EventLoop) -> Transfer? {
         while let first = segments.first {
             let hasMore = segments.count > 1 || tail != nil
             let length: Int
@@ -75,7 +75,7 @@ struct OutputQueue {
     }
 
     /// Sends what of one segment is not sent; nil if that is all.
-    private mutating func send(_ bytes: UnsafeRawBufferPointer, _ transport: any Transport, hasMore: Bool) -> Transfer?
+    private func send(_ bytes: UnsafeRawBufferPointer, _ transport: any Transport, hasMore: Bool) -> Transfer?
     {
         while sent < bytes.count {
             switch transport.send(bytes.slice(sent, bytes.count), hasMore: hasMore) {

@@ -13,28 +13,18 @@ struct RequestLine: Sendable {
     let form: Form
     let isHTTP10: Bool
 
-    static func parse(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Result<RequestLine, RefusedHead> {
+    init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(RefusedHead) {
         var index = range.lowerBound
         while index < range.upperBound, OctetSet.token.contains(bytes[index]) { index += 1 }
-        let methodRange = range.lowerBound..<index
-        guard index < range.upperBound else { return refused(.requestLine) }
-        guard bytes[index] == .space, !methodRange.isEmpty else { return refused(.method) }
+        guard index < range.upperBound else { throw Self.refused(.requestLine) }
+        guard bytes[index] == .space, index > range.lowerBound else { throw Self.refused(.method) }
         let targetStart = index + 1
-        guard let targetEnd = bytes.slice(0, range.upperBound).position(of: .space, from: targetStart),
-            targetEnd > targetStart
-        else { return refused(.requestLine) }
-        let isHTTP10: Bool
-        switch version(bytes.slice(targetEnd + 1, range.upperBound)) {
-        case .success(let isOld): isHTTP10 = isOld
-        case .failure(let refused): return .failure(refused)
-        }
-        let method = Method(bytes.slice(methodRange.lowerBound, methodRange.upperBound))
-        switch form(method, bytes, targetStart..<targetEnd) {
-        case .success(let form):
-            return .success(
-                RequestLine(method: method, targetRange: targetStart..<targetEnd, form: form, isHTTP10: isHTTP10))
-        case .failure(let refused): return .failure(refused)
-        }
+        guard let targetEnd = bytes.slice(0, range.upperBound).position(of: .space, from: targetStart), targetEnd > targetStart
+        else { throw Self.refused(.requestLine) }
+        isHTTP10 = try Self.isVersion10(bytes.slice(targetEnd + 1, range.upperBound))
+        method = Method(bytes.slice(range.lowerBound, index))
+        targetRange = targetStart..<targetEnd
+        form = try Self.form(method, bytes, targetRange)
     }
 
     /// The path and the query, decoded; nil if an escape or the UTF-8 behind it is malformed.
@@ -47,35 +37,31 @@ struct RequestLine: Sendable {
         }
     }
 
-    private static func refused<T>(_ reason: Malformation) -> Result<T, RefusedHead> {
-        .failure(RefusedHead(refusal: .malformed(reason)))
-    }
+    private static func refused(_ reason: Malformation) -> RefusedHead { RefusedHead(refusal: .malformed(reason)) }
 
     /// Whether the version is 1.0. Any higher minor version is spoken to as 1.1 (RFC 9110 §2.5).
-    private static func version(_ text: UnsafeRawBufferPointer) -> Result<Bool, RefusedHead> {
-        guard text.count == 8, text.slice(0, 5).spells("HTTP/"), text[5].isDigit, text[6] == UInt8(ascii: "."),
-            text[7].isDigit
-        else { return text.position(of: .space, from: 0) == nil ? refused(.version) : refused(.requestLine) }
-        guard text[5] == UInt8(ascii: "1") else { return .failure(RefusedHead(refusal: .unsupportedVersion)) }
-        return .success(text[7] == UInt8(ascii: "0"))
+    private static func isVersion10(_ text: UnsafeRawBufferPointer) throws(RefusedHead) -> Bool {
+        guard text.count == 8, text.slice(0, 5).spells("HTTP/"), text[5].isDigit, text[6] == UInt8(ascii: "."), text[7].isDigit
+        else { throw refused(text.position(of: .space, from: 0) == nil ? .version : .requestLine) }
+        guard text[5] == UInt8(ascii: "1") else { throw RefusedHead(refusal: .unsupportedVersion) }
+        return text[7] == UInt8(ascii: "0")
     }
 
     private static func form(
         _ method: Method, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
-    ) -> Result<Form, RefusedHead> {
-        let first = bytes[range.lowerBound]
-        if method == .other("CONNECT") { return refused(.connect) }
-        if first == UInt8(ascii: "/") {
-            return isURIText(bytes, range) ? .success(.origin) : refused(.target)
+    ) throws(RefusedHead) -> Form {
+        if case .other("CONNECT") = method { throw refused(.connect) }
+        if bytes[range.lowerBound] == UInt8(ascii: "/") {
+            guard isURIText(bytes, range) else { throw refused(.target) }
+            return .origin
         }
-        if range.count == 1, first == UInt8(ascii: "*") {
-            return method == .options ? .success(.asterisk) : refused(.target)
-        }
-        return absolute(bytes, range)
+        guard range.count == 1, bytes[range.lowerBound] == UInt8(ascii: "*") else { return try absolute(bytes, range) }
+        guard case .options = method else { throw refused(.target) }
+        return .asterisk
     }
 
     /// `http://authority/path?query`. A scheme that is not served, user information and a missing host are refused.
-    private static func absolute(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Result<Form, RefusedHead> {
+    private static func absolute(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(RefusedHead) -> Form {
         let text = bytes.slice(range.lowerBound, range.upperBound)
         let schemeEnd: Int
         if text.count > 7, text.slice(0, 4).spellsIgnoringCase("http"), text.slice(4, 7).spells("://") {
@@ -83,14 +69,14 @@ struct RequestLine: Sendable {
         } else if text.count > 8, text.slice(0, 5).spellsIgnoringCase("https"), text.slice(5, 8).spells("://") {
             schemeEnd = 8
         } else {
-            return refused(.target)
+            throw refused(.target)
         }
         var end = schemeEnd
         while end < text.count, text[end] != UInt8(ascii: "/"), text[end] != UInt8(ascii: "?") { end += 1 }
         let authority = range.lowerBound + schemeEnd..<range.lowerBound + end
         let rest = range.lowerBound + end..<range.upperBound
-        guard HostValue.isValid(text.slice(schemeEnd, end)), isURIText(bytes, rest) else { return refused(.target) }
-        return .success(.absolute(authority: authority, rest: rest))
+        guard HostValue.isValid(text.slice(schemeEnd, end)), isURIText(bytes, rest) else { throw refused(.target) }
+        return .absolute(authority: authority, rest: rest)
     }
 
     private static func isURIText(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Bool {

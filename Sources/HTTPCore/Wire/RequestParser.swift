@@ -57,7 +57,7 @@ struct RequestParser: Sendable {
 
     /// Goes on where the last call stopped. After `complete` or `refused` the value is spent.
     mutating func parse(_ bytes: UnsafeRawBufferPointer) -> Progress {
-        if let refusal = firstOctetRefusal(bytes) { return .refused(refusal) }
+        if place != .fields, let refusal = firstOctetRefusal(bytes) { return .refused(refusal) }
         while let feed = bytes.position(of: .lineFeed, from: scanned) {
             scanned = feed + 1
             let end = feed - 1
@@ -67,7 +67,7 @@ struct RequestParser: Sendable {
             if isLast { return finish(bytes) }
             if let refusal = take(bytes, lineStart..<end) { return .refused(refusal) }
             lineStart = scanned
-            if let refusal = firstOctetRefusal(bytes) { return .refused(refusal) }
+            if place != .fields, let refusal = firstOctetRefusal(bytes) { return .refused(refusal) }
         }
         scanned = bytes.count
         if let refusal = lengthRefusal(lineEnd: scanned - 1) { return .refused(refusal) }
@@ -85,7 +85,7 @@ struct RequestParser: Sendable {
     }
 
     private func firstOctetRefusal(_ bytes: UnsafeRawBufferPointer) -> Refusal? {
-        guard place != .fields, lineStart < bytes.count, !OctetSet.token.contains(bytes[lineStart]) else { return nil }
+        guard lineStart < bytes.count, !OctetSet.token.contains(bytes[lineStart]) else { return nil }
         switch bytes[lineStart] {
         case .carriageReturn: return place == .blankLine ? nil : .malformed(.blankLines)
         case .lineFeed: return .malformed(.lineEnding)
@@ -101,10 +101,7 @@ struct RequestParser: Sendable {
             return nil
         case .blankLine, .requestLine:
             guard !range.isEmpty else { return .malformed(.blankLines) }
-            switch RequestLine.parse(bytes, range) {
-            case .success(let line): self.line = line
-            case .failure(let refused): return refused.refusal
-            }
+            do throws(RefusedHead) { line = try RequestLine(bytes, range) } catch { return error.refusal }
             place = .fields
             fieldsStart = scanned
             return nil
@@ -121,7 +118,7 @@ struct RequestParser: Sendable {
         if let refusal = fields.refusal(for: line, bytes) { return .refused(refusal) }
         guard let target = line.target(bytes) else { return .refused(.malformed(.targetEncoding)) }
         let parts = RequestHead.Parts(
-            method: line.method, bytes: Array(bytes[0..<scanned]), fields: fields.spans, targetRange: line.targetRange,
+            method: line.method, bytes: Array(bytes.slice(0, scanned)), fields: fields.spans, targetRange: line.targetRange,
             target: target, isServerWide: line.form == .asterisk, isHTTP10: line.isHTTP10,
             bodyLength: fields.bodyLength,
             keepsAlive: fields.keepsAlive(line), expectsContinue: fields.expectsContinue && !line.isHTTP10)

@@ -113,7 +113,7 @@ import Testing
             })
     }
 
-    @Test func drainEndsIdleConnectionsAndLetsTheOthersFinish() async throws {
+    @Test func drainEndsIdleConnectionsAndLetsTheOthersFinish() throws {
         let server = try TestServer { $0.loops = 1 }  // so that the end of one connection tells about the other
         let idle = try Client(server.address)
         idle.send(get("/"))
@@ -121,22 +121,23 @@ import Testing
         let busy = try Client(server.address)
         busy.send(get("/held") + get("/"))
         #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
-        async let drained: Void = server.server.drain(within: .seconds(5))
+        let isDrained = Locked(false)
+        server.server.drain(within: .seconds(20)) { isDrained.withLock { $0 = true } }
         #expect(idle.receiveToEnd().isEmpty)
         server.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200, text: "done"))
         let answer = busy.receiveToEnd()
         #expect(statuses(answer) == ["200"] && answer.contains("Connection: close") && answer.hasSuffix("done"))
-        await drained
+        #expect(eventually { isDrained.withLock { $0 } })
         #expect(throws: Client.Failure.self) { try Client(server.address) }
         #expect(server.server.counters.openConnections == 0)
     }
 
-    @Test func drainGivesUpAfterItsLimit() async throws {
+    @Test func drainGivesUpAfterItsLimit() throws {
         let server = try TestServer()
         let client = try Client(server.address)
         client.send(get("/held"))
         #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
-        await server.server.drain(within: .milliseconds(50))
+        server.server.drain(within: .milliseconds(50)) {}
         #expect(client.receiveToEnd().isEmpty && server.service.gone.load(ordering: .relaxed) == 1)
     }
 
