@@ -36,10 +36,10 @@ replay: setup-test build ## replay a list's history through the server; HISTORY=
 	@.ci/with-server Examples/replay --items-at /Incidents --id-at /UniqueId --every 10 $(HISTORY)
 
 format: ## format all Swift files
-	swift format format -i -p $(SWIFT_FILES)
+	@swift format format -i -p $(SWIFT_FILES)
 
 lint: ## check the format of all Swift files
-	swift format lint -s -p $(SWIFT_FILES)
+	@swift format lint -s -p $(SWIFT_FILES)
 
 bench: setup ## benchmarks of diffing, reading and writing
 	Benchmarks/run

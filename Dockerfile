@@ -1,0 +1,38 @@
+# The service alone on a slim Debian: no compiler, no shell needed, no root, nothing written.
+#
+#   docker build -t diffserver .
+#   docker run --rm --read-only --cap-drop all -p 127.0.0.1:8080:8080 diffserver
+#
+# In a container the server listens on every address, so it wants a key: --key NAME:SHA256, or the one that it prints at the start.
+
+ARG SWIFT_IMAGE=docker.io/library/swift:6.3-bookworm
+ARG BASE_IMAGE=docker.io/library/debian:bookworm-slim
+
+FROM ${SWIFT_IMAGE} AS build
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libssl-dev zlib1g-dev pkg-config \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /source
+COPY Package.swift ./
+COPY Sources Sources
+# The manifest names the tests, so they have to be there.
+COPY Tests Tests
+RUN swift build -c release --product diffserver --static-swift-stdlib -Xlinker -s \
+    && cp "$(swift build -c release --show-bin-path)/diffserver" /usr/local/bin/diffserver
+
+FROM ${BASE_IMAGE}
+ARG VERSION=0.1.0
+LABEL org.opencontainers.image.title="diffserver" \
+      org.opencontainers.image.description="The fewest operations between two states of a list, over HTTP" \
+      org.opencontainers.image.version="${VERSION}"
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libssl3 zlib1g \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log
+COPY --from=build /usr/local/bin/diffserver /usr/local/bin/diffserver
+USER 65532:65532
+ENV DIFFSERVER_LISTEN=:8080
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=2s --retries=3 CMD ["/usr/local/bin/diffserver", "healthcheck"]
+ENTRYPOINT ["/usr/local/bin/diffserver"]
+CMD ["serve"]
