@@ -43,7 +43,12 @@ class Server:
         self._told = threading.Condition()
         self._ended = False
         threading.Thread(target=self._read_log, daemon=True).start()
-        self.address = self.wait_for_line(r"listens on (\S+)").group(1)
+        try:
+            self.address = self.wait_for_line(r"listens on (\S+)").group(1)
+        except AssertionError:
+            self.process.kill()
+            self.ended()
+            raise
         where = re.match(r"http://(.*):(\d+)$", self.address)
         self.host, self.port = (where.group(1).strip("[]"), int(where.group(2))) if where else (None, None)
 
@@ -99,6 +104,16 @@ class Server:
     def descriptors(self):
         """How many file descriptors the process holds."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def sockets(self):
+        """The sockets the process holds, each by its own name."""
+        found = set()
+        for number in os.listdir(f"/proc/{self.pid}/fd"):
+            try:
+                found.add(os.readlink(f"/proc/{self.pid}/fd/{number}"))
+            except FileNotFoundError:
+                continue
+        return {each for each in found if each.startswith("socket:")}
 
     def resident_bytes(self):
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:

@@ -1,0 +1,97 @@
+"""What is remembered, and for how long: CONTRACT §8."""
+
+import time
+
+from support.case import ServiceCase
+from support.replica import Replica
+from support.states import canonical
+
+
+class Revisions(ServiceCase):
+    options = ("--history-revisions", "4")
+
+    def test_the_oldest_of_the_limit_is_usable_and_the_next_older_is_not(self):
+        session, first = self.made(["0"])
+        revisions = [first] + [self.wrote(session, [str(number)]) for number in range(1, 10)]
+        usable = ["changes" in self.get_changes(session, {"since": each}).json for each in revisions]
+        self.assertEqual(usable, sorted(usable))
+        self.assertIn(sum(usable), (4, 5))
+        self.assertEqual(self.get_changes(session, {"since": revisions[0]}).json["reset"], "expired")
+
+    def test_a_post_of_the_same_state_takes_no_room(self):
+        session, first = self.made(["0"])
+        self.wrote(session, ["1"])
+        for _ in range(10):
+            self.wrote(session, ["1"])
+        self.assertIn("changes", self.get_changes(session, {"since": first}).json)
+
+
+class SixtyFour(ServiceCase):
+    def test_sixty_four_revisions_are_kept_by_default(self):
+        session, first = self.made(["0"])
+        revisions = [first] + [self.wrote(session, [str(number)]) for number in range(1, 70)]
+        usable = sum("changes" in self.get_changes(session, {"since": each}).json for each in revisions)
+        self.assertIn(usable, (64, 65))
+
+
+class Age(ServiceCase):
+    options = ("--history-age", "1s")
+
+    def test_a_revision_that_is_too_old_is_expired(self):
+        session, first = self.made(["0"])
+        second = self.wrote(session, ["1"])
+        self.assertIn("changes", self.get_changes(session, {"since": first}).json)
+        time.sleep(1.5)
+        self.wrote(session, ["2"])
+        self.assertEqual(self.get_changes(session, {"since": first}).json.get("reset"), "expired")
+        self.assertIn("changes", self.get_changes(session, {"since": second}).json)
+        time.sleep(1.5)
+        self.assertEqual(self.get_changes(session, {"since": second}).json.get("reset"), "expired")
+
+    def test_the_head_is_never_too_old(self):
+        session, head = self.made(["0"])
+        time.sleep(1.5)
+        self.assertEqual(self.get_changes(session, {"since": head}).json["changes"], [])
+
+
+class Bytes(ServiceCase):
+    options = ("--history-bytes", "20000")
+
+    def test_what_does_not_fit_is_expired(self):
+        session, first = self.made([f"{number} {'x' * 90}" for number in range(100)])
+        revisions = [first]
+        for count in range(101, 121):
+            revisions.append(self.wrote(session, [f"{number} {'x' * 90}" for number in range(count)]))
+        usable = ["changes" in self.get_changes(session, {"since": each}).json for each in revisions]
+        self.assertEqual(usable, sorted(usable))
+        self.assertFalse(usable[0])
+        self.assertTrue(usable[-1])
+        self.assertEqual(self.get_changes(session, {"since": first}).json["reset"], "expired")
+
+
+class Skeletons(ServiceCase):
+    """From a remembered revision every dialect leads to the head, though contents are forgotten."""
+
+    STATES = [
+        {"sections": [{"id": "s", "content": {"t": 1}, "items": [{"id": "a", "content": 1}, {"id": "b", "kind": "k", "items": ["c"]}]},
+                      {"id": "t", "items": ["d"]}]},
+        {"sections": [{"id": "t", "items": ["d", {"id": "a", "content": 1}]}, {"id": "s", "content": {"t": 1}, "items": ["c"]}]},
+        {"sections": [{"id": "t", "content": None, "items": [{"id": "d", "items": [{"id": "a", "content": [1]}]}]}]},
+        {"sections": []},
+        {"sections": [{"id": "s", "content": {"t": 1}, "items": [{"id": "b", "kind": "l"}, {"id": "a"}, {"id": "c", "content": None}]},
+                      {"id": "t", "expanded": False, "items": ["d"]}]},
+    ]
+
+    def test_every_dialect_from_every_remembered_revision(self):
+        session, first = self.made(self.STATES[0])
+        revisions = [first] + [self.wrote(session, state) for state in self.STATES[1:]]
+        for dialect in ("keyed", "indexed", "staged", "diffable", "sequential", "json-patch"):
+            for content in ("full", "patch"):
+                for state, revision in zip(self.STATES, revisions, strict=True):
+                    with self.subTest(dialect, content=content, since=revision):
+                        replica = Replica(dialect)
+                        replica.model, replica.revision = replica.rules.expected(canonical(state)), revision
+                        answer = self.get_changes(session, {"since": revision, "dialect": dialect, "content": content})
+                        self.assertIn("changes", answer.json)
+                        self.assertEqual(replica.receive(answer.exact), "adopted")
+                        self.assertTrue(replica.shows(canonical(self.STATES[-1])), answer)

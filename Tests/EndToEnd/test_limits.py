@@ -1,0 +1,340 @@
+"""Each limit of CONTRACT §8 at the limit and one past it, with small limits."""
+
+import gzip
+import json
+import time
+
+from support.case import ServiceCase
+from support.client import session_path
+from support.events import Stream
+from support.states import canonical
+
+
+class Heads(ServiceCase):
+    options = ("--max-request-line", "200", "--max-headers", "1000", "--max-fields", "10")
+
+    def answer(self, target="/livez", fields=()):
+        connection = self.raw()
+        connection.send(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n" + "".join(f"{each}\r\n" for each in fields) + "\r\n")
+        return connection, connection.answer()
+
+    def refused(self, connection, answer, status, name):
+        self.assertEqual((answer.status, answer.json["type"]), (status, f"/problems/{name}"), answer)
+        self.assertTrue(connection.is_closed())
+
+    def test_the_request_line(self):
+        overhead = len("GET /problems/ HTTP/1.1")
+        self.assertStatus(self.answer("/problems/" + "x" * (198 - overhead))[1], 404)
+        self.refused(*self.answer("/problems/" + "x" * (201 - overhead)), 414, "uri-too-long")
+        self.refused(*self.answer("/" + "x" * 5000), 414, "uri-too-long")
+
+    def test_the_size_of_headers(self):
+        self.assertStatus(self.answer(fields=["X: " + "x" * 900])[1], 200)
+        self.refused(*self.answer(fields=["X: " + "x" * 1000]), 431, "headers-too-large")
+
+    def test_the_number_of_fields(self):
+        self.assertStatus(self.answer(fields=[f"X{n}: x" for n in range(9)])[1], 200)
+        self.refused(*self.answer(fields=[f"X{n}: x" for n in range(10)]), 431, "headers-too-large")
+
+
+class Timeouts(ServiceCase):
+    options = ("--head-timeout", "1s", "--body-window", "1s", "--body-rate", "1KiB", "--idle-timeout", "1s")
+
+    def test_headers_that_do_not_come_are_408_and_close(self):
+        connection = self.raw()
+        connection.send("GET /livez HTTP/1.1\r\nHost: localh")
+        answer = connection.answer()
+        self.assertEqual((answer.status, answer.json["type"]), (408, "/problems/request-timeout"))
+        self.assertTrue(connection.is_closed())
+
+    def test_headers_that_trickle_are_408_too(self):
+        connection = self.raw()
+        connection.send("GET /livez HTTP/1.1\r\n")
+        deadline = time.monotonic() + 8
+        try:
+            while time.monotonic() < deadline:
+                connection.send("X: y\r\n")
+                time.sleep(0.2)
+        except OSError:
+            pass
+        self.assertLess(time.monotonic(), deadline)
+
+    def test_a_body_that_does_not_keep_up_is_408_and_closes(self):
+        connection = self.raw()
+        connection.send("POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n[")
+        answer = connection.answer()
+        self.assertEqual((answer.status, answer.json["type"]), (408, "/problems/request-timeout"))
+        self.assertTrue(connection.is_closed())
+
+    def test_a_body_that_keeps_up_is_taken(self):
+        connection = self.raw()
+        body = json.dumps({"old": [], "new": [{"id": "a", "content": "x" * 8000}]}).encode()
+        connection.send(f"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n")
+        for start in range(0, len(body), 1000):
+            connection.send(body[start:start + 1000])
+            time.sleep(0.2)
+        self.assertStatus(connection.answer(), 200)
+
+    def test_an_idle_connection_is_closed_without_an_answer(self):
+        connection = self.raw()
+        connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.assertStatus(connection.answer(), 200)
+        connection.socket.settimeout(5)
+        self.assertEqual(connection.file.read(), b"")
+
+    def test_an_open_stream_and_a_held_poll_are_not_idle(self):
+        session, first = self.made(["a"])
+        stream = Stream(self.server, session_path(session, "changes"), {"since": first})
+        self.addCleanup(stream.close)
+        poll = self.raw()
+        poll.send(f"GET {session_path(session, 'changes')}?since={first}&wait=20 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        time.sleep(2.5)
+        self.wrote(session, ["b"])
+        self.assertEqual(stream.next_event(5).event, "changes")
+        self.assertStatus(poll.answer(), 200)
+
+
+class Bodies(ServiceCase):
+    options = ("--max-body", "1000")
+
+    def body(self, size):
+        start = b'{"old":[],"new":['
+        return start + b" " * (size - len(start) - 2) + b"]}"
+
+    def test_a_body_of_the_limit_and_one_byte_more(self):
+        self.assertStatus(self.request("POST", "/v1/diff", self.body(1000)), 200)
+        answer = self.request("POST", "/v1/diff", self.body(1001))
+        self.assertEqual((answer.status, answer.json["type"]), (413, "/problems/content-too-large"), answer)
+        self.assertEqual(answer.json["limit"], 1000)
+
+    def test_a_chunked_body(self):
+        for size, status in ((1000, 200), (1001, 413)):
+            with self.subTest(size):
+                connection = self.raw()
+                connection.send("POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+                body = self.body(size)
+                for part in (body[:600], body[600:]):
+                    connection.send(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+                connection.send("0\r\n\r\n")
+                self.assertStatus(connection.answer(), status)
+
+    def test_a_body_inflated(self):
+        for size, status in ((1000, 200), (1001, 413), (50_000_000, 413)):
+            with self.subTest(size):
+                answer = self.request("POST", "/v1/diff", gzip.compress(self.body(size)[:size]), Content_Encoding="gzip")
+                self.assertStatus(answer, status)
+
+
+class States(ServiceCase):
+    options = ("--max-sections", "3", "--max-items", "5", "--max-nesting", "2", "--max-edits", "3", "--max-depth", "16")
+
+    def assertExceeded(self, answer, limit):
+        problem = self.assertProblem(answer, 422, "limit-exceeded")
+        self.assertEqual(problem.get("limit"), limit, answer)
+
+    def both(self, good, bad, limit):
+        session = self.new_name()
+        self.assertStatus(self.put_session(session, {"state": good}), 201)
+        self.assertStatus(self.diff([], good), 200)
+        self.assertExceeded(self.put_session(session, {"state": bad}), limit)
+        self.assertExceeded(self.post_changes(session, bad), limit)
+        self.assertExceeded(self.diff([], bad), limit)
+        self.assertEqual(self.get_session(session).exact["state"], canonical(good))
+
+    def test_sections(self):
+        three, four = ({"sections": [{"id": n, "items": []} for n in range(count)]} for count in (3, 4))
+        self.both(three, four, 3)
+
+    def test_items_children_included(self):
+        self.both([1, 2, {"id": 3, "items": [4, 5]}], [1, 2, {"id": 3, "items": [4, 5, 6]}], 5)
+        self.both([1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6], 5)
+
+    def test_nesting(self):
+        self.both([{"id": 1, "items": [2]}], [{"id": 1, "items": [{"id": 2, "items": [3]}]}], 2)
+
+    def test_edits(self):
+        session, _ = self.made(["a"])
+        edits = [{"op": "expand", "items": ["a"]}] * 4
+        self.assertStatus(self.post_changes(session, {"edits": edits[:3]}), 200)
+        self.assertExceeded(self.post_changes(session, {"edits": edits}), 3)
+
+    def test_what_edits_make_is_bound_too(self):
+        session, head = self.made([1, 2, 3, {"id": 4, "items": [5]}])
+        cases = [({"op": "insert", "items": [{"id": 6}]}, 5), ({"op": "move", "items": [3], "into": {"item": 5}}, 2)]
+        for edit, limit in cases:
+            with self.subTest(edit):
+                self.assertExceeded(self.post_changes(session, {"edits": [edit]}), limit)
+        self.post_changes(session, {"edits": [{"op": "insert", "sections": [{"id": n, "items": []} for n in (1, 2)]}]})
+        answer = self.post_changes(session, {"edits": [{"op": "insert", "sections": [{"id": 3, "items": []}]}]})
+        self.assertExceeded(answer, 3)
+
+    def test_the_depth_of_json(self):
+        for depth, status in ((14, 201), (15, 400)):
+            with self.subTest(depth):
+                content = "[" * depth + "]" * depth
+                answer = self.post_changes(self.new_name(), '[{"id":1,"content":' + content + "}]")
+                self.assertStatus(answer, status)
+                if status == 400:
+                    self.assertProblem(answer, 400, "malformed-json")
+
+    def test_a_depth_without_end_is_refused_in_time(self):
+        answer = self.post_changes(self.new_name(), "[" * 1_000_000)
+        self.assertProblem(answer, 400, "malformed-json")
+
+
+class Defaults(ServiceCase):
+    """The limits nobody set."""
+
+    def test_depth_64_nesting_8_edits_1000_sections_10000(self):
+        session, _ = self.made([])
+
+        def nested(levels):
+            item = {"id": levels}
+            for level in range(levels - 1, 0, -1):
+                item = {"id": level, "items": [item]}
+            return [item]
+
+        def deep(levels):
+            return '[{"id":1,"content":' + "[" * (levels - 2) + "]" * (levels - 2) + "}]"
+
+        edits = [{"op": "delete", "items": [1]}] * 1001
+        sections = [{"id": n, "items": []} for n in range(10001)]
+        for good, bad, status in ((nested(8), nested(9), 422), (deep(64), deep(65), 400),
+                                  ({"edits": edits[:-1]}, {"edits": edits}, 422),
+                                  ({"sections": sections[:-1]}, {"sections": sections}, 422)):
+            self.assertStatus(self.post_changes(session, good, Prefer="return=minimal"), 200)
+            self.assertStatus(self.post_changes(session, bad, Prefer="return=minimal"), status)
+
+    def test_a_hundred_thousand_items(self):
+        session, _ = self.made([])
+        self.assertStatus(self.post_changes(session, list(range(100_000)), Prefer="return=minimal"), 200)
+        answer = self.post_changes(session, list(range(100_001)))
+        self.assertEqual(self.assertProblem(answer, 422, "limit-exceeded")["limit"], 100_000)
+
+
+class Connections(ServiceCase):
+    options = ("--max-connections", "4", "--loops", "1")
+
+    def test_one_connection_more_is_503_and_close(self):
+        self.client.close()
+        open_ones = []
+        for _ in range(4):
+            connection = self.raw()
+            connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertStatus(connection.answer(), 200)
+            open_ones.append(connection)
+        past = self.raw()
+        past.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try:
+            answer = past.answer()
+            self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/capacity"), answer)
+            self.assertIn("Retry-After", answer.headers)
+        except ConnectionResetError:
+            pass
+        self.assertTrue(past.is_closed())
+        past.close()
+        open_ones[0].close()
+        time.sleep(0.3)
+        again = self.raw()
+        again.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.assertStatus(again.answer(), 200)
+
+
+class Sessions(ServiceCase):
+    options = ("--max-sessions", "3")
+
+    def is_here(self, session):
+        """Asked without using it: a 412 or 404 of a write that cannot succeed tells."""
+        return self.get_session(session).status == 200
+
+    def test_the_least_recently_used_session_goes_and_those_with_streams_last(self):
+        one, first = self.made(["1"])
+        two, _ = self.made(["2"])
+        three, _ = self.made(["3"])
+        self.get_session(one)
+        self.made(["4"])
+        self.assertEqual([self.is_here(each) for each in (two, one, three)], [False, True, True])
+
+        stream = Stream(self.server, session_path(one, "changes"), {"since": first})
+        self.addCleanup(stream.close)
+        stream.next()
+        for number in range(5, 10):
+            self.made([str(number)])
+        self.assertTrue(self.is_here(one))
+
+    def test_when_streams_are_everywhere_the_least_recent_of_them_goes_or_503(self):
+        streams = []
+        for number in range(3):
+            session, first = self.made([str(number)])
+            stream = Stream(self.server, session_path(session, "changes"), {"since": first})
+            self.addCleanup(stream.close)
+            stream.next()
+            streams.append((session, stream))
+        answer = self.post_changes(self.new_name(), ["more"])
+        if answer.status == 503:
+            self.assertProblem(answer, 503, "capacity")
+            self.assertIn("Retry-After", answer.headers)
+        else:
+            self.assertStatus(answer, 201)
+            event = streams[0][1].next_event(5)
+            self.assertEqual(event.event, "end")
+            self.assertFalse(self.is_here(streams[0][0]))
+            self.assertTrue(self.is_here(streams[1][0]) and self.is_here(streams[2][0]))
+
+
+class Memory(ServiceCase):
+    options = ("--memory", "2MiB")
+
+    def state(self, kilobytes, mark=""):
+        return [{"id": f"{mark}{number}", "content": "x" * 1000} for number in range(kilobytes)]
+
+    def test_the_budget_holds_and_the_least_recently_used_go(self):
+        names = [self.new_name() for _ in range(40)]
+        for name in names:
+            self.assertStatus(self.post_changes(name, self.state(200), Prefer="return=minimal"), 201)
+        here = [self.get_session(name).status == 200 for name in names]
+        self.assertTrue(here[-1])
+        self.assertFalse(here[0])
+        self.assertLessEqual(sum(here), 10)
+        self.assertEqual(here, sorted(here), "an older session outlived a newer one")
+
+    def test_a_state_larger_than_the_budget_is_503_and_changes_nothing(self):
+        session, head = self.made(["a"])
+        answer = self.post_changes(session, self.state(4000))
+        self.assertProblem(answer, 503, "capacity")
+        self.assertIn("Retry-After", answer.headers)
+        self.assertProblem(self.post_changes(self.new_name(), self.state(4000)), 503, "capacity")
+
+
+class TimeToLive(ServiceCase):
+    options = ("--ttl", "2s")
+
+    def test_a_session_ends_after_its_ttl_and_streams_with_it(self):
+        session, _ = self.made(["a"])
+        short = self.new_name()
+        self.put_session(short, {"state": ["a"], "ttl": 1})
+        by_post = self.new_name()
+        self.post_changes(by_post, {"state": ["a"], "ttl": 1})
+        time.sleep(1.4)
+        self.assertProblem(self.get_session(short), 404, "session-not-found")
+        self.assertProblem(self.get_session(by_post), 404, "session-not-found")
+        self.assertStatus(self.get_session(session), 200)
+        time.sleep(1.4)
+        self.assertStatus(self.get_changes(session), 200)
+        time.sleep(1.4)
+        self.assertStatus(self.post_changes(session, ["a"]), 200)
+        time.sleep(1.4)
+        self.assertStatus(self.get_session(session), 200)
+        time.sleep(2.6)
+        self.assertProblem(self.get_session(session), 404, "session-not-found")
+
+    def test_a_ttl_of_seven_days_and_one_second_more(self):
+        self.assertStatus(self.put_session(self.new_name(), {"state": [], "ttl": 7 * 86400}), 201)
+        answer = self.put_session(self.new_name(), {"state": [], "ttl": 7 * 86400 + 1})
+        self.assertEqual(answer.status, 422, answer)
+
+    def test_a_ttl_that_is_none(self):
+        for ttl in (0, -1, "1h", 1.5, None, True, []):
+            with self.subTest(ttl):
+                answer = self.put_session(self.new_name(), {"state": [], "ttl": ttl})
+                self.assertEqual(answer.status, 422, answer)

@@ -1,0 +1,273 @@
+"""Who may: keys of writers, tokens of thin clients: CONTRACT §9."""
+
+import hashlib
+import time
+from datetime import datetime, timezone
+
+from support.case import ServiceCase
+from support.client import session_path
+from support.events import Stream
+from support.tokens import SECRET, bearer, part, token
+
+KEY, TEAM_KEY = "a-writer's-key", "the-key-of-team-a"
+
+
+def hashed(key):
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+class Guarded(ServiceCase):
+    options = ("--key", f"writer:{hashed(KEY)}", "--key", f"team:{hashed(TEAM_KEY)}:team-a:", "--token-secret", SECRET)
+
+    def ask(self, method, path, authorization=None, body=None, **headers):
+        return self.request(method, path, body, None, Authorization=authorization and f"Bearer {authorization}", **headers)
+
+    def make(self, session, state=("a",)):
+        answer = self.ask("PUT", session_path(session), KEY, {"state": list(state)})
+        self.assertIn(answer.status, (200, 201), answer)
+        return answer.json["revision"]
+
+
+class Keys(Guarded):
+    PROTECTED = [("POST", "/v1/diff"), ("PUT", "/v1/sessions/s"), ("GET", "/v1/sessions/s"), ("DELETE", "/v1/sessions/s"),
+                 ("POST", "/v1/sessions/s/changes"), ("GET", "/v1/sessions/s/changes"), ("GET", "/v1/sessions/s/items"),
+                 ("GET", "/v1/sessions/s/items/i"), ("GET", "/v1/sessions/s/sections/i"), ("POST", "/v1/sessions/s/tokens"),
+                 ("GET", "/unknown"), ("PATCH", "/v1/diff"), ("GET", "/v1/nothing")]
+
+    def test_without_credentials_everything_but_the_public_is_401(self):
+        for method, path in self.PROTECTED:
+            with self.subTest(method, path=path):
+                answer = self.ask(method, path)
+                self.assertProblem(answer, 401, "unauthenticated")
+                self.assertIn("Bearer", answer.headers["WWW-Authenticate"])
+
+    def test_the_public_needs_none(self):
+        for path in ("/livez", "/readyz", "/", "/client.js", "/openapi.json", "/problems/internal"):
+            with self.subTest(path):
+                self.assertStatus(self.ask("GET", path), 200)
+
+    def test_wrong_credentials_are_401(self):
+        for given in ("wrong", KEY + "x", KEY[:-1], "", hashed(KEY), "writer"):
+            with self.subTest(given):
+                answer = self.request("GET", "/v1/sessions/s", None, None, Authorization=f"Bearer {given}")
+                self.assertProblem(answer, 401, "unauthenticated")
+        for header in (f"Basic {KEY}", KEY, "Bearer"):
+            with self.subTest(header):
+                self.assertProblem(self.request("GET", "/v1/sessions/s", None, None, Authorization=header), 401, "unauthenticated")
+
+    def test_a_key_writes_and_reads(self):
+        session = self.new_name()
+        self.make(session)
+        self.assertStatus(self.ask("GET", session_path(session), KEY), 200)
+        self.assertStatus(self.ask("POST", session_path(session, "changes"), KEY, ["b"]), 200)
+        self.assertStatus(self.ask("DELETE", session_path(session), KEY), 204)
+        self.assertStatus(self.ask("POST", "/v1/diff", KEY, {"old": [], "new": []}), 200)
+
+    def test_the_scheme_is_case_insensitive(self):
+        answer = self.request("POST", "/v1/diff", {"old": [], "new": []}, None, Authorization=f"bearer {KEY}")
+        self.assertStatus(answer, 200)
+
+    def test_a_key_of_a_prefix_sees_only_its_sessions_whether_others_exist_or_not(self):
+        self.make("team-a:1")
+        self.make("team-b:1")
+        self.assertStatus(self.ask("GET", session_path("team-a:1"), TEAM_KEY), 200)
+        self.assertStatus(self.ask("POST", session_path("team-a:2", "changes"), TEAM_KEY, ["a"]), 201)
+        for name in ("team-b:1", "team-b:none", "team-a", "Team-a:1"):
+            for method, rest in (("GET", ()), ("PUT", ()), ("DELETE", ()), ("GET", ("changes",)), ("POST", ("changes",)),
+                                 ("POST", ("tokens",))):
+                with self.subTest(name, method=method, rest=rest):
+                    self.assertProblem(self.ask(method, session_path(name, *rest), TEAM_KEY), 403, "forbidden")
+
+    def test_401_comes_before_404_and_405_and_403_before_any_look_up(self):
+        self.assertProblem(self.ask("BREW", "/v1/diff"), 401, "unauthenticated")
+        self.assertProblem(self.ask("BREW", "/v1/diff", KEY), 405, "method-not-allowed")
+        self.assertProblem(self.ask("GET", "/nothing", KEY), 404, "route-not-found")
+        self.assertProblem(self.ask("GET", "/v1/sessions/team-b:1?sinse=1", TEAM_KEY), 403, "forbidden")
+
+    def test_idempotency_keys_are_per_writer(self):
+        name = "team-a:keys"
+        self.make(name)
+        path = session_path(name, "changes")
+        self.assertStatus(self.ask("POST", path, KEY, ["one"], Idempotency_Key="k"), 200)
+        self.assertStatus(self.ask("POST", path, TEAM_KEY, ["two"], Idempotency_Key="k"), 200)
+        self.assertIn('"two"', self.ask("GET", session_path(name), KEY).text)
+
+    def test_metrics_are_open_on_the_loopback(self):
+        self.assertStatus(self.ask("GET", "/metrics"), 200)
+
+    def test_no_key_appears_in_the_log(self):
+        self.ask("GET", "/v1/sessions/s", KEY)
+        self.assertNotIn(KEY, "\n".join(self.server.lines))
+
+
+class Tokens(Guarded):
+    def setUp(self):
+        self.session = self.new_name()
+        self.revision = self.make(self.session)
+        self.path = session_path(self.session)
+
+    EDIT = {"edits": [{"op": "insert", "items": [{"id": "b"}]}]}
+
+    def test_read_opens_every_get_below_the_session(self):
+        read = token(self.session)
+        for path in ("", "/changes", "/items/a", "/items?id=a", "/sections/main"):
+            with self.subTest(path):
+                self.assertStatus(self.ask("GET", self.path + path, read), 200)
+                self.assertStatus(self.ask("HEAD", self.path + path, read), 200)
+
+    def test_read_writes_nothing(self):
+        read = token(self.session)
+        for method, path, body in (("POST", "/changes", self.EDIT), ("POST", "/changes", ["b"]), ("PUT", "", {"state": []}),
+                                   ("DELETE", "", None), ("POST", "/tokens", {"scope": ["read"]})):
+            with self.subTest(method, path=path):
+                self.assertProblem(self.ask(method, self.path + path, read, body), 403, "forbidden")
+        self.assertEqual(self.ask("GET", self.path, KEY).json["revision"], self.revision)
+
+    def test_edit_posts_edits_and_never_a_state(self):
+        edit = token(self.session, "read edit")
+        self.assertStatus(self.ask("POST", self.path + "/changes", edit, self.EDIT), 200)
+        for body in (["x"], {"state": ["x"]}, {"items": []}, {"sections": []}):
+            with self.subTest(body):
+                self.assertProblem(self.ask("POST", self.path + "/changes", edit, body), 403, "forbidden")
+        for method, path, body in (("PUT", "", {"state": []}), ("DELETE", "", None), ("POST", "/tokens", {"scope": ["edit"]})):
+            with self.subTest(method, path=path):
+                self.assertProblem(self.ask(method, self.path + path, edit, body), 403, "forbidden")
+
+    def test_edit_alone_posts_edits(self):
+        edit = token(self.session, "edit")
+        self.assertStatus(self.ask("POST", self.path + "/changes", edit, self.EDIT), 200)
+
+    def test_a_token_is_of_one_session_only(self):
+        other = self.new_name()
+        self.make(other)
+        read = token(self.session)
+        for name in (other, "none", self.session + "x"):
+            with self.subTest(name):
+                self.assertProblem(self.ask("GET", session_path(name), read), 403, "forbidden")
+        self.assertProblem(self.ask("POST", "/v1/diff", read, {"old": [], "new": []}), 403, "forbidden")
+
+    def test_what_is_no_token_is_401(self):
+        good = token(self.session)
+        head, body, signature = good.split(".")
+        cases = {
+            "another secret": token(self.session, secret="b" * 40),
+            "expired": token(self.session, seconds=-120),
+            "no exp": token(self.session, exp=None),
+            "not yet": token(self.session, nbf=int(time.time()) + 120),
+            "alg none": token(self.session, header={"alg": "none"}),
+            "alg none, unsigned": token(self.session, header={"alg": "none"}).rsplit(".", 1)[0] + ".",
+            "alg None": token(self.session, header={"alg": "None"}),
+            "HS512": token(self.session, header={"alg": "HS512"}),
+            "RS256": token(self.session, header={"alg": "RS256"}),
+            "no alg": token(self.session, header={"typ": "JWT"}),
+            "unsigned": f"{head}.{body}.",
+            "two parts": f"{head}.{body}",
+            "four parts": f"{good}.x",
+            "another body": f"{head}.{part(b'{}')}.{signature}",
+            "another signature": f"{head}.{body}.{signature[:-4]}AAAA",
+            "padding": good + "=",
+            "exp is text": token(self.session, exp="9999999999"),
+            "no session": token(None, sub=None),
+        }
+        for name, given in cases.items():
+            with self.subTest(name):
+                self.assertProblem(self.ask("GET", self.path, given), 401, "unauthenticated")
+
+    def test_nbf_that_has_come_and_other_claims_are_fine(self):
+        given = token(self.session, nbf=int(time.time()) - 60, iss="someone", aud=["x"], iat=1, deep={"x": [1]})
+        self.assertStatus(self.ask("GET", self.path, given), 200)
+
+    def test_a_scope_that_is_not_known_permits_nothing(self):
+        for scope in ("", "write", "Read", "readedit", None):
+            with self.subTest(scope):
+                answer = self.ask("GET", self.path, token(self.session, scope))
+                self.assertIn(answer.status, (401, 403), answer)
+
+    def test_the_endpoint_mints_a_token(self):
+        answer = self.ask("POST", self.path + "/tokens", KEY, {"ttl": 100, "scope": ["read", "edit"]})
+        self.assertStatus(answer, 201)
+        self.assertEqual(set(answer.json), {"token", "expiresAt"})
+        left = datetime.fromisoformat(answer.json["expiresAt"]) - datetime.now(timezone.utc)
+        self.assertLess(abs(left.total_seconds() - 100), 20)
+        self.assertIn("no-store", answer.headers.get("Cache-Control", ""))
+        minted = answer.json["token"]
+        self.assertStatus(self.ask("GET", self.path, minted), 200)
+        self.assertStatus(self.ask("POST", self.path + "/changes", minted, self.EDIT), 200)
+        self.assertProblem(self.ask("DELETE", self.path, minted), 403, "forbidden")
+
+    def test_a_token_lives_an_hour_unless_told_and_at_most_seven_days(self):
+        answer = self.ask("POST", self.path + "/tokens", KEY, {"scope": ["read"]})
+        left = datetime.fromisoformat(answer.json["expiresAt"]) - datetime.now(timezone.utc)
+        self.assertLess(abs(left.total_seconds() - 3600), 60)
+        answer = self.ask("POST", self.path + "/tokens", KEY, {"ttl": 7 * 86400 + 1, "scope": ["read"]})
+        if answer.status == 201:
+            left = datetime.fromisoformat(answer.json["expiresAt"]) - datetime.now(timezone.utc)
+            self.assertLessEqual(left.total_seconds(), 7 * 86400 + 60)
+        else:
+            self.assertIn(answer.status, (400, 422), answer)
+        self.assertStatus(self.ask("POST", self.path + "/tokens", KEY, {"ttl": 7 * 86400, "scope": ["read"]}), 201)
+
+    def test_a_token_may_be_minted_before_the_session_exists(self):
+        session = self.new_name()
+        answer = self.ask("POST", session_path(session, "tokens"), KEY, {"scope": ["read"]})
+        self.assertStatus(answer, 201)
+        self.assertProblem(self.ask("GET", session_path(session), answer.json["token"]), 404, "session-not-found")
+        self.make(session)
+        self.assertStatus(self.ask("GET", session_path(session), answer.json["token"]), 200)
+
+    def test_scopes_and_times_that_are_none_are_refused(self):
+        for body in ({"scope": []}, {"scope": ["write"]}, {"scope": "read"}, {"scope": ["read"], "ttl": 0},
+                     {"scope": ["read"], "ttl": -1}, {"scope": ["read"], "ttl": "1h"}, {"scope": ["read"], "more": 1}, []):
+            with self.subTest(body):
+                answer = self.ask("POST", self.path + "/tokens", KEY, body)
+                self.assertIn(answer.status, (400, 422), answer)
+                self.assertEqual(answer.media_type, "application/problem+json")
+
+    def test_a_stream_ends_when_its_token_expires(self):
+        given = token(self.session, seconds=2)
+        stream = Stream(self.server, self.path + "/changes", {"since": self.revision}, bearer(given))
+        self.addCleanup(stream.close)
+        self.assertEqual(stream.status, 200)
+        event = stream.next_event(10)
+        self.assertEqual((event.event, event.json["type"]), ("end", "/problems/unauthenticated"))
+        self.assertIsNone(stream.next())
+
+    def test_a_stream_of_a_token_of_another_session_is_403(self):
+        stream = Stream(self.server, session_path("another", "changes"), None, bearer(token(self.session)))
+        self.addCleanup(stream.close)
+        self.assertEqual((stream.status, stream.problem["type"]), (403, "/problems/forbidden"))
+
+
+class RateLimit(Guarded):
+    options = Guarded.options + ("--rate", "3")
+
+    def test_more_than_the_rate_is_429_with_retry_after_for_that_key_alone(self):
+        self.assertStatus(self.ask("GET", "/livez"), 200)
+        answers = [self.ask("POST", "/v1/diff", KEY, {"old": [], "new": []}) for _ in range(20)]
+        refused = [each for each in answers if each.status != 200]
+        self.assertTrue(refused)
+        self.assertEqual(answers[0].status, 200)
+        self.assertProblem(refused[0], 429, "too-many-requests")
+        self.assertRegex(refused[0].headers["Retry-After"], "^[0-9]+$")
+        self.assertProblem(self.ask("GET", "/v1/sessions/none", KEY), 429, "too-many-requests")
+        self.assertProblem(self.ask("GET", "/v1/sessions/team-a:none", TEAM_KEY), 404, "session-not-found")
+        self.assertProblem(self.ask("GET", "/v1/sessions/team-b:none", TEAM_KEY), 403, "forbidden")
+        for _ in range(20):
+            self.assertStatus(self.ask("GET", "/livez"), 200)
+        time.sleep(1.2)
+        self.assertStatus(self.ask("POST", "/v1/diff", KEY, {"old": [], "new": []}), 200)
+
+
+class NoSecret(ServiceCase):
+    """No secret is configured: one is made at the start, so tokens end with the process."""
+
+    options = ("--key", f"writer:{hashed(KEY)}")
+
+    def test_a_token_of_no_other_process_is_taken(self):
+        minted = self.request("POST", session_path("s", "tokens"), {"scope": ["read"]}, Authorization=f"Bearer {KEY}")
+        self.assertStatus(minted, 201)
+        ours = self.request("GET", session_path("s"), Authorization=f"Bearer {minted.json['token']}")
+        self.assertProblem(ours, 404, "session-not-found")
+        for secret in (SECRET, "", "\0" * 32):
+            theirs = self.request("GET", session_path("s"), Authorization=f"Bearer {token('s', secret=secret)}")
+            self.assertProblem(theirs, 401, "unauthenticated")
