@@ -99,7 +99,7 @@ export function connect(url, options) {
       const headers = { Accept: 'text/event-stream' };
       if (self.revision) headers['Last-Event-ID'] = self.revision;
       // A stream says `retry` at once, and a word every 15 s.
-      const answer = await ask('', headers, 8);
+      const answer = await ask('', headers, 5);
       const type = answer.headers.get('Content-Type') ?? '';
       if (!answer.body || !type.startsWith('text/event-stream')) throw failure({ status: 406 });
       const parse = eventParser(take);
@@ -168,26 +168,26 @@ function delayOf(text) {
   return delay >= 0 ? delay : null;
 }
 
-/** Reads server-sent events from pieces of text that may break anywhere; each line is searched once. */
+/** Reads server-sent events from pieces of text that may break anywhere; each is searched once. */
 export function eventParser(emit) {
-  let [rest, seen, type, data] = ['', 0, '', []];
+  let [held, type, data] = ['', '', []];
+  const take = (line) => {
+    const [, name, value] = /^([^:]*):? ?([^]*)$/.exec(line);
+    if (name === 'event') type = value;
+    if (name === 'data') data.push(value);
+    if (name === 'retry' && /^\d+$/.test(value)) emit(name, value);
+    if (line) return;
+    const event = data.length && [type || 'message', data.join('\n')];
+    [type, data] = ['', []];
+    if (event) emit(...event);
+  };
   return (text) => {
-    rest += text;
     let start = 0;
-    for (let end; (end = rest.indexOf('\n', seen)) >= 0; start = seen = end + 1) {
-      const [, name, value] = /^([^:]*):? ?([^]*?)\r?$/.exec(rest.slice(start, end));
-      if (name === 'event') type = value;
-      else if (name === 'data') data.push(value);
-      else if (name === 'retry' && /^\d+$/.test(value)) emit('retry', value);
-      else if (name === '' && end - start < 2) {
-        const event = [type || 'message', data.join('\n')];
-        const hasData = data.length > 0;
-        [type, data] = ['', []];
-        if (hasData) emit(...event);
-      }
+    for (let end; (end = text.indexOf('\n', start)) >= 0; start = end + 1) {
+      take((held + text.slice(start, end)).replace(/\r$/, ''));
+      held = '';
     }
-    rest = rest.slice(start);
-    seen = rest.length;
+    held += text.slice(start);
   };
 }
 
