@@ -1,1 +1,146 @@
-//
+/** A string, or an integer up to 2^53. `1` and `"1"` are the same id. */
+export type ID = string | number;
+/** `<sequence>-<digest>`; opaque, compared for equality. */
+export type Revision = string;
+export type Dialect = 'keyed' | 'indexed' | 'staged' | 'diffable' | 'sequential' | 'json-patch';
+
+/** A visible item. What is the default is left out. */
+export interface Row<Content = any> {
+  id: ID;
+  content?: Content;
+  /** The cell type. */
+  kind?: string;
+  /** How deep it is nested; default 0. */
+  level?: number;
+  parent?: ID;
+  /** Default true. */
+  expanded?: boolean;
+  /** How many direct children it has, hidden ones included; default 0. */
+  children?: number;
+}
+
+export interface Section<Content = any, SectionContent = any> {
+  id: ID;
+  content?: SectionContent;
+  /** Default true. */
+  expanded?: boolean;
+  /** Its rows, depth first, never nested. */
+  items: Row<Content>[];
+}
+
+/** The visible rows. */
+export interface State<Content = any, SectionContent = any> {
+  sections: Section<Content, SectionContent>[];
+}
+
+/** One step of a `keyed` changeset. `before: null` is the end. */
+export type Operation =
+  | { op: 'insert'; section: Omit<Section, 'items'> & { items?: Row[] }; before: ID | null }
+  | { op: 'move'; section: ID; before: ID | null }
+  | { op: 'remove'; section: ID }
+  | { op: 'update'; section: Omit<Section, 'items'> & { patch?: unknown }; as?: Manner }
+  | { op: 'insert'; item: Row; in: ID; before: ID | null }
+  | { op: 'move'; item: ID; in: ID; before: ID | null }
+  | { op: 'remove'; item: ID }
+  | { op: 'update'; item: Omit<Row, 'parent'> & { parent?: ID | null; patch?: unknown }; as: Manner };
+
+export type Manner = 'reconfigure' | 'reload';
+
+/** What the server answers: either `changes`, or `reset` with `state`. */
+export interface Answer {
+  session: string;
+  from: Revision | null;
+  to: Revision;
+  dialect: Dialect;
+  /** `Operation[]` in the dialect keyed. */
+  changes?: any;
+  /** Why everything comes anew. The list is open. */
+  reset?: 'initial' | 'expired' | 'unknown' | 'replaced' | 'large' | (string & {});
+  state?: any;
+  warnings?: string[];
+}
+
+/** RFC 9457. */
+export interface Problem {
+  type?: string;
+  title?: string;
+  status?: number;
+  detail?: string;
+  instance?: string;
+  errors?: { pointer: string; code: string; detail?: string }[];
+}
+
+export type Status =
+  /** Something arrived, over a stream or by a poll. */
+  | { status: 'live'; transport: 'stream' | 'poll' }
+  /** It asks again in `delay` milliseconds; what is shown stays. */
+  | { status: 'waiting'; problem: Problem; delay: number }
+  /** Asking again cannot help: the token is refused, or the request is wrong. */
+  | { status: 'stopped'; problem: Problem };
+
+export interface ConnectOptions {
+  session: string;
+  /** A key or token. A function is asked before each request, so that a token can be renewed; then 401 is tried again. */
+  token?: string | (() => string | undefined | Promise<string | undefined>);
+  /** Where an earlier connection ended; with `state`, it goes on from there. */
+  since?: Revision | null;
+  /** The rows at `since`. */
+  state?: State | null;
+  /** Default `keyed`, the only one in which the state is kept. */
+  dialect?: Dialect;
+  /** `patch` sends what changed of a content, where that is smaller. */
+  content?: 'full' | 'patch';
+  /** `poll` where streams cannot be read at all. Otherwise a stream is tried, and polling is the fallback. */
+  transport?: 'poll';
+  /** Called with each answer that brings news; `state` is null in dialects other than keyed. */
+  onChange?: (state: State, answer: Answer) => void;
+  onStatus?: (status: Status) => void;
+}
+
+export interface Connection {
+  /** The rows now; null before the first answer, and in dialects other than keyed. */
+  readonly state: State | null;
+  readonly revision: Revision | null;
+  readonly status: 'connecting' | 'live' | 'waiting' | 'stopped' | 'closed';
+  /** Ends it. No callback is called any more. */
+  close(): void;
+}
+
+/**
+ * Follows a session until it is closed: over an event stream, by long polls where streams do not get through. After 404,
+ * 429, 503 and the end of a stream it keeps what is shown, waits as `Retry-After` says, and goes on from its revision.
+ *
+ * @param url where the server is; '' is the origin of the page
+ */
+export function connect(url: string | URL, options: ConnectOptions): Connection;
+
+/** The rows after `keyed` changes. Pure: sections and rows that did not change are the same objects as before. */
+export function apply<S extends State>(state: S, changes: Operation[]): S;
+
+export interface BindOptions<Content = any, SectionContent = any> {
+  /**
+   * Makes the element of a row, or renews the one that shows it. If it returns another element, that takes the place of
+   * the old; `undefined` keeps the old.
+   */
+  render: (row: Row<Content>, element?: HTMLElement) => HTMLElement | void;
+  /** The same for a section. Its rows go into the first `[data-rows]` inside it, else into the element itself, which must stay. */
+  renderSection?: (section: Section<Content, SectionContent>, element?: HTMLElement) => HTMLElement | void;
+  /** Of a glide in milliseconds; default 250. */
+  duration?: number;
+  /** With more rows than this nothing glides; default 1,000. */
+  limit?: number;
+}
+
+export interface Binding {
+  /**
+   * Shows `state`. With the `changes` that led to it, exactly these are done; without, everything is set anew, with the
+   * elements that are there. Elements carry the id in `data-id`.
+   */
+  show(state: State, changes?: Operation[]): void;
+}
+
+/** Shows rows as elements in `container`, by id. What moves glides, unless reduced motion is asked for; the focus stays. */
+export function bind(container: Element, options: BindOptions): Binding;
+
+/** Reads server-sent events from pieces of text that may break anywhere. `retry` comes as an event of that name. */
+export function eventParser(emit: (type: string, data: string) => void): (text: string) => void;

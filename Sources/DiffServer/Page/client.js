@@ -1,1 +1,425 @@
-//
+// The client of diffserver: `connect` follows a session, `apply` makes the rows after from the rows before, `bind` does
+// the same to elements and lets them glide. There is no diff code: the server says what changed.
+
+const key = String; // `1` and `"1"` are the same id; beyond 2^53 only strings are safe
+
+/**
+ * @param {string | URL} url
+ * @param {import('./client.js').ConnectOptions} options
+ */
+export function connect(url, options) {
+  const { session, token, since = null, state = null, dialect = 'keyed', content = 'full' } = options;
+  const path = `/v1/sessions/${encodeURIComponent(session)}/changes?dialect=${dialect}&content=${content}`;
+  const address = String(url).replace(/\/+$/, '') + path;
+  const self = { state, revision: since, status: 'connecting', close };
+  let polls = options.transport === 'poll' ? Infinity : 0; // until a stream is tried again
+  let failures = 0;
+  let retry = 1_000;
+  let isClosed = false;
+  let request, timer, wake;
+  run();
+  return self;
+
+  function close() {
+    isClosed = true;
+    self.status = 'closed';
+    request?.abort();
+    wake?.();
+  }
+
+  async function run() {
+    await null; // no callback before `connect` has returned
+    while (!isClosed) {
+      try {
+        request = new AbortController();
+        await (polls > 0 ? poll() : stream());
+      } catch (error) {
+        if (isClosed) return;
+        const problem = error.problem ?? { title: 'No connection', detail: error.message };
+        if (error.isFinal) return tell('stopped', { problem });
+        const delay = error.isStale && !failures ? 0 : pause(error.retryAfter);
+        failures += 1;
+        tell('waiting', { problem, delay });
+        await sleep(delay);
+      } finally {
+        clearTimeout(timer);
+        request.abort();
+      }
+    }
+  }
+
+  /** Partly chance, so that not all readers return as one. Timers end at 2^31 ms. */
+  function pause(least) {
+    const chance = 0.5 + Math.random() / 2;
+    if (least == null) return chance * Math.min(retry * 2 ** failures, 30_000);
+    return Math.min(least + chance * retry, 2 ** 31 - 1);
+  }
+
+  function sleep(delay) {
+    return new Promise((resolve) => {
+      const alarm = setTimeout(resolve, delay);
+      wake = () => { clearTimeout(alarm); resolve(); };
+    });
+  }
+
+  function tell(status, detail) {
+    if (!isClosed) self.status = status;
+    call(options.onStatus, { status, ...detail });
+  }
+
+  /** A callback that throws must not end the connection. */
+  function call(callback, ...values) {
+    try { if (!isClosed) callback?.(...values); } catch (error) { queueMicrotask(() => { throw error; }); }
+  }
+
+  /** Gives the request up if nothing arrives in time. */
+  function expect(seconds, title) {
+    clearTimeout(timer);
+    const own = request;
+    timer = setTimeout(() => own.abort(failure({ title })), seconds * 1_000);
+  }
+
+  async function ask(more, headers, seconds) {
+    const secret = typeof token === 'function' ? await token() : token;
+    if (isClosed) throw failure();
+    if (secret) headers.Authorization = `Bearer ${secret}`;
+    expect(seconds, 'The server does not answer');
+    const answer = await fetch(address + more, { headers, cache: 'no-store', signal: request.signal });
+    if (answer.ok) return answer;
+    const { status } = answer;
+    const problem = { title: answer.statusText, status, ...await answer.json().catch(() => null) };
+    const passing = typeof token === 'function' ? [401, 404, 408, 425, 429] : [404, 408, 425, 429];
+    const isFinal = status < 500 && !passing.includes(status);
+    throw failure(problem, { isFinal, retryAfter: delayOf(answer.headers.get('Retry-After')) });
+  }
+
+  async function stream() {
+    let hasBegun = false;
+    try {
+      const headers = { Accept: 'text/event-stream' };
+      if (self.revision) headers['Last-Event-ID'] = self.revision;
+      // A stream says `retry` at once, and a word every 15 s.
+      const answer = await ask('', headers, 5);
+      const type = answer.headers.get('Content-Type') ?? '';
+      if (!answer.body || !type.startsWith('text/event-stream')) throw failure({ status: 406 });
+      const parse = eventParser(take);
+      const decoder = new TextDecoder();
+      const reader = answer.body.getReader();
+      for (let piece; !(piece = await reader.read()).done;) {
+        if (!hasBegun) tell('live', { transport: 'stream' });
+        hasBegun = true;
+        expect(45, 'The stream fell silent');
+        parse(decoder.decode(piece.value, { stream: true }));
+      }
+    } catch (error) {
+      // There are no streams here, or something on the way holds them back: poll for a while.
+      if ((hasBegun || !request.signal.aborted) && error.problem?.status !== 406) throw error;
+      polls = 5;
+      return;
+    }
+    throw failure({ title: 'The stream broke off' });
+  }
+
+  function take(event, data) {
+    if (event === 'retry') retry = Number(data) || 1_000;
+    if (event === 'changes') receive(JSON.parse(data));
+    if (event === 'end') throw failure(JSON.parse(data));
+  }
+
+  async function poll() {
+    const start = Date.now();
+    const from = self.revision ? `&since=${encodeURIComponent(self.revision)}` : '';
+    const answer = await (await ask(`&wait=25${from}`, { Accept: 'application/json' }, 45)).json();
+    polls -= 1;
+    tell('live', { transport: 'poll' });
+    const isNews = receive(answer);
+    // Where nobody holds the request it must not go in a circle.
+    if (!isNews && Date.now() - start < 1_000) await sleep(pause());
+  }
+
+  /** The client's rule. */
+  function receive(answer) {
+    const { reset, from, to, changes } = answer;
+    if (!reset && from !== self.revision && to !== self.revision) {
+      throw failure({ title: 'An answer was lost' }, { isStale: true });
+    }
+    failures = 0;
+    if (!reset && to === self.revision) return false;
+    if (dialect === 'keyed') {
+      try {
+        if (reset) self.state = answer.state;
+        else if (self.state) self.state = apply(self.state, changes);
+      } catch (error) {
+        self.revision = null; // begin anew
+        throw failure({ title: 'A changeset did not fit', detail: error.message });
+      }
+    }
+    self.revision = to;
+    call(options.onChange, self.state, answer);
+    return true;
+  }
+}
+
+const failure = (problem, more) => Object.assign(new Error(problem?.title), { problem }, more);
+
+/** `Retry-After` in milliseconds: seconds or a date. */
+function delayOf(text) {
+  const delay = /^\d+$/.test(text) ? text * 1_000 : Date.parse(text) - Date.now();
+  return delay >= 0 ? delay : null;
+}
+
+/** Reads server-sent events from pieces of text that may break anywhere; each is searched once. */
+export function eventParser(emit) {
+  let [held, type, data] = ['', '', []];
+  const take = (line) => {
+    const [, name, value] = /^([^:]*):? ?([^]*)$/.exec(line);
+    if (name === 'event') type = value;
+    if (name === 'data') data.push(value);
+    if (name === 'retry' && /^\d+$/.test(value)) emit(name, value);
+    if (line) return;
+    const event = data.length && [type || 'message', data.join('\n')];
+    [type, data] = ['', []];
+    if (event) emit(...event);
+  };
+  return (text) => {
+    let start = 0;
+    for (let end; (end = text.indexOf('\n', start)) >= 0; start = end + 1) {
+      take((held + text.slice(start, end)).replace(/\r$/, ''));
+      held = '';
+    }
+    held += text.slice(start);
+  };
+}
+
+/** Does `keyed` operations to what `host` keeps, rows or elements; `sections` and `rows` hold its nodes by id. */
+function perform(changes, sections, rows, host) {
+  const find = (nodes, id) => {
+    if (!nodes.has(key(id))) throw new Error(`nothing here has the id "${id}"`);
+    return nodes.get(key(id));
+  };
+  const insert = (nodes, value, home, before) => {
+    if (nodes.has(key(value.id))) throw new Error(`the id "${value.id}" is here already`);
+    const node = host.make(value, nodes);
+    nodes.set(key(value.id), node);
+    host.place(node, home, before);
+    return node;
+  };
+  for (const { op, section, item, in: home, before = null } of changes) {
+    const nodes = section === undefined ? rows : sections;
+    const value = section ?? item;
+    const id = value.id ?? value;
+    const place = () => [nodes === rows ? find(sections, home) : null, before === null ? null : find(nodes, before)];
+    if (op === 'insert') {
+      const node = insert(nodes, value, ...place());
+      if (section) for (const row of section.items ?? []) insert(rows, row, node, null);
+    } else if (op === 'move') host.move(find(nodes, id), ...place());
+    else if (op === 'update') host.update(find(nodes, id), value, nodes);
+    else if (op === 'remove') {
+      host.remove(find(nodes, id));
+      nodes.delete(key(id));
+    }
+  }
+}
+
+/**
+ * Rows are linked while it works, so that each operation costs the same however long the list is.
+ *
+ * @param {import('./client.js').State} state
+ * @param {import('./client.js').Operation[]} changes
+ */
+export function apply(state, changes) {
+  const [sections, rows, order] = [new Map(), new Map(), ring()];
+  const host = {
+    make: (value) => ({ value, rows: ring(), isChanged: true }),
+    place(node, home, before) {
+      if (home) home.isChanged = true;
+      node.home = home;
+      link(node, before ?? home?.rows ?? order);
+    },
+    move(node, home, before) {
+      host.remove(node);
+      host.place(node, home, before);
+    },
+    remove(node) {
+      if (node.home) node.home.isChanged = true;
+      node.next.previous = node.previous;
+      node.previous.next = node.next;
+    },
+    update(node, { patch, ...value }) {
+      if (patch !== undefined) value.content = merge(node.value.content, patch);
+      if (value.level === 0) delete value.level;
+      if (value.parent === null) delete value.parent;
+      node.value = value;
+      (node.home ?? node).isChanged = true;
+    },
+  };
+  perform(state.sections.map((section) => ({ op: 'insert', section })), sections, rows, host);
+  for (const node of sections.values()) node.isChanged = false;
+  perform(changes, sections, rows, host);
+  return {
+    ...state,
+    sections: each(order).map(({ value, rows, isChanged }) => (
+      isChanged ? { ...value, items: each(rows).map((row) => row.value) } : value)),
+  };
+}
+
+/** Stands behind the last of its nodes and before the first. */
+function ring() {
+  const end = {};
+  return Object.assign(end, { next: end, previous: end });
+}
+
+function link(node, next) {
+  Object.assign(node, { next, previous: next.previous });
+  next.previous = next.previous.next = node;
+}
+
+function each(end) {
+  const nodes = [];
+  for (let node = end.next; node !== end; node = node.next) nodes.push(node);
+  return nodes;
+}
+
+/** RFC 7396; by way of entries, so that a member `__proto__` is one like any other. */
+function merge(value, patch) {
+  const isObject = (it) => it && typeof it === 'object' && !Array.isArray(it);
+  if (!isObject(patch)) return patch;
+  const members = new Map(isObject(value) ? Object.entries(value) : []);
+  for (const [name, change] of Object.entries(patch)) {
+    if (change === null) members.delete(name);
+    else members.set(name, merge(members.get(name), change));
+  }
+  return Object.fromEntries(members);
+}
+
+const plain = (_, element) => element ?? document.createElement('div');
+
+/**
+ * @param {HTMLElement} container
+ * @param {import('./client.js').BindOptions} options
+ */
+export function bind(container, { render, renderSection = plain, duration = 250, limit = 1_000 }) {
+  const [sections, rows] = [new Map(), new Map()];
+  let values, gone, moved;
+
+  const host = {
+    make: draw,
+    place(element, home, before) {
+      const parent = home ? home.querySelector('[data-rows]') ?? home : container;
+      if (element.parentNode === parent && element.nextSibling === before) return;
+      // `moveBefore`, where there is one, keeps focus and scroll.
+      if (parent.moveBefore && element.isConnected && parent.isConnected) parent.moveBefore(element, before);
+      else parent.insertBefore(element, before);
+    },
+    move(element, ...place) {
+      moved.add(element);
+      host.place(element, ...place);
+    },
+    remove: (element) => gone.push(element),
+    update: (element, value, nodes) => nodes.set(key(value.id), draw(value, nodes, element)),
+  };
+
+  /** Makes an element, or renews it: then one that differs takes its place. */
+  function draw(value, nodes, old) {
+    const id = key(value.id);
+    // Contents come from the state after it: an update may carry a patch only.
+    const element = (nodes === rows ? render : renderSection)(values.get(nodes).get(id), old) ?? old;
+    element.dataset.id = id;
+    if (old && old !== element) old.replaceWith(element);
+    return element;
+  }
+
+  /** Shows a whole state with the elements that are there. */
+  function replace(state) {
+    const renew = (value, nodes, home, before) => {
+      const element = draw(value, nodes, nodes.get(key(value.id)));
+      nodes.set(key(value.id), element);
+      host.place(element, home, before);
+      return element;
+    };
+    state.sections.reduceRight((next, section) => {
+      const element = renew(section, sections, null, next);
+      section.items.reduceRight((next, row) => renew(row, rows, element, next), null);
+      return element;
+    }, null);
+    for (const [nodes, kept] of values) for (const [id, element] of nodes) if (!kept.has(id)) gone.push(element);
+  }
+
+  /** Gives the focus back to what had it, or to the neighbour of what went. */
+  function focusKeeper() {
+    const root = container.getRootNode();
+    const active = root.activeElement;
+    const order = [...container.querySelectorAll('[data-id]')];
+    const at = order.indexOf(active?.closest('[data-id]'));
+    const isThere = (element) => element.isConnected && !gone.some((other) => other.contains(element));
+    return () => {
+      if (at < 0) return;
+      const heir = [active, ...order.slice(at), ...order.slice(0, at).reverse()].find(isThere);
+      if (heir !== root.activeElement) heir?.focus({ preventScroll: true });
+    };
+  }
+
+  const isStill = () => rows.size > limit || document.hidden || matchMedia('(prefers-reduced-motion: reduce)').matches;
+  const measure = () => new Map([...sections.values(), ...rows.values()].map((it) => [it, it.getBoundingClientRect()]));
+  const animate = (element, from, to) => (
+    element.animate([from, to], { duration, easing: 'cubic-bezier(0.2, 0, 0, 1)', id: 'glide' }));
+
+  /** What goes leaves the flow at once, and fades where it was. */
+  function fade(before) {
+    for (const element of gone) {
+      const box = before?.get(element);
+      if (!box?.height) {
+        element.remove();
+        continue;
+      }
+      delete element.dataset.id;
+      element.inert = true;
+      const style = `position:absolute;margin:0;box-sizing:border-box;width:${box.width}px;height:${box.height}px;`;
+      element.style.cssText += `${style}top:0;left:0`;
+      const now = element.getBoundingClientRect();
+      element.style.cssText += `top:${box.top - now.top}px;left:${box.left - now.left}px`;
+      const end = () => element.remove();
+      animate(element, {}, { opacity: 0 }).finished.then(end, end);
+    }
+  }
+
+  /** First, last, invert, play: everything glides from where it was seen last, in the middle of a glide too. */
+  function play(before) {
+    const shifts = new Map();
+    for (const [element, now] of measure()) {
+      const was = before.get(element);
+      // A row is carried by its section; its own part is the rest.
+      const carried = shifts.get(element.parentNode.closest('[data-id]')) ?? { x: 0, y: 0 };
+      if (was) {
+        const [x, y] = [was.left - now.left, was.top - now.top];
+        const zIndex = moved.has(element) ? 1 : 0;
+        const transform = `translate(${x - carried.x}px, ${y - carried.y}px)`;
+        if (Math.hypot(x - carried.x, y - carried.y) > 0.5) animate(element, { transform, zIndex }, { zIndex });
+        shifts.set(element, { x, y });
+      } else animate(element, { opacity: 0, transform: 'scale(0.97)' }, {});
+    }
+  }
+
+  function show(state, changes) {
+    [gone, moved] = [[], new Set()];
+    const byID = (list) => new Map(list.map((value) => [key(value.id), value]));
+    values = new Map([[sections, byID(state.sections)], [rows, byID(state.sections.flatMap(({ items }) => items))]]);
+    const before = isStill() ? null : measure();
+    const giveFocusBack = focusKeeper();
+    try {
+      if (changes) perform(changes, sections, rows, host);
+      else replace(state);
+    } catch {
+      replace(state); // it was not what the changes refer to
+    }
+    for (const [nodes, kept] of values) for (const id of nodes.keys()) if (!kept.has(id)) nodes.delete(id);
+    giveFocusBack();
+    for (const animation of container.getAnimations({ subtree: true })) {
+      if (animation.id === 'glide' && !animation.effect.target.inert) animation.cancel();
+    }
+    fade(before);
+    if (before) play(before);
+  }
+
+  return { show };
+}

@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connect, eventParser } from '../../Sources/DiffServer/Page/client.js';
+import { append, fake, reset, watch } from './support/fake.mjs';
+import { call, freePort, start } from './support/server.mjs';
+
+/** Follows a scripted server until `claim` holds; gives what was asked and seen. */
+async function follow(script, claim, more = {}) {
+  const server = await fake(...script);
+  const { seen, options, until } = watch();
+  const connection = connect(server.url, { ...options, ...more });
+  try { await until(claim); } finally { connection.close(); server.close(); }
+  return { asked: server.asked, seen, connection };
+}
+
+const shows = (ids) => (seen) => seen.ids === ids;
+const stopped = (seen) => seen.statuses.at(-1)?.status === 'stopped';
+
+// MARK: Events
+
+const text = ': note\r\nretry: 7\n\nevent: changes\nid: 1-a\ndata: {"é":1,\ndata:  "b":2}\n\ndata\n\nevent:end\ndata:x\r\n\r\nid: 9\n\ndata: unfinished';
+const events = [['retry', '7'], ['changes', '{"é":1,\n "b":2}'], ['message', ''], ['end', 'x']];
+
+test('events: every split of the bytes gives the same', () => {
+  const bytes = new TextEncoder().encode(text);
+  for (let first = 0; first <= bytes.length; first += 1) {
+    for (const second of [first, Math.min(first + 1, bytes.length), bytes.length]) {
+      const [found, decoder] = [[], new TextDecoder()];
+      const parse = eventParser((...event) => found.push(event));
+      for (const piece of [bytes.slice(0, first), bytes.slice(first, second), bytes.slice(second)]) {
+        parse(decoder.decode(piece, { stream: true }));
+      }
+      assert.deepEqual(found, events, `split at ${first} and ${second}`);
+    }
+  }
+});
+
+test('events: byte by byte', () => {
+  const found = [];
+  const parse = eventParser((...event) => found.push(event));
+  for (const letter of text) parse(letter);
+  assert.deepEqual(found, events);
+});
+
+test('events: one line of 8 MB in pieces is quick', () => {
+  let length = 0;
+  const parse = eventParser((_, data) => { length = data.length; });
+  const begin = performance.now();
+  parse('data: ');
+  for (let piece = 0; piece < 2_000; piece += 1) parse('x'.repeat(4_000));
+  parse('\n\n');
+  assert.equal(length, 8_000_000);
+  assert.ok(performance.now() - begin < 2_000);
+});
+
+// MARK: The client's rule
+
+test('a reset, then changes from mine', async () => {
+  const { asked, connection } = await follow([(talk) => talk.stream(reset('1-a', 'ab'), append('1-a', '2-b', 'c'))], shows('abc'));
+  assert.equal(asked[0].headers.accept, 'text/event-stream');
+  assert.equal(asked[0].headers['last-event-id'], undefined);
+  assert.equal(asked[0].url, '/v1/sessions/s/changes?dialect=keyed&content=full');
+  assert.equal(connection.revision, '2-b');
+});
+
+test('a repeated answer is nothing', async () => {
+  const twice = append('1-a', '2-b', 'c');
+  const { seen, asked } = await follow(
+    [(talk) => talk.stream(reset('1-a', 'a'), twice, twice, append('2-b', '3-c', 'd'))], shows('acd'));
+  assert.equal(seen.answers.length, 3);
+  assert.equal(asked.length, 1);
+});
+
+test('an answer that was lost is asked for again at once, from mine', async () => {
+  const { asked } = await follow([
+    (talk) => talk.stream(reset('1-a', 'a'), append('2-b', '3-c', 'z')),
+    (talk) => talk.stream(append('1-a', '3-c', 'b', 'c')),
+  ], shows('abc'));
+  assert.equal(asked[1].headers['last-event-id'], '1-a');
+  assert.ok(asked[1].at - asked[0].at < 200);
+});
+
+test('a delayed answer that came by another way is nothing', async () => {
+  const { asked } = await follow(
+    [(talk) => talk.stream(reset('2-b', 'ab'), append('1-a', '2-b', 'b'), append('2-b', '3-c', 'c'))], shows('abc'));
+  assert.equal(asked.length, 1);
+});
+
+test('a changeset that does not fit leads to a reset', async () => {
+  const { asked } = await follow([
+    (talk) => talk.stream(reset('1-a', 'a'), { ...append('1-a', '2-b'), changes: [{ op: 'remove', item: 'q' }] }),
+    (talk) => talk.stream(reset('2-b', 'xy')),
+  ], shows('xy'));
+  assert.equal(asked[1].headers['last-event-id'], undefined);
+});
+
+test('marks alone are news of another revision', async () => {
+  const mark = { ...append('1-a', '2-a'), changes: [{ op: 'update', item: { id: 'a' }, as: 'reload' }] };
+  await follow([(talk) => talk.stream(reset('1-a', 'a'), mark)], (seen) => seen.answers.length === 2);
+});
+
+test('since and state of an earlier connection go on', async () => {
+  const { state } = reset('1-a', 'a');
+  const { asked } = await follow([(talk) => talk.stream(append('1-a', '2-b', 'b'))], shows('ab'), { since: '1-a', state });
+  assert.equal(asked[0].headers['last-event-id'], '1-a');
+});
+
+test('other dialects hand their answers on', async () => {
+  const answer = { session: 's', from: null, to: '1-a', dialect: 'staged', reset: 'initial', state: { sections: [] } };
+  const next = { session: 's', from: '1-a', to: '2-b', dialect: 'staged', changes: [{ name: 'items' }] };
+  const { seen, asked } = await follow(
+    [(talk) => talk.stream(answer, next)], (seen) => seen.answers.length === 2, { dialect: 'staged' });
+  assert.deepEqual(seen.answers[1].changes, [{ name: 'items' }]);
+  assert.equal(seen.ids, null);
+  assert.equal(asked[0].query.dialect, 'staged');
+});
+
+// MARK: Faults
+
+test('a dropped stream resumes from what was applied', async () => {
+  const { asked, seen } = await follow([
+    (talk) => talk.stream(reset('1-a', 'a'), append('1-a', '2-b', 'b')).drop(),
+    (talk) => talk.stream(append('2-b', '3-c', 'c')).close(),
+    (talk) => talk.stream(append('3-c', '4-d', 'd')),
+  ], shows('abcd'));
+  assert.deepEqual(asked.map(({ headers }) => headers['last-event-id']), [undefined, '2-b', '3-c']);
+  assert.ok(seen.statuses.filter(({ status }) => status === 'waiting').every(({ delay }) => delay >= 10 && delay <= 40));
+});
+
+test('half an event at the end of a stream is not taken', async () => {
+  const whole = `event: changes\ndata: ${JSON.stringify(append('1-a', '2-b', 'x'))}\n\n`;
+  const { asked } = await follow([
+    (talk) => talk.stream(reset('1-a', 'a')).raw(whole.slice(0, -1)).close(),
+    (talk) => talk.stream(append('1-a', '2-b', 'b')),
+  ], shows('ab'));
+  assert.equal(asked[1].headers['last-event-id'], '1-a');
+});
+
+test('chunks split inside a character', async () => {
+  const bytes = Buffer.from(`event: changes\ndata: ${JSON.stringify(reset('1-a', ['é', '😀']))}\n\n`);
+  await follow([async (talk) => {
+    talk.stream();
+    for (const byte of bytes) {
+      talk.raw(Buffer.of(byte));
+      if (byte > 127) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }], shows('é😀'));
+});
+
+test('429 and 503 are obeyed, what is shown stays', async () => {
+  const { asked, seen } = await follow([
+    (talk) => talk.stream(reset('1-a', 'a')).drop(),
+    (talk) => talk.refuse(503, { 'Retry-After': '1' }),
+    (talk) => talk.refuse(429, { 'Retry-After': new Date(Date.now() + 2_500).toUTCString() }),
+    (talk) => talk.stream(append('1-a', '2-b', 'b')),
+  ], shows('ab'));
+  assert.ok(asked[2].at - asked[1].at >= 1_000, 'seconds');
+  assert.ok(asked[3].at - asked[2].at >= 400, 'a date');
+  assert.ok(asked[3].at - asked[1].at < 4_000);
+  assert.equal(asked[3].headers['last-event-id'], '1-a');
+  assert.equal(seen.statuses.filter(({ problem }) => problem?.status === 503)[0].problem.title, 'Refused 503');
+});
+
+test('a Retry-After beyond what timers can count waits', async () => {
+  const { seen } = await follow([(talk) => talk.refuse(503, { 'Retry-After': '99999999999' })],
+    (seen) => seen.statuses.length === 1);
+  assert.equal(seen.statuses[0].delay, 2 ** 31 - 1);
+});
+
+test('a page of a proxy in place of a problem', async () => {
+  const { seen } = await follow([(talk) => talk.refuse(502, { 'Content-Type': 'text/html' }, '<h1>Bad gateway</h1>')],
+    (seen) => seen.statuses.length === 1);
+  assert.deepEqual(seen.statuses[0].problem, { title: 'Bad Gateway', status: 502 });
+});
+
+test('404, then the session is made again', async () => {
+  const { asked, seen } = await follow([
+    (talk) => talk.stream(reset('5-a', 'ab')).drop(),
+    (talk) => talk.refuse(404), (talk) => talk.refuse(404),
+    (talk) => talk.stream(reset('1-c', 'xy', 'unknown')),
+  ], shows('xy'));
+  assert.deepEqual(asked.map(({ headers }) => headers['last-event-id']), [undefined, '5-a', '5-a', '5-a']);
+  assert.equal(seen.answers.at(-1).reset, 'unknown');
+});
+
+test('an end keeps what is shown, and asks again', async () => {
+  const { asked, seen } = await follow([
+    (talk) => talk.stream(reset('1-a', 'a')).end({ title: 'Gone', status: 404 }),
+    (talk) => talk.stream(append('1-a', '2-b', 'b')),
+  ], shows('ab'));
+  assert.equal(asked[1].headers['last-event-id'], '1-a');
+  assert.equal(seen.statuses.find(({ status }) => status === 'waiting').problem.title, 'Gone');
+});
+
+test('back-off grows, with chance in it', async () => {
+  const { seen } = await follow([(talk) => talk.stream().drop(), ...Array(5).fill((talk) => talk.refuse(500)), (talk) => talk.stream(reset('1-a', 'a'))], shows('a'));
+  seen.statuses.filter(({ status }) => status === 'waiting').forEach(({ delay }, at) => {
+    assert.ok(delay >= 10 * 2 ** at && delay <= 20 * 2 ** at, `${delay} after ${at} failures`);
+  });
+});
+
+// MARK: Who asks
+
+test('a wrong token stops it', async () => {
+  const { asked, seen } = await follow([(talk) => talk.refuse(401)], stopped, { token: 'x' });
+  assert.equal(asked[0].headers.authorization, 'Bearer x');
+  assert.equal(seen.statuses.at(-1).problem.status, 401);
+});
+
+test('a token that a function gives is renewed', async () => {
+  const tokens = ['old', 'new'];
+  const { asked } = await follow([
+    (talk) => talk.refuse(401), (talk) => talk.stream(reset('1-a', 'a')),
+  ], shows('a'), { token: async () => tokens.shift() });
+  assert.deepEqual(asked.map(({ headers }) => headers.authorization), ['Bearer old', 'Bearer new']);
+});
+
+for (const status of [400, 403, 422]) {
+  test(`${status} stops it`, () => follow([(talk) => talk.refuse(status)], stopped));
+}
+
+// MARK: Polling
+
+test('without streams it polls', async () => {
+  const { asked, seen } = await follow([
+    (talk) => talk.refuse(406), (talk) => talk.json(reset('1-a', 'a')), (talk) => talk.json(append('1-a', '2-b', 'b')), () => {},
+  ], shows('ab'));
+  assert.deepEqual(asked.slice(1, 3).map(({ query }) => [query.since, query.wait]), [[undefined, '25'], ['1-a', '25']]);
+  assert.equal(seen.statuses.at(-1).transport, 'poll');
+});
+
+test('an answer that is no stream leads to polls, and later to a stream again', async () => {
+  const { asked } = await follow([
+    (talk) => talk.json(reset('0-z', 'z')), (talk) => talk.json(reset('0-a', '')),
+    ...Array.from({ length: 4 }, (_, at) => (talk) => talk.json(append(`${at}-a`, `${at + 1}-a`, `${at}`))),
+    (talk) => talk.stream(append('4-a', '5-a', 'x')),
+  ], shows('0123x'));
+  assert.equal(asked.at(-1).headers.accept, 'text/event-stream');
+});
+
+test('polls that nobody holds do not go in a circle', async () => {
+  const server = await fake((talk) => talk.json({ ...append('1-a', '1-a'), changes: [] }));
+  const { options } = watch();
+  const { state } = reset('1-a', 'a');
+  const connection = connect(server.url, { ...options, transport: 'poll', since: '1-a', state });
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  connection.close();
+  server.close();
+  assert.ok(server.asked.length <= 3, `${server.asked.length} requests`);
+});
+
+test('something that holds a stream back leads to polls', async () => {
+  const { asked } = await follow([() => {}, (talk) => talk.json(reset('1-a', 'a')), () => {}], shows('a'));
+  assert.ok(asked[1].at - asked[0].at > 3_000);
+}, { timeout: 12_000 });
+
+// MARK: Ending
+
+test('close ends everything, and no callback comes after it', async () => {
+  const server = await fake((talk) => talk.stream(reset('1-a', 'a'), append('1-a', '2-b', 'b')));
+  const { seen, options, until } = watch();
+  const connection = connect(server.url, { ...options, onChange(...values) { options.onChange(...values); connection.close(); } });
+  await until(shows('a'));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(seen.ids, 'a');
+  assert.equal(connection.status, 'closed');
+  assert.equal(server.asked.length, 1);
+  server.close();
+});
+
+// MARK: The real server
+
+test('the real server: changes, restart, 404 and re-creation', async () => {
+  const port = await freePort();
+  let server = await start(port);
+  const path = `${server.url}/v1/sessions/s`;
+  await call('PUT', path, { state: ['a'] });
+  const { seen, options, until } = watch();
+  const connection = connect(server.url, options);
+  await until(shows('a'));
+  await call('POST', `${path}/changes`, { state: ['b', 'a'] });
+  await until(shows('ba'));
+  assert.ok(seen.answers[1].changes, 'the second answer is a changeset');
+
+  await server.stop('SIGKILL');
+  await until((seen) => seen.statuses.at(-1).status === 'waiting');
+  assert.equal(seen.ids, 'ba', 'what is shown stays');
+  server = await start(port);
+  await until((seen) => seen.statuses.at(-1).problem?.status === 404);
+  await call('PUT', path, { state: ['n', 'a'] });
+  await until(shows('na'));
+  assert.equal(seen.answers.at(-1).reset, 'unknown');
+
+  await call('DELETE', path);
+  await until((seen) => seen.statuses.at(-1).problem?.type === '/problems/session-not-found');
+  connection.close();
+  await server.stop();
+});
+
+test('the real server: polls', async () => {
+  const server = await start(await freePort());
+  await call('PUT', `${server.url}/v1/sessions/s`, { state: ['a'] });
+  const { options, until } = watch();
+  const connection = connect(server.url, { ...options, transport: 'poll' });
+  await until(shows('a'));
+  await call('POST', `${server.url}/v1/sessions/s/changes`, { state: ['b', 'a'] });
+  await until(shows('ba'));
+  connection.close();
+  await server.stop();
+});
