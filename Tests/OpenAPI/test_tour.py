@@ -1,0 +1,292 @@
+"""Through all endpoints, dialects and shapes of bodies: every answer is held against the description as it comes."""
+
+import gzip
+import json
+import threading
+import unittest
+
+import story
+import validator
+from service import Service
+from story import CHANGES, DIALECTS, NEW, OLD, PATCH_TYPE, SESSION, media_type
+
+OUTLINE = [{"id": "fruit", "kind": "folder", "items": ["apple", {"id": "pear", "items": ["core"]}]}, "bread"]
+OWN = {"Incidents": [{"UniqueId": "f-1", "Name": "Creek"}, {"UniqueId": "f-2", "Name": "Ridge"}]}
+
+
+class Tour(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.service = Service("--digest-key", "example", "--history-revisions", "20", memory=story.seen)
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.service.stop() == 0, "the server did not end in order"
+
+    def setUp(self):
+        self.ask = self.service.ask
+
+    def made(self, state, path=SESSION):
+        """Starts the session over; its revision."""
+        self.ask("DELETE", path)
+        answer = self.ask("PUT", path, {"state": state})
+        self.assertEqual(answer.status, 201, answer)
+        return answer.json["revision"]
+
+    def wrote(self, body, target=CHANGES, **headers):
+        answer = self.ask("POST", target, body, **headers)
+        self.assertIn(answer.status, (200, 201), answer)
+        return answer
+
+    # Diff
+
+    def test_diff_in_every_dialect(self):
+        pairs = [(OLD, NEW), (NEW, OLD), (OUTLINE, ["pear", "bread", {"id": "fruit", "expanded": False, "items": ["apple"]}]), ([], []), (["a", 1], {"items": [1, "a"]})]
+        for old, new in pairs:
+            for dialect in DIALECTS:
+                for query in ("", "&content=patch", "&staging=compact", "&maxChanges=0"):
+                    self.assertEqual(self.ask("POST", f"/v1/diff?dialect={dialect}{query}", {"old": old, "new": new}).status, 200)
+
+    def test_diff_in_every_media_type(self):
+        for dialect in DIALECTS:
+            answer = self.ask("POST", "/v1/diff", {"old": OLD, "new": NEW}, Accept=media_type(dialect))
+            self.assertEqual(answer.media_type, media_type(dialect))
+            answer = self.ask("POST", f"/v1/diff?dialect={dialect}", {"old": OLD, "new": NEW}, Accept="application/json")
+            self.assertEqual((answer.media_type, answer.json["dialect"]), ("application/json", dialect))
+        self.assertEqual(self.ask("POST", "/v1/diff", {"old": OLD, "new": NEW}, Accept=PATCH_TYPE).media_type, PATCH_TYPE)
+        self.ask("POST", "/v1/diff?maxChanges=0", {"old": OLD, "new": NEW}, Accept=PATCH_TYPE)
+
+    def test_diff_of_states_in_all_shapes(self):
+        shapes = [[], ["a"], [1, {"id": 2}], {"items": ["a"]}, {"sections": []}, OLD, OUTLINE,
+                  {"sections": [{"id": "s", "expanded": False, "items": OUTLINE}]}]
+        for old in shapes:
+            for new in shapes:
+                self.ask("POST", "/v1/diff", {"old": old, "new": new})
+
+    def test_a_new_identity_for_every_item_is_warned_of(self):
+        texts = [{"id": number, "content": {"text": f"text {number}"}} for number in range(10)]
+        answer = self.ask("POST", "/v1/diff", {"old": texts, "new": [{**each, "id": f"new {each['id']}"} for each in texts]})
+        self.assertEqual(answer.json["warnings"], ["identity-churn"])
+
+    def test_ids_of_all_forms(self):
+        ids = ["é", "é", "a/b~c", "😀", " ", "x" * 2048, "9" * 30, 10**40, -1, "\u2028", "\\\"", "%41"]
+        for dialect in DIALECTS:
+            self.ask("POST", f"/v1/diff?dialect={dialect}", {"old": ids, "new": ids[::-1] + ["last"]})
+
+    # Sessions
+
+    def test_sessions_are_created_read_started_over_and_deleted(self):
+        self.ask("DELETE", SESSION)
+        created = self.ask("PUT", SESSION, {"state": OLD, "ttl": 86400, "ignore": ["/seen"]})
+        self.assertEqual(created.status, 201)
+        revision = created.json["revision"]
+        self.assertEqual(self.ask("GET", SESSION).json["state"], OLD)
+        for tag in (f'"{revision}"', f'W/"{revision}"', f'"x", "{revision};gzip"', "*"):
+            self.assertEqual(self.ask("GET", SESSION, If_None_Match=tag).status, 304)
+            self.assertEqual(self.ask("HEAD", SESSION, If_None_Match=tag).status, 304)
+        self.assertEqual(self.ask("PUT", SESSION, {"state": NEW}, If_Match=f'"{revision}"').status, 200)
+        self.assertEqual(self.ask("PUT", SESSION, {"state": ["a"], "ttl": 60}).status, 200)
+        self.assertEqual(self.ask("DELETE", SESSION).status, 204)
+        self.assertEqual(self.ask("DELETE", SESSION).status, 204)
+        self.assertEqual(self.ask("PUT", SESSION, {"state": ["a"]}, If_None_Match="*").status, 201)
+
+    def test_compression_both_ways(self):
+        state = [{"id": number, "content": "the same text again"} for number in range(200)]
+        self.made(state)
+        for target in (SESSION, CHANGES, "/metrics", "/openapi.json"):
+            answer = self.ask("GET", target, Accept_Encoding="gzip")
+            self.assertEqual(answer.headers.get("Content-Encoding"), "gzip", target)
+        body = gzip.compress(json.dumps({"state": state + ["last"]}).encode())
+        self.assertEqual(self.ask("PUT", SESSION, body, Content_Encoding="gzip").status, 200)
+
+    def test_bodies_of_all_types(self):
+        for kind in ("application/json", "application/json; charset=utf-8", "application/vnd.api+json", "application/x-www-form-urlencoded"):
+            self.assertEqual(self.ask("POST", "/v1/diff", {"old": [], "new": ["a"]}, Content_Type=kind).status, 200)
+
+    # Changes
+
+    def test_changes_in_every_dialect(self):
+        self.ask("DELETE", SESSION)
+        first = self.ask("PUT", SESSION, {"state": OLD, "ttl": 86400, "ignore": ["/seen"]}).json["revision"]
+        self.ask("GET", SESSION)
+        self.wrote(NEW)
+        for query in (f"since={first}", "", "since=", f"since={first}&maxChanges=1", f"since={first}&content=patch",
+                      f"since={first}&staging=compact", "since=7-0123456789abcdef"):
+            for dialect in DIALECTS:
+                self.assertEqual(self.ask("GET", f"{CHANGES}?dialect={dialect}&{query}").status, 200)
+                self.assertEqual(self.ask("GET", f"{CHANGES}?{query}", Accept=media_type(dialect)).media_type, media_type(dialect))
+                self.assertEqual(self.ask("GET", f"{CHANGES}?dialect={dialect}&{query}", Accept="application/json").media_type, "application/json")
+            self.assertEqual(self.ask("GET", f"{CHANGES}?{query}", Accept=PATCH_TYPE).media_type, PATCH_TYPE)
+        last = self.ask("GET", SESSION).json["revision"]
+        for dialect in DIALECTS:
+            self.ask("GET", f"{CHANGES}?since={last}&dialect={dialect}")
+        self.wrote(NEW, f"{CHANGES}?since={first}", Prefer="return=minimal")
+        self.ask("HEAD", f"{CHANGES}?since={first}")
+        self.ask("GET", f"{SESSION}/items?at=0,1&at=7,7&id=4&id=x")
+        self.ask("GET", f"{SESSION}/items/4")
+        self.ask("GET", f"{SESSION}/sections?at=0&at=9&id=4&id=x")
+        self.ask("GET", f"{SESSION}/sections/later")
+
+    def test_states_are_posted_in_every_shape_and_dialect(self):
+        bodies = [["a", "b"], {"items": [1, 2]}, OLD, NEW, {"state": OUTLINE}, {"state": OLD, "ttl": 60, "ignore": ["/seen"]}]
+        for dialect in DIALECTS:
+            for number, body in enumerate(bodies):
+                self.wrote(body, f"{CHANGES}?dialect={dialect}")
+                self.ask("DELETE", f"/v1/sessions/fresh-{number}")
+                answer = self.wrote(body, f"/v1/sessions/fresh-{number}/changes", Accept=media_type(dialect))
+                self.assertEqual((answer.status, answer.media_type), (201, media_type(dialect)))
+        self.wrote(OLD, Accept=PATCH_TYPE)
+        self.ask("DELETE", SESSION)
+        self.assertEqual(self.wrote(OLD, Accept=PATCH_TYPE).status, 201)
+        self.ask("DELETE", SESSION)
+        self.assertEqual(self.wrote(OLD, f"{CHANGES}?since=3-0123456789abcdef", Prefer="return=minimal").status, 201)
+
+    def test_changes_of_an_outline(self):
+        states = [OUTLINE, [{"id": "fruit", "expanded": False, "items": OUTLINE[0]["items"]}, "bread"],
+                  [{"id": "bread", "items": ["apple", "fruit"]}], ["apple", "fruit", "bread"]]
+        first = self.made(OUTLINE)
+        for state in states + states[::-1]:
+            self.wrote(state)
+            for dialect in DIALECTS:
+                for content in ("full", "patch"):
+                    self.ask("GET", f"{CHANGES}?since={first}&dialect={dialect}&content={content}")
+            self.ask("GET", SESSION)
+
+    def test_all_edits(self):
+        example = validator.description().document["components"]["requestBodies"]["Changes"]
+        edits = example["content"]["application/json"]["examples"]["edits"]["value"]["edits"]
+        self.made(NEW)
+        before = self.ask("GET", SESSION).json["revision"]
+        for dialect in DIALECTS:
+            self.wrote({"edits": edits}, f"{CHANGES}?since={before}&dialect={dialect}")
+            self.made(NEW)
+        for edit in edits:
+            self.wrote({"edits": [edit]})
+        more = [
+            {"op": "insert", "items": ["x", {"id": "y", "items": ["z"]}], "at": "start"},
+            {"op": "insert", "sections": [{"id": "new"}], "before": "today"}, {"op": "move", "sections": ["new"], "after": "later"},
+            {"op": "move", "items": ["z"], "into": "new"}, {"op": "move", "items": ["z"], "into": {"item": "x"}, "at": "end"},
+            {"op": "update", "sections": [{"id": "new", "content": [1], "expanded": False}]},
+            {"op": "update", "items": [{"id": "x", "content": None, "kind": "k", "expanded": False}]},
+            {"op": "delete", "sections": ["later", "gone"]}, {"op": "clear", "items": ["y"]}, {"op": "reload", "items": ["y"]},
+            {"op": "collapse", "items": ["y"]}, {"op": "clear"}]
+        for edit in more:
+            for dialect in DIALECTS:
+                self.wrote({"edits": [edit] if dialect == "keyed" else []}, f"{CHANGES}?since={before}&dialect={dialect}")
+
+    def test_json_of_ones_own(self):
+        groups = {"groups": [{"name": "g", "title": "G", "members": [{"userID": 7, "n": 1}]}]}
+        pointers = "sectionsAt=/groups&sectionIdAt=/name&itemsAt=/members&idAt=/userID"
+        incidents = "itemsAt=/Incidents&idAt=/UniqueId"
+        self.ask("DELETE", SESSION)
+        self.assertEqual(self.wrote(OWN, f"{CHANGES}?{incidents}").status, 201)
+        self.wrote({"Incidents": OWN["Incidents"][::-1]}, f"{CHANGES}?{incidents}&dialect=indexed")
+        self.wrote([{"userID": "x"}], f"{CHANGES}?idAt=/userID")
+        self.assertEqual(self.ask("PUT", f"{SESSION}?{pointers}", groups).status, 200)
+        self.assertEqual(self.ask("POST", f"/v1/diff?{pointers}", {"old": groups, "new": {"groups": []}}).status, 200)
+        self.assertEqual(self.ask("POST", "/v1/diff?itemsAt=", {"old": [{"id": 1}], "new": [{"id": 2, "title": "t"}]}).status, 200)
+
+    def test_writes_are_repeated(self):
+        revision = self.made(OLD)
+        for _ in range(2):
+            answer = self.wrote(NEW, If_Match=f'"{revision}"', Idempotency_Key="once")
+            self.assertEqual(answer.json["from"], revision)
+        self.wrote(NEW, If_Match=f'"{revision}"')
+        self.ask("DELETE", SESSION)
+        for prefer in ("", "return=minimal"):
+            self.assertEqual(self.wrote(OLD, Idempotency_Key="first", Prefer=prefer).status, 201)
+        self.wrote(OLD, f"{CHANGES}?since=", Idempotency_Key="first")
+
+    # Waiting
+
+    def test_long_polls(self):
+        revision = self.made(OLD)
+        for headers in ({}, {"Prefer": "wait=1"}):
+            self.assertEqual(self.ask("GET", f"{CHANGES}?since={revision}" + ("" if headers else "&wait=1"), **headers).json["changes"], [])
+        poll = []
+        waiting = threading.Thread(target=lambda: poll.append(self.ask("GET", f"{CHANGES}?since={revision}&wait=20&dialect=staged")))
+        waiting.start()
+        self.wrote(NEW)
+        waiting.join()
+        self.assertTrue(poll[0].json["changes"])
+
+    def test_event_streams(self):
+        revision = self.made(OLD)
+        self.wrote(NEW)
+        for dialect in DIALECTS:
+            for query in (f"since={revision}", "", f"since={revision}&content=patch&maxChanges=1&staging=compact"):
+                answer = self.service.stream(f"{CHANGES}?dialect={dialect}&{query}", "event: changes")
+                self.assertEqual(answer.media_type, "text/event-stream")
+        self.service.stream(CHANGES, '"reset":"unknown"', Last_Event_ID="broken")
+        self.service.stream(CHANGES, f'"from":"{revision}"', Last_Event_ID=revision)
+        self.ask("HEAD", CHANGES, Accept="text/event-stream")
+        head = self.ask("GET", SESSION).json["revision"]
+        streams = []
+        reading = threading.Thread(target=lambda: streams.append(self.service.stream(f"{CHANGES}?since={head}", "event: end")))
+        reading.start()
+        self.wrote(OLD)
+        while not any(target.endswith(f"since={head}") for _, target, _ in story.seen):
+            self.ask("DELETE", SESSION)
+            reading.join(0.1)
+            self.ask("PUT", SESSION, {"state": OLD})
+        self.assertIn(b"session-not-found", streams[0].body)
+
+    # Look-ups
+
+    def test_look_ups(self):
+        first = self.made(OUTLINE)
+        self.wrote([{"id": "fruit", "expanded": False, "kind": "folder", "items": OUTLINE[0]["items"]}, "bread"])
+        for query in ("", f"revision={first}"):
+            for item in ("fruit", "pear", "core", "bread"):
+                self.assertEqual(self.ask("GET", f"{SESSION}/items/{item}?{query}").json["id"], item)
+                self.ask("HEAD", f"{SESSION}/items/{item}?{query}")
+            answer = self.ask("GET", f"{SESSION}/items?at=0,0&id=core&at=0,3&id=none&{query}")
+            self.assertEqual(len(answer.json["items"]) + len(answer.json["missing"]), 4)
+            self.ask("HEAD", f"{SESSION}/items?at=0,0&{query}")
+            self.assertEqual(self.ask("GET", f"{SESSION}/sections/main?{query}").json["index"], 0)
+            self.ask("HEAD", f"{SESSION}/sections/main?{query}")
+            self.assertEqual(self.ask("GET", f"{SESSION}/sections?at=0&id=main&at=1&id=none&{query}").json["missing"], [{"at": 1}, {"id": "none"}])
+            self.ask("HEAD", f"{SESSION}/sections?at=0&{query}")
+        self.made(["a/b", "é ?", 5])
+        for item in ("a%2Fb", "%C3%A9%20%3F", "5"):
+            self.assertEqual(self.ask("GET", f"{SESSION}/items/{item}").status, 200)
+
+    # The rest
+
+    def test_tokens(self):
+        for body in ({"scope": ["read"]}, {"scope": ["read", "edit"], "ttl": 60}):
+            token = self.ask("POST", "/v1/sessions/not-yet/tokens", body)
+            self.assertEqual(token.status, 201)
+        held = {"Authorization": "Bearer " + token.json["token"]}
+        self.made(OLD, "/v1/sessions/not-yet")
+        self.assertEqual(self.ask("GET", "/v1/sessions/not-yet", **held).status, 200)
+        self.assertEqual(self.ask("POST", "/v1/sessions/not-yet/changes", {"edits": [{"op": "clear"}]}, **held).status, 200)
+        self.assertEqual(self.ask("PUT", "/v1/sessions/not-yet", {"state": []}, **held).status, 403)
+
+    def test_operations_and_pages(self):
+        for target in ("/livez", "/readyz", "/metrics", "/openapi.json", "/client.js", "/"):
+            answer = self.ask("GET", target)
+            self.assertEqual(answer.status, 200, target)
+            self.assertEqual(self.ask("HEAD", target).status, 200)
+            if tag := answer.headers.get("ETag"):
+                self.assertEqual(self.ask("GET", target, If_None_Match=tag).status, 304)
+                self.assertEqual(self.ask("HEAD", target, If_None_Match=tag).status, 304)
+
+    def test_the_description_is_what_the_server_sends(self):
+        self.assertEqual(self.ask("GET", "/openapi.json").json, validator.description().document)
+
+    def test_every_problem_has_a_page(self):
+        for name in validator.description().document["components"]["schemas"]["ProblemName"]["enum"]:
+            self.assertEqual(self.ask("GET", f"/problems/{name}").status, 200, name)
+            self.assertEqual(self.ask("HEAD", f"/problems/{name}").status, 200, name)
+
+    def test_options_and_other_methods(self):
+        for path, item in validator.description().document["paths"].items():
+            target = path.replace("{name}", "internal").replace("{", "").replace("}", "")
+            described = {method.upper() for method in item if method != "parameters"}
+            allowed = self.ask("OPTIONS", target)
+            self.assertEqual(allowed.status, 204)
+            self.assertEqual(set(allowed.headers["Allow"].split(", ")), described, target)
+            for method in {"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "TRACE"} - described:
+                self.assertEqual(self.ask(method, target).status, 405, (method, target))
+        self.assertEqual(self.ask("OPTIONS", "*").status, 204)
