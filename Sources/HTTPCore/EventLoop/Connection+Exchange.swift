@@ -23,7 +23,7 @@ extension Connection {
     }
 
     /// What a mere announcement may make us reserve.
-    private static let trustedLength = 256 * 1024
+    private static let trustedLength = 128 * 1024
 
     /// A body of known length can wait until it was answered. A chunked one is read first: it may turn out to be malformed, and then the
     /// message was never one to be answered with success.
