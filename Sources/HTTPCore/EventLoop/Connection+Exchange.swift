@@ -138,7 +138,12 @@ extension Connection {
 
     /// Has the service word a refusal, and gives up the connection.
     func refuse(_ refusal: Refusal) {
-        if exchange == nil { exchange = Exchange(head: nil, isHead: false, began: loop.now) }
+        if exchange == nil {
+            // Within a head, which ended or took too long: even a part of one may tell that it was a HEAD.
+            let isHead = leftover.withUnsafeBytes { parser.isHead($0) }
+            exchange = Exchange(head: nil, isHead: isHead, began: phaseBegan)
+            exchange?.bytesIn = leftover.count
+        }
         let response = shard.service.refusal(refusal)
         happen(.refused)
         switch response.body {
