@@ -80,10 +80,10 @@ final class DiffService: Service {
         switch match {
         case .found(let route, let place): return (route, place)
         case .methodNotAllowed(let allow):
-            if !Self.isPublic(head.path) { _ = try access.identity(head, peer) }
+            if !Self.isPublic(head.path) { _ = try access.identity(head, peer, for: .read) }
             throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
         case .notFound:
-            _ = try access.identity(head, peer)
+            _ = try access.identity(head, peer, for: .read)
             throw Problem(.routeNotFound, "nothing is at \(head.instance)")
         }
     }
@@ -98,7 +98,7 @@ final class DiffService: Service {
         _ route: Route, _ place: RouteParameters, _ head: RequestHead, _ peer: Peer
     ) throws(Problem) -> Identity {
         if case .none = route.right { return .anyone }
-        let identity = try access.identity(head, peer)
+        let identity = try access.identity(head, peer, for: route.right)
         let session = place.contains("session") ? place["session"] : nil
         guard identity.has(route.right, session: session) else {
             throw Problem(.forbidden, "these credentials are not good for this")

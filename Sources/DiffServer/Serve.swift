@@ -10,8 +10,8 @@ enum Serve {
         if options.listen.isEmpty { options.listen = ListenAddress.activated() }
         if options.listen.isEmpty { options.listen = [.tcp(host: "127.0.0.1", port: 8080)] }
         let journal = Journal(format: options.logFormat, logsRequests: options.logsRequests)
-        // Before any other thread exists: signals go to the sources below and nowhere else.
-        for number in [SIGTERM, SIGINT, SIGHUP] { signal(number, SIG_IGN) }
+        // Before any other thread exists: all inherit the mask, so that a signal waits until it is asked for, however early it comes.
+        let signals = Signals([SIGTERM, SIGINT, SIGHUP])
         if (options.certificate == nil) != (options.certificateKey == nil) {
             fail("--tls-certificate and --tls-key go together", status: 2)
         }
@@ -26,23 +26,16 @@ enum Serve {
         } catch {
             fail("\(error)")
         }
-        let sources = [SIGTERM, SIGINT].map { number in onSignal(number) { stop(server, service) } }
-            + [onSignal(SIGHUP) { reload(server, journal) }]
-        let sweeper = DispatchSource.makeTimerSource(queue: .main)
+        let sweeper = DispatchSource.makeTimerSource(queue: .global())
         sweeper.schedule(deadline: .now() + 1, repeating: 1)
         sweeper.setEventHandler {
             service.table.sweep()
             FreeMemory.giveBack(above: options.tableBounds.bytes / 16)
         }
         sweeper.resume()
-        withExtendedLifetime((sources, sweeper)) { dispatchMain() }
-    }
-
-    private static func onSignal(_ number: Int32, _ action: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
-        let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-        source.setEventHandler(handler: action)
-        source.resume()
-        return source
+        while true {
+            if signals.wait() == SIGHUP { reload(server, journal) } else { stop(server, service) }
+        }
     }
 
     private static func reload(_ server: Server, _ journal: Journal) {
@@ -92,5 +85,24 @@ extension ListenAddress {
         case .inherited: false
         case .tcp(let host, _): Guard.isLoopback(host: host.contains(":") ? "[\(host)]" : host) && !host.isEmpty
         }
+    }
+}
+
+/// Signals that are taken one by one, in place of interrupting somebody.
+struct Signals {
+    private var set = sigset_t()
+
+    /// Blocks the signals in this thread and in all that it starts.
+    init(_ numbers: [Int32]) {
+        sigemptyset(&set)
+        for number in numbers { sigaddset(&set, number) }
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    /// Waits for the next one.
+    func wait() -> Int32 {
+        var (set, number) = (set, Int32(0))
+        sigwait(&set, &number)
+        return number
     }
 }

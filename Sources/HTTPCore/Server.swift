@@ -99,8 +99,9 @@ public final class Server: Sendable {
         let remaining = Locked(shards.count)
         for shard in shards {
             shard.loop.execute {
-                shard.loop.schedule(after: limit) { shard.abandon() }
+                let deadline = shard.loop.schedule(after: limit) { shard.abandon() }
                 shard.drain {
+                    deadline.cancel()
                     shard.loop.stop()
                     let isLast = remaining.withLock { count in
                         count -= 1

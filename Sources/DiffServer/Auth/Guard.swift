@@ -14,7 +14,7 @@ struct Guard: Sendable {
     /// Who asks.
     ///
     /// - Throws: 401 without good credentials; 403 where only this machine may ask, and it was not.
-    func identity(_ head: RequestHead, _ peer: Peer) throws(Problem) -> Identity {
+    func identity(_ head: RequestHead, _ peer: Peer, for right: Right) throws(Problem) -> Identity {
         if let authorization = head["authorization"] {
             let parts = authorization.split(separator: " ", maxSplits: 1)
             guard head.values(of: "authorization").count == 1, parts.count == 2, parts[0].lowercased() == "bearer" else {
@@ -25,15 +25,12 @@ struct Guard: Sendable {
             if let token = Token(secret, secret: tokenSecret, at: .now) { return .client(token) }
             throw Problem(.unauthenticated, "the key or token is not known, or has expired")
         }
-        guard isOpen(to: peer) else {
+        guard peer.isLoopback, peer.localIsLoopback, keys.keys.isEmpty || right == .operate else {
             throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
         }
         try checkLocal(head)
         return .anyone
     }
-
-    /// Whether nobody is asked for a key on this connection.
-    private func isOpen(to peer: Peer) -> Bool { keys.keys.isEmpty && peer.isLoopback && peer.localIsLoopback }
 
     private func checkLocal(_ head: RequestHead) throws(Problem) {
         if let host = head.host, !Self.isLoopback(host: host) {

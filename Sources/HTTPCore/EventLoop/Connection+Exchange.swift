@@ -7,6 +7,7 @@ extension Connection {
         exchange = Exchange(head: head, isHead: head.method == .head, began: began)
         exchange?.bytesIn = bytesIn
         happen(.headCompleted(isLast: !head.keepsAlive))
+        if head.parts.expectsOther { return refuse(.expectationFailed) }
         switch shard.service.admit(head, from: peer) {
         case .answer(let response): answerUnread(head, response)
         case .read(let maxBytes, let answer):
@@ -23,7 +24,7 @@ extension Connection {
     }
 
     /// What a mere announcement may make us reserve.
-    private static let trustedLength = 256 * 1024
+    private static let trustedLength = 128 * 1024
 
     /// A body of known length can wait until it was answered. A chunked one is read first: it may turn out to be malformed, and then the
     /// message was never one to be answered with success.
@@ -138,7 +139,12 @@ extension Connection {
 
     /// Has the service word a refusal, and gives up the connection.
     func refuse(_ refusal: Refusal) {
-        if exchange == nil { exchange = Exchange(head: nil, isHead: false, began: loop.now) }
+        if exchange == nil {
+            // Within a head, which ended or took too long: even a part of one may tell that it was a HEAD.
+            let isHead = leftover.withUnsafeBytes { parser.isHead($0) }
+            exchange = Exchange(head: nil, isHead: isHead, began: phaseBegan)
+            exchange?.bytesIn = leftover.count
+        }
         let response = shard.service.refusal(refusal, of: exchange?.head)
         happen(.refused)
         switch response.body {

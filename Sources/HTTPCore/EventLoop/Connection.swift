@@ -108,9 +108,11 @@ final class Connection: EventReceiver {
 
     /// Lets the state machine see an event and does what it says.
     func happen(_ event: Lifecycle.Event) {
-        let before = lifecycle.phase
-        let action = lifecycle.handle(event)
-        if lifecycle.phase != before {
+        var next = lifecycle
+        let action = next.handle(event)
+        let isNewPhase = next.phase != lifecycle.phase
+        lifecycle = next
+        if isNewPhase {
             phaseBegan = loop.now
             bytesAtWindow = 0
         }

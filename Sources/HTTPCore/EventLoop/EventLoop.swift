@@ -25,7 +25,7 @@ public final class EventLoop: Sendable {
 
     /// What only the loop's own thread touches.
     private final class Confined: @unchecked Sendable {
-        var wheel = TimerWheel(now: .now())
+        let wheel = TimerWheel(now: .now())
         var now = Instant.now()
         var date = DateField()
         var marked: [Connection] = []

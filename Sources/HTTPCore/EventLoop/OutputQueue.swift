@@ -75,8 +75,7 @@ final class OutputQueue {
     }
 
     /// Sends what of one segment is not sent; nil if that is all.
-    private func send(_ bytes: UnsafeRawBufferPointer, _ transport: any Transport, hasMore: Bool) -> Transfer?
-    {
+    private func send(_ bytes: UnsafeRawBufferPointer, _ transport: any Transport, hasMore: Bool) -> Transfer? {
         while sent < bytes.count {
             switch transport.send(bytes.slice(sent, bytes.count), hasMore: hasMore) {
             case .moved(let count): sent += count

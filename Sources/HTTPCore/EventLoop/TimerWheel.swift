@@ -8,7 +8,7 @@
 /// is left where it is and hung anew when its old slot is met: `due` may lie behind the slot, never before it.
 ///
 /// A heap would cost a logarithm at each request and a timer descriptor per connection a system call.
-struct TimerWheel {
+final class TimerWheel {
     static let slotCount = 4096
     static let tick: Int64 = 8_000_000
 
@@ -24,7 +24,7 @@ struct TimerWheel {
     }
 
     /// Arms an alarm, or moves it.
-    mutating func arm(_ alarm: Alarm, at due: Instant) {
+    func arm(_ alarm: Alarm, at due: Instant) {
         let tick = max((due.nanoseconds + Self.tick - 1) / Self.tick, current + 1)
         alarm.due = tick
         if alarm.isHanging {
@@ -34,12 +34,12 @@ struct TimerWheel {
         hang(alarm, at: tick)
     }
 
-    mutating func disarm(_ alarm: Alarm) {
+    func disarm(_ alarm: Alarm) {
         if alarm.isHanging { unhang(alarm) }
     }
 
     /// Takes down what is due by `now`, in no particular order within a tick.
-    mutating func expired(by now: Instant) -> [Alarm] {
+    func expired(by now: Instant) -> [Alarm] {
         let last = now.nanoseconds / Self.tick
         guard last > current else { return [] }
         var expired: [Alarm] = []
@@ -67,7 +67,7 @@ struct TimerWheel {
     }
 
     /// How long the loop may sleep, in milliseconds; -1 for as long as it likes.
-    mutating func sleepMilliseconds(now: Instant) -> Int32 {
+    func sleepMilliseconds(now: Instant) -> Int32 {
         guard count > 0 else { return -1 }
         let tick = nearest ?? nearestOccupied()
         nearest = tick
@@ -88,7 +88,7 @@ struct TimerWheel {
         return end
     }
 
-    private mutating func hang(_ alarm: Alarm, at tick: Int64) {
+    private func hang(_ alarm: Alarm, at tick: Int64) {
         let slot = Int(tick & Int64(Self.slotCount - 1))
         alarm.hungAt = tick
         alarm.isHanging = true
@@ -101,7 +101,7 @@ struct TimerWheel {
         if let known = nearest, tick < known { nearest = tick }
     }
 
-    private mutating func unhang(_ alarm: Alarm) {
+    private func unhang(_ alarm: Alarm) {
         let slot = Int(alarm.hungAt & Int64(Self.slotCount - 1))
         if let previous = alarm.previous { previous.next = alarm.next } else { slots[slot] = alarm.next }
         alarm.next?.previous = alarm.previous

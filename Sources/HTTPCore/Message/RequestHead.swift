@@ -90,11 +90,14 @@ extension RequestHead {
         let bodyLength: BodyLength
         let keepsAlive: Bool
         let expectsContinue: Bool
+        /// An expectation that nobody can meet.
+        let expectsOther: Bool
 
         init(
             method: Method, bytes: [UInt8], fields: [FieldSpan], targetRange: Range<Int>, target: Target,
             isServerWide: Bool,
-            isHTTP10: Bool, bodyLength: BodyLength, keepsAlive: Bool, expectsContinue: Bool
+            isHTTP10: Bool, bodyLength: BodyLength, keepsAlive: Bool, expectsContinue: Bool,
+            expectsOther: Bool
         ) {
             self.method = method
             self.bytes = bytes
@@ -106,6 +109,7 @@ extension RequestHead {
             self.bodyLength = bodyLength
             self.keepsAlive = keepsAlive
             self.expectsContinue = expectsContinue
+            self.expectsOther = expectsOther
         }
     }
 

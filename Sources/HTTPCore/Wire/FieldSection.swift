@@ -11,7 +11,7 @@ struct FieldSection: Sendable {
     private var saysClose = false
     private var saysKeepAlive = false
     private(set) var expectsContinue = false
-    private var expectsOther = false
+    private(set) var expectsOther = false
 
     private enum TransferCoding: Sendable {
         case none, chunked, unsupported, invalid
@@ -61,7 +61,7 @@ struct FieldSection: Sendable {
         case .unsupported: return .unsupportedTransferCoding
         case .invalid: return .malformed(.transferCoding)
         }
-        return expectsOther && !line.isHTTP10 ? .expectationFailed : nil
+        return nil
     }
 
     private func hostRefusal(_ line: RequestLine, _ bytes: UnsafeRawBufferPointer) -> Refusal? {

@@ -19,7 +19,8 @@ struct RequestLine: Sendable {
         guard index < range.upperBound else { throw Self.refused(.requestLine) }
         guard bytes[index] == .space, index > range.lowerBound else { throw Self.refused(.method) }
         let targetStart = index + 1
-        guard let targetEnd = bytes.slice(0, range.upperBound).position(of: .space, from: targetStart), targetEnd > targetStart
+        guard let targetEnd = bytes.slice(0, range.upperBound).position(of: .space, from: targetStart),
+            targetEnd > targetStart
         else { throw Self.refused(.requestLine) }
         isHTTP10 = try Self.isVersion10(bytes.slice(targetEnd + 1, range.upperBound))
         method = Method(bytes.slice(range.lowerBound, index))
@@ -41,7 +42,8 @@ struct RequestLine: Sendable {
 
     /// Whether the version is 1.0. Any higher minor version is spoken to as 1.1 (RFC 9110 §2.5).
     private static func isVersion10(_ text: UnsafeRawBufferPointer) throws(RefusedHead) -> Bool {
-        guard text.count == 8, text.slice(0, 5).spells("HTTP/"), text[5].isDigit, text[6] == UInt8(ascii: "."), text[7].isDigit
+        guard text.count == 8, text.slice(0, 5).spells("HTTP/"), text[5].isDigit, text[6] == UInt8(ascii: "."),
+            text[7].isDigit
         else { throw refused(text.position(of: .space, from: 0) == nil ? .version : .requestLine) }
         guard text[5] == UInt8(ascii: "1") else { throw RefusedHead(refusal: .unsupportedVersion) }
         return text[7] == UInt8(ascii: "0")

@@ -118,10 +118,12 @@ struct RequestParser: Sendable {
         if let refusal = fields.refusal(for: line, bytes) { return .refused(refusal) }
         guard let target = line.target(bytes) else { return .refused(.malformed(.targetEncoding)) }
         let parts = RequestHead.Parts(
-            method: line.method, bytes: Array(bytes.slice(0, scanned)), fields: fields.spans, targetRange: line.targetRange,
+            method: line.method, bytes: Array(bytes.slice(0, scanned)), fields: fields.spans,
+            targetRange: line.targetRange,
             target: target, isServerWide: line.form == .asterisk, isHTTP10: line.isHTTP10,
             bodyLength: fields.bodyLength,
-            keepsAlive: fields.keepsAlive(line), expectsContinue: fields.expectsContinue && !line.isHTTP10)
+            keepsAlive: fields.keepsAlive(line), expectsContinue: fields.expectsContinue && !line.isHTTP10,
+            expectsOther: fields.expectsOther && !line.isHTTP10)
         return .complete(RequestHead(parts: parts), consumed: scanned)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
     @Test func nothingIsEarlyAndNothingIsLateByMoreThanATick() {
         var random = SystemRandomNumberGenerator.seeded(1)
-        var wheel = TimerWheel(now: Instant(nanoseconds: 0))
+        let wheel = TimerWheel(now: Instant(nanoseconds: 0))
         var now = Instant(nanoseconds: 0)
         var fired: [Int] = []
         var due: [Int: Instant] = [:]

@@ -98,6 +98,16 @@ import Testing
         #expect(throws: ListenError.self) { try TestServer { $0.listen = [.inherited(descriptor: 0)] } }
     }
 
+    @Test func socketsOfSystemdAreForThisProcessOnly() {
+        setenv("LISTEN_FDS", "2", 1)
+        setenv("LISTEN_PID", "1", 1)
+        #expect(ListenAddress.activated() == [])
+        setenv("LISTEN_FDS", "2", 1)
+        setenv("LISTEN_PID", "\(getpid())", 1)
+        #expect(ListenAddress.activated() == [.inherited(descriptor: 3), .inherited(descriptor: 4)])
+        #expect(getenv("LISTEN_FDS") == nil && ListenAddress.activated() == [])
+    }
+
     @Test func addressesAreReadAsAPersonWritesThem() {
         let rows: [(String, ListenAddress?)] = [
             ("127.0.0.1:80", .tcp(host: "127.0.0.1", port: 80)), ("[::1]:80", .tcp(host: "::1", port: 80)),

@@ -138,7 +138,8 @@ import Testing
         client.send(get("/held"))
         #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
         server.server.drain(within: .milliseconds(50)) {}
-        #expect(client.receiveToEnd().isEmpty && server.service.gone.load(ordering: .relaxed) == 1)
+        #expect(client.receiveToEnd().isEmpty)
+        #expect(eventually { server.service.gone.load(ordering: .relaxed) == 1 })
     }
 
     @Test func aTakenPortIsRefused() throws {
@@ -165,6 +166,8 @@ import Testing
         #expect(try server.ask("GET / HTTP/1.1\r\nHost: a\r\n").hasPrefix("HTTP/1.1 400"))
         #expect(
             try server.ask("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc").hasPrefix("HTTP/1.1 400"))
+        #expect(try server.ask("HEAD / HTTP/1.1\r\nHost: a\r\n").hasSuffix("\r\n\r\n"))
+        #expect(try server.ask("HEAD / HTTP/1.1\r\nHost : a\r\n").hasSuffix("\r\n\r\n"))
         #expect(try server.ask("").isEmpty)
         #expect(try server.ask("\r\n").isEmpty)
     }

@@ -101,7 +101,6 @@ import Testing
         ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked,\r\n\r\n", .malformed(.transferCoding)),
         ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: \u{b}chunked\r\n", .malformed(.fieldValue)),
         ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: gzip, chunked\r\n\r\n", .unsupportedTransferCoding),
-        ("GET / HTTP/1.1\r\n\(host)Expect: a-miracle\r\n\r\n", .expectationFailed),
     ]
 
     static let hosts = [

@@ -38,7 +38,7 @@ struct BuilderTests {
         builder.section("s")
         #expect(
             pointers(of: builder, "duplicate-id") == [
-                "/sections/0/id", "/sections/1/id", "/sections/0/items/0", "/sections/0/items/1/items/0",
+                "/sections/0/id", "/sections/1/id", "/sections/0/items/0/id", "/sections/0/items/1/items/0/id",
             ])
         #expect(pointers(of: builder, "invalid-id") == ["/sections/0/items/2/id", "/sections/0/items/3/id"])
     }
