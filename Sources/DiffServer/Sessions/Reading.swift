@@ -25,25 +25,24 @@ struct Reading: Sendable {
             let reason: ResetReason = since == .unreadable ? .unknown : .initial
             return ChangesAnswer(reset: reason, from: nil, to: destination, wish)
         }
-        let key = AnswerCache.Key(from: revision, wish: wish)
-        if let known = slot.answers.answer(key, at: session.head.revision) { return known }
-        let answer = compute(from: revision, wish)
-        slot.answers.remember(answer, key, at: session.head.revision)
-        return answer
+        let snapshot = session.head.snapshot
+        switch base(revision) {
+        case .none(let reason): return ChangesAnswer(reset: reason, from: revision, to: destination, wish)
+        case .head(let marks):
+            return shared(from: revision, wish) { Changeset(from: snapshot, to: snapshot, marks: marks) }
+        case .past(let skeleton, let marks):
+            return shared(from: revision, wish) {
+                Changeset(from: skeleton, to: snapshot, fingerprints: session.head.fingerprints, marks: marks)
+            }
+        }
     }
 
-    private func compute(from revision: Revision, _ wish: ChangesWish) -> ChangesAnswer {
-        switch base(revision) {
-        case .none(let reason):
-            return ChangesAnswer(reset: reason, from: revision, to: destination, wish)
-        case .head(let marks):
-            let snapshot = session.head.snapshot
-            let changeset = Changeset(from: snapshot, to: snapshot, marks: marks)
-            return ChangesAnswer(changeset, from: revision, to: destination, wish)
-        case .past(let skeleton, let marks):
-            let changeset = Changeset(
-                from: skeleton, to: session.head.snapshot, fingerprints: session.head.fingerprints, marks: marks)
-            return ChangesAnswer(changeset, from: revision, to: destination, wish)
-        }
+    /// The answer that another reader with the same base and wish got, or else a new one.
+    private func shared(from revision: Revision, _ wish: ChangesWish, _ changeset: () -> Changeset) -> ChangesAnswer {
+        let key = AnswerCache.Key(from: revision, wish: wish)
+        if let known = slot.answers.answer(key, at: session.head.revision) { return known }
+        let answer = ChangesAnswer(changeset(), from: revision, to: destination, wish)
+        slot.answers.remember(answer, key, at: session.head.revision)
+        return answer
     }
 }

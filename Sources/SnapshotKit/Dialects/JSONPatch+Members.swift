@@ -106,7 +106,8 @@ extension JSONPatch {
         if !old.isEmpty, sameValue(old, new, ignoring: .none) { return }
         let start = position
         if old.first == UInt8(ascii: "{"), new.first == UInt8(ascii: "{") {
-            let whole = placeLength + new.count + #"{"op":"replace","path":"","value":},"#.utf8.count
+            let comma = start.list.isEmpty ? 0 : 1
+            let whole = comma + placeLength + new.count + #"{"op":"replace","path":"","value":}"#.utf8.count
             patchMembers(old, new)
             if writer.count - start.count <= whole { return }
             withdraw(to: start)

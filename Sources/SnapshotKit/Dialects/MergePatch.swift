@@ -68,7 +68,7 @@ struct JSONMembers {
         var isTaken = false
     }
 
-    private var members: [Member] = []
+    private(set) var members: [Member] = []
     /// Room for members of another object that this one has not.
     var arrivals: [Member] = []
     private var order: [(mark: UInt64, index: Int)] = []

@@ -124,7 +124,7 @@ struct Script {
 
 /// Puts a comma between the elements of a list.
 struct JSONList {
-    private var isEmpty = true
+    private(set) var isEmpty = true
 
     @inline(__always)
     mutating func separate(_ writer: inout JSONWriter) {

@@ -107,20 +107,6 @@ extension EditBatch {
             path.sections = "/sections"
             path.firstSection = edit.operands.lowerBound
         }
-        var ordinals: [Int] = []
-        var child = node
-        while child >= 0 {
-            let parent = Int(nodes[child].parent)
-            var sibling = parent < 0 ? Int(sections[Int(nodes[child].section)].firstItem) : parent + 1
-            var ordinal = 0
-            while sibling < child {
-                sibling = Int(nodes[sibling].end)
-                ordinal += 1
-            }
-            ordinals.append(ordinal)
-            child = parent
-        }
-        let place = path.item(section: Int(nodes[node].section), ordinals.reversed())
-        return nodes[node].flags.contains(.isBare) ? place : place + "/id"
+        return path.id(ofItem: node, nodes, sections)
     }
 }

@@ -39,7 +39,18 @@ private func takesSameArray(_ left: inout JSONCursor, _ right: inout JSONCursor,
         (hasLeft, hasRight) = (left.takesComma(), right.takesComma())
         index += 1
     }
-    return hasLeft == hasRight
+    return (!hasLeft || takesIgnored(&left, from: index, ignored)) && (!hasRight || takesIgnored(&right, from: index, ignored))
+}
+
+/// Takes the rest of an array, if all of it is left out.
+private func takesIgnored(_ cursor: inout JSONCursor, from start: Int, _ ignored: IgnoredPlaces) -> Bool {
+    var index = start
+    repeat {
+        if ignored.isEmpty || ignored.below(index) != nil { return false }
+        cursor.skipValue()
+        index += 1
+    } while cursor.takesComma()
+    return true
 }
 
 private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: IgnoredPlaces) -> Bool {

@@ -36,7 +36,7 @@ private func takeFingerprint(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ig
 
 private func takeArray(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: IgnoredPlaces) -> UInt64 {
     var state = Kind.array.rawValue
-    guard cursor.enter() else { return hash.mixed(state) }
+    guard cursor.enter() else { return hash.mixed(state, Kind.array.rawValue) }
     var index = 0
     repeat {
         if let inner = ignored.isEmpty ? ignored : ignored.below(index) {
@@ -51,7 +51,7 @@ private func takeArray(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored:
 
 private func takeObject(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: IgnoredPlaces) -> UInt64 {
     var sum = Kind.object.rawValue
-    guard cursor.enter() else { return hash.mixed(sum) }
+    guard cursor.enter() else { return hash.mixed(sum, Kind.object.rawValue) }
     repeat {
         let name = cursor.takeName()
         if let inner = ignored.isEmpty ? ignored : ignored.below(name) {

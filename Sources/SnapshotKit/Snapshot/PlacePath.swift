@@ -8,6 +8,9 @@ struct PlacePath {
     var items: String
     /// The number of the section that is the first element of the array of sections.
     var firstSection = 0
+    /// From a section's element, and from an item's, to its id.
+    var sectionID = "/id"
+    var itemID = "/id"
 
     func section(_ ordinal: Int) -> String {
         guard let sections else { return root }
@@ -19,5 +22,26 @@ struct PlacePath {
         var path = self.section(section) + items
         for (level, ordinal) in ordinals.enumerated() { path += level == 0 ? "/\(ordinal)" : "/items/\(ordinal)" }
         return path
+    }
+
+    /// Where an item's id stood, from its siblings and ancestors. O(siblings).
+    func id<Nodes: RandomAccessCollection<Node>, Sections: RandomAccessCollection<SectionNode>>(
+        ofItem item: Int, _ nodes: Nodes, _ sections: Sections
+    ) -> String where Nodes.Index == Int, Sections.Index == Int {
+        var ordinals: [Int] = []
+        var index = item
+        while index >= 0 {
+            let parent = Int(nodes[index].parent)
+            var sibling = parent < 0 ? Int(sections[Int(nodes[index].section)].firstItem) : parent + 1
+            var ordinal = 0
+            while sibling < index {
+                sibling = Int(nodes[sibling].end)
+                ordinal += 1
+            }
+            ordinals.append(ordinal)
+            index = parent
+        }
+        let place = self.item(section: Int(nodes[item].section), ordinals.reversed())
+        return nodes[item].flags.contains(.isBare) ? place : place + itemID
     }
 }

@@ -216,31 +216,11 @@ struct StateReader {
             let text = String(decoding: id.text, as: UTF8.self)
             let what = duplicate.isSection ? "sections" : "items"
             for index in [duplicate.first, duplicate.later] {
-                let pointer = duplicate.isSection ? path.section(index) + "/id" : view.pointer(ofItem: index, path)
+                let pointer = duplicate.isSection ? path.section(index) + path.sectionID : path.id(ofItem: index, view.nodes, view.sections)
                 if index == duplicate.first, violations.contains(where: { $0.pointer == pointer }) { continue }
                 note("duplicate-id", "the id \"\(text)\" stands at more than one of the \(what)", at: pointer)
             }
         }
-    }
-}
-
-extension ColumnsView {
-    /// Where an item stood in the document, from its siblings and ancestors. O(siblings).
-    func pointer(ofItem item: Int, _ path: PlacePath) -> String {
-        var ordinals: [Int] = []
-        var index = item
-        while index >= 0 {
-            let parent = Int(nodes[index].parent)
-            var sibling = parent < 0 ? Int(sections[Int(nodes[index].section)].firstItem) : parent + 1
-            var ordinal = 0
-            while sibling < index {
-                sibling = Int(nodes[sibling].end)
-                ordinal += 1
-            }
-            ordinals.append(ordinal)
-            index = parent
-        }
-        return path.item(section: Int(nodes[item].section), ordinals.reversed())
     }
 }
 
