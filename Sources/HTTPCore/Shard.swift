@@ -58,15 +58,12 @@ final class Shard: @unchecked Sendable {
             return
         }
         let connection = Connection(shard: self, transport: transport, descriptor: descriptor, peer: peer)
-        guard adopt(connection) else {
-            close(descriptor)
-            return
-        }
+        adopt(connection)
         if open >= options.maxConnections {
             counters.refused.add(1, ordering: .relaxed)
             connection.refuse(.tooManyConnections(limit: options.maxConnections))
         }
-        connection.advance()
+        connection.begin()
     }
 
     private func transport(_ descriptor: Int32, _ listener: Listener) -> (any Transport)? {
@@ -76,14 +73,11 @@ final class Shard: @unchecked Sendable {
     }
 
     /// Makes a connection one of this loop.
-    func adopt(_ connection: Connection) -> Bool {
-        let descriptor = connection.descriptor
-        if descriptor >= 0, !loop.watch(descriptor, connection, events: EventLoop.inputEdges) { return false }
+    func adopt(_ connection: Connection) {
         connection.slot = connections.count
         connections.append(connection)
         counters.open.add(1, ordering: .relaxed)
         service.connectionOpened(connection.peer)
-        return true
     }
 
     func remove(_ connection: Connection) {

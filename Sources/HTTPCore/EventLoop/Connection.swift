@@ -52,6 +52,7 @@ final class Connection: EventReceiver {
     private var isAdvancing = false
     private var hasAnnouncedLoss = false
     private var watchesRoom = false
+    private var isWatched = false
 
     var limits: ConnectionLimits { shard.limits }
 
@@ -65,6 +66,17 @@ final class Connection: EventReceiver {
         parser = RequestParser(limits: shard.options.messageLimits)
         phaseBegan = shard.loop.now
         progressAt = phaseBegan
+    }
+
+    /// Goes as far as it can before it is watched. On a busy server the first request is there before its connection is accepted, and
+    /// one that asks for a single answer is through without ever being watched.
+    func begin() {
+        isReadable = true
+        advance()
+        guard lifecycle.phase != .closed else { return }
+        isWatched = true
+        let edges = watchesRoom ? EventLoop.inputEdges | EPOLLOUT.rawValue : EventLoop.inputEdges
+        if !loop.watch(descriptor, self, events: edges) { happen(.lost) }
     }
 
     /// An edge of the transport.
@@ -148,7 +160,7 @@ final class Connection: EventReceiver {
     private func watchForRoom() {
         guard !watchesRoom else { return }
         watchesRoom = true
-        loop.watchForRoom(descriptor)
+        if isWatched { loop.watchForRoom(descriptor) }
     }
 
     private func prepare() {

@@ -94,7 +94,7 @@ final class ScriptedConnection {
         let connection = Connection(
             shard: shard, transport: transport, descriptor: -1, peer: Peer(remote: address, local: address))
         self.connection = connection
-        _ = shard.adopt(connection)
+        shard.adopt(connection)
     }
 
     var isOpen: Bool { connection != nil && !shard.connections.isEmpty }
