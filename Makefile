@@ -5,7 +5,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build setup setup-test unit end-to-end replay format lint bench bench-http clean
+.PHONY: help run test build setup setup-test unit end-to-end replay format lint bench bench-http image clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ bench: setup ## benchmarks of diffing, reading and writing
 
 bench-http: setup ## HTTPCore against nginx
 	Benchmarks/http/run.sh
+
+image: ## build the image diffserver with docker or podman, and try it
+	@IMAGE=diffserver:latest .ci/image
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/.build Benchmarks/http/EchoServer/.build
