@@ -1,11 +1,11 @@
 # The two commands are `make run` and `make test`; each installs what it needs first. `make help` lists the others.
 
-BINARY := .build/release/diffserver
+BINARY := $(CURDIR)/.build/release/diffserver
 SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -prune -o -name '*.swift' -print)
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build setup setup-test unit end-to-end replay format lint bench bench-http clean
+.PHONY: help run test build setup setup-test unit end-to-end page openapi fuzz replay format lint bench bench-http image clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,7 +14,7 @@ help: ## this list
 run: build ## build for release and serve on http://127.0.0.1:8080; OPTIONS="--listen :80" and the like
 	@DIFFSERVER_DIGEST_KEY="$${DIFFSERVER_DIGEST_KEY:-readme}" exec $(BINARY) serve $(OPTIONS)
 
-test: unit end-to-end ## build and run every test
+test: unit end-to-end page ## build and run every test
 
 build: setup
 	swift build -c release --product diffserver
@@ -30,7 +30,16 @@ unit: setup-test ## the libraries' tests
 	swift test --skip-build --parallel
 
 end-to-end: setup-test build ## tests of the built server, from outside
-	python3 -m unittest discover -s Tests/EndToEnd
+	DIFFSERVER_BINARY=$(BINARY) Tests/EndToEnd/run
+
+page: setup-test build ## tests of the JavaScript client
+	DIFFSERVER=$(BINARY) node --test Tests/Page/
+
+openapi: setup-test build ## the description against the server, and the server against it; takes packages from PyPI
+	Tests/OpenAPI/run $(BINARY)
+
+fuzz: setup ## fuzz the HTTP parser; FUZZ_SECONDS=60
+	Tests/Fuzz/http-parser/run.sh $(or $(FUZZ_SECONDS),60)
 
 replay: setup-test build ## replay a list's history through the server; HISTORY=file.jsonl
 	@.ci/with-server Examples/replay --items-at /Incidents --id-at /UniqueId --every 10 $(HISTORY)
@@ -46,6 +55,9 @@ bench: setup ## benchmarks of diffing, reading and writing
 
 bench-http: setup ## HTTPCore against nginx
 	Benchmarks/http/run.sh
+
+image: ## build the image diffserver with docker or podman, and try it
+	@IMAGE=diffserver:latest .ci/image
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/.build Benchmarks/http/EchoServer/.build
