@@ -44,7 +44,7 @@ class Server:
         self._ended = False
         threading.Thread(target=self._read_log, daemon=True).start()
         try:
-            self.address = self.wait_for_line(r"listens on (\S+)").group(1)
+            self.address = self.wait_for_line(r'listens on ([^\s",]+)').group(1)
         except AssertionError:
             self.process.kill()
             self.ended()
@@ -85,6 +85,8 @@ class Server:
 
     def ended(self, seconds=20):
         """The exit status; a server that does not end is killed and is a failure."""
+        if self.process.returncode is not None and self.process.stderr.closed:
+            return self.process.returncode
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -1,0 +1,314 @@
+"""serve, diff, key, token, healthcheck, help, version; ports, signals, variables."""
+
+import hashlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from support.appliers import DIALECTS
+from support.client import Client, session_path
+from support.events import Stream
+from support.server import Server, binary, environment
+from support.states import canonical
+from support.jsontext import exact
+
+OLD, NEW = ["a", {"id": "b", "content": 1}], [{"id": "b", "content": 2}, "a", "c"]
+
+
+def command(*arguments, text=None, variables=None, seconds=20):
+    return subprocess.run([binary(), *arguments], input=text, capture_output=True, text=True, timeout=seconds,
+                          env=environment(variables), check=False)
+
+
+def once(server, *request):
+    """One request on a connection of its own."""
+    client = Client(server)
+    try:
+        return client.request(*request)
+    finally:
+        client.close()
+
+
+class Diff(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.old, self.new = (os.path.join(folder.name, name) for name in ("old.json", "new.json"))
+        self.write(self.old, OLD)
+        self.write(self.new, NEW)
+
+    def write(self, path, state):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(state, file)
+
+    def changes(self, *arguments, **how):
+        """What is printed: `changes` as the service answers them."""
+        ran = command("diff", *arguments, **how)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        return exact(ran.stdout)
+
+    def test_two_files_in_every_dialect(self):
+        for dialect, rules in DIALECTS.items():
+            with self.subTest(dialect):
+                changes = self.changes(self.old, self.new, "--dialect", dialect)
+                self.assertEqual(rules.applied(rules.expected(canonical(OLD)), changes), rules.expected(canonical(NEW)))
+
+    def test_keyed_is_the_default(self):
+        self.assertEqual(self.changes(self.old, self.new), self.changes(self.old, self.new, "--dialect", "keyed"))
+
+    def test_a_dash_is_standard_input(self):
+        expected = self.changes(self.old, self.new)
+        self.assertEqual(self.changes("-", self.new, text=json.dumps(OLD)), expected)
+        self.assertEqual(self.changes(self.old, "-", text=json.dumps(NEW)), expected)
+
+    def test_it_is_what_the_service_answers(self):
+        server = Server()
+        self.addCleanup(server.stop)
+        answer = once(server, "POST", "/v1/diff", {"old": OLD, "new": NEW})
+        self.assertEqual(self.changes(self.old, self.new), answer.exact["changes"])
+
+    def test_the_pointers(self):
+        self.write(self.old, {"rows": [{"k": 1}]})
+        self.write(self.new, {"rows": [{"k": 1}, {"k": 2}]})
+        changes = self.changes(self.old, self.new, "--items-at", "/rows", "--id-at", "/k")
+        self.assertEqual([each["op"] for each in changes], ["insert"])
+
+    def test_what_is_wrong_is_one_clear_line_and_a_status(self):
+        broken = self.old + ".broken"
+        with open(broken, "w", encoding="utf-8") as file:
+            file.write("[1,")
+        self.write(self.new + ".twice", ["a", "a"])
+        for arguments in ((self.old,), (), (self.old, self.new, self.new), (self.old, self.old + ".none"), (broken, self.new),
+                          (self.old, self.new + ".twice"), (self.old, self.new, "--dialect", "none"), (self.old, self.new, "--nothing"),
+                          (self.old, self.new, "--dialect")):
+            with self.subTest(arguments):
+                ran = command("diff", *arguments, text="")
+                self.assertNotEqual(ran.returncode, 0)
+                self.assertGreater(ran.returncode, 0)
+                self.assertEqual(ran.stdout, "")
+                self.assertTrue(ran.stderr.startswith("diffserver: "), ran.stderr)
+
+    def test_a_closed_pipe_is_no_crash(self):
+        ran = subprocess.run(["sh", "-c", f"'{binary()}' diff '{self.old}' '{self.new}' | true"], capture_output=True, text=True,
+                             timeout=20, env=environment(), check=False)
+        self.assertNotIn("Fatal", ran.stderr)
+
+
+class Words(unittest.TestCase):
+    def test_help_and_version(self):
+        for arguments in (["help"], ["--help"], ["-h"]):
+            with self.subTest(arguments):
+                ran = command(*arguments)
+                self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+                for word in ("serve", "diff", "version", "--listen", "DIFFSERVER_"):
+                    self.assertIn(word, ran.stdout)
+        for arguments in (["version"], ["--version"]):
+            ran = command(*arguments)
+            self.assertEqual(ran.returncode, 0)
+            self.assertRegex(ran.stdout, r"[0-9]+\.[0-9]+")
+
+    def test_help_names_every_limit_with_its_default(self):
+        text = command("help").stdout
+        for option in re.findall(r"^  (--[a-z-]+)", text, re.M):
+            self.assertNotEqual(command("serve", option, "\1nonsense", "--listen", "256.256.256.256:1").returncode, 0, option)
+        for word in ("16 MiB", "8 KiB", "32 KiB", "100000", "10000", "64", "1h", "65s", "512 MiB"):
+            self.assertIn(word, text)
+
+    def test_what_is_not_known_is_one_clear_line_and_a_status(self):
+        for arguments in (["nothing"], ["serve", "--nothing"], ["serve", "--listen"], ["serve", "--listen", "nowhere"],
+                          ["serve", "--max-body", "lots"], ["serve", "--key", "no-hash"], ["serve", "--token-secret", "short"],
+                          ["serve", "--ttl", "8d"], ["serve", "extra"], ["serve", "--listen", "127.0.0.1:99999"],
+                          ["serve", "--log", "loud"], ["serve", "--max-items", "-1"]):
+            with self.subTest(arguments):
+                ran = command(*arguments)
+                self.assertGreater(ran.returncode, 0, ran)
+                self.assertEqual(ran.stdout, "")
+                self.assertEqual(len(ran.stderr.strip().splitlines()), 1, ran.stderr)
+
+    def test_a_key_and_its_hash(self):
+        ran = command("key", "bob")
+        self.assertEqual(ran.returncode, 0)
+        key = re.search(r"dsk_\S+", ran.stdout).group()
+        self.assertIn(f"bob:{hashlib.sha256(key.encode()).hexdigest()}", ran.stdout)
+        self.assertNotEqual(command("key", "bob").stdout, ran.stdout)
+
+    def test_a_token_made_offline_is_taken(self):
+        secret = "a secret of at least thirty-two bytes"
+        ran = command("token", "--session", "s", "--scope", "read", "--ttl", "1m", "--token-secret", secret)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        server = Server("--token-secret", secret, "--key", "k:" + "0" * 64)
+        self.addCleanup(server.stop)
+        headers = {"Authorization": "Bearer " + ran.stdout.strip()}
+        self.assertEqual(once(server, "GET", "/v1/sessions/s", None, headers).status, 404)
+        self.assertEqual(once(server, "GET", "/v1/sessions/t", None, headers).status, 403)
+
+    def test_healthcheck_says_whether_the_server_is_ready(self):
+        server = Server()
+        address = f"127.0.0.1:{server.port}"
+        self.assertEqual(command("healthcheck", "--listen", address).returncode, 0)
+        self.assertEqual(command("healthcheck", variables={"DIFFSERVER_LISTEN": address}).returncode, 0)
+        self.assertEqual(server.stop(), 0)
+        self.assertGreater(command("healthcheck", "--listen", address).returncode, 0)
+
+
+class Serving(unittest.TestCase):
+    def test_serve_is_the_default_command(self):
+        process = subprocess.Popen([binary(), "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment())
+        try:
+            lines = [process.stderr.readline() for _ in range(2)]
+            self.assertIn("listens on", "".join(lines))
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.communicate(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+        self.assertEqual(process.returncode, 0)
+
+    def test_sigterm_and_sigint_end_it_with_0(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number):
+                server = Server()
+                server.signal(number)
+                self.assertEqual(server.ended(), 0)
+
+    def test_with_idle_connections_and_streams_it_ends_too(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number):
+                server = Server("--drain", "2s")
+                client = Client(server)
+                self.addCleanup(client.close)
+                first = client.request("POST", session_path("s", "changes"), ["a"]).json["to"]
+                stream = Stream(server, session_path("s", "changes"), {"since": first})
+                self.addCleanup(stream.close)
+                unread = Stream(server, session_path("s", "changes"))
+                self.addCleanup(unread.close)
+                server.signal(number)
+                self.assertEqual(server.ended(10), 0)
+
+    def test_a_running_request_is_answered_before_it_ends(self):
+        server = Server("--drain", "5s")
+        body = json.dumps({"old": [], "new": list(range(1000))}).encode()
+        connection = socket.create_connection((server.host, server.port), 20)
+        self.addCleanup(connection.close)
+        connection.sendall(b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:100])
+        time.sleep(0.3)
+        server.signal(signal.SIGTERM)
+        time.sleep(0.3)
+        connection.sendall(body[100:])
+        answer = b""
+        while data := connection.recv(65536):
+            answer += data
+        self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer[:100])
+        self.assertTrue(answer.endswith(b"}"))
+        self.assertEqual(server.ended(), 0)
+
+    def test_while_it_drains_nobody_new_is_served(self):
+        server = Server("--drain", "3s")
+        held = socket.create_connection((server.host, server.port), 20)
+        self.addCleanup(held.close)
+        held.sendall(b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n[")
+        time.sleep(0.3)
+        server.signal(signal.SIGTERM)
+        time.sleep(0.3)
+        try:
+            answer = once(server, "GET", "/readyz")
+            self.assertEqual(answer.status, 503)
+            self.assertIn("Retry-After", answer.headers)
+        except OSError:
+            pass
+        held.close()
+        self.assertEqual(server.ended(), 0)
+
+    def test_a_taken_port_is_one_clear_line_and_status_1(self):
+        taken = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(taken.close)
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        ran = command("serve", "--listen", address)
+        self.assertEqual(ran.returncode, 1)
+        told = [line for line in ran.stderr.splitlines() if "warning" not in line]
+        self.assertEqual(len(told), 1, ran.stderr)
+        self.assertIn(address, told[0])
+
+    def test_a_port_taken_by_another_server_of_its_kind_is_taken(self):
+        server = Server()
+        self.addCleanup(server.stop)
+        self.assertEqual(command("serve", "--listen", f"127.0.0.1:{server.port}").returncode, 1)
+
+    def test_variables_configure_it_and_flags_win(self):
+        server = Server(listen=None, variables={"DIFFSERVER_LISTEN": "127.0.0.1:0", "DIFFSERVER_MAX_BODY": "10"})
+        self.addCleanup(server.stop)
+        self.assertEqual(once(server, "POST", "/v1/diff", " " * 20).status, 413)
+        server = Server("--max-body", "1KiB", variables={"DIFFSERVER_MAX_BODY": "10"})
+        self.addCleanup(server.stop)
+        self.assertEqual(once(server, "POST", "/v1/diff", " " * 20).status, 400)
+
+    def test_the_same_digest_key_makes_the_same_digests(self):
+        found = set()
+        for options in (("--digest-key", "one"), ("--digest-key", "one"), ("--digest-key", "two"), ()):
+            server = Server(*options)
+            found.add(once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}).json["revision"])
+            self.assertEqual(server.stop(), 0)
+        self.assertEqual(len(found), 3)
+
+    def test_requests_are_logged_when_asked_as_json_lines_without_bodies(self):
+        key = "a-secret-key"
+        server = Server("--log", "json", "--log-requests", "--key", f"k:{hashlib.sha256(key.encode()).hexdigest()}")
+        self.addCleanup(server.stop)
+        client = Client(server)
+        self.addCleanup(client.close)
+        trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        client.request("POST", session_path("s", "changes"), ["a secret of the body"], {"traceparent": trace,
+                       "Authorization": f"Bearer {key}"})
+        client.request("GET", "/livez")
+        server.wait_for_line("livez")
+        lines = [json.loads(line) for line in server.lines]
+        line = next(each for each in lines if "changes" in str(each))
+        self.assertIn("201", str(line))
+        self.assertIn("4bf92f3577b34da6a3ce929d0e0e4736", str(line))
+        self.assertNotIn("secret", "\n".join(server.lines))
+        self.assertEqual(server.stop(), 0)
+
+    def test_it_listens_on_several_addresses(self):
+        server = Server("--listen", "127.0.0.2:0")
+        self.addCleanup(server.stop)
+        other = server.wait_for_line(r"http://127\.0\.0\.2:(\d+)")
+        with socket.create_connection(("127.0.0.2", int(other.group(1))), 10) as connection:
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            self.assertTrue(connection.recv(100).startswith(b"HTTP/1.1 200"))
+        self.assertEqual(once(server, "GET", "/livez").status, 200)
+
+    def test_concurrent_writers_are_put_in_one_order(self):
+        server = Server()
+        self.addCleanup(server.stop)
+        once(server, "PUT", "/v1/sessions/s", {"state": []})
+        seen, lock = [], threading.Lock()
+
+        def write(writer):
+            client = Client(server)
+            for number in range(30):
+                body = {"edits": [{"op": "insert", "items": [{"id": f"{writer}.{number}"}]}]}
+                answer = client.request("POST", session_path("s", "changes"), body)
+                with lock:
+                    seen.append((answer.status, answer.json["from"], answer.json["to"]))
+            client.close()
+
+        writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+        for each in writers:
+            each.start()
+        for each in writers:
+            each.join()
+        self.assertEqual({status for status, _, _ in seen}, {200})
+        self.assertEqual(len({before for _, before, _ in seen}), 120)
+        self.assertEqual(len({after for _, _, after in seen}), 120)
+        state = once(server, "GET", "/v1/sessions/s").json["state"]
+        self.assertEqual(len(state["sections"][0]["items"]), 120)
