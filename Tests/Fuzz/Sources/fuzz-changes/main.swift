@@ -1,0 +1,101 @@
+// Two states, and what changed between them: in every dialect valid JSON; applied by a client of the simplest sort, the target.
+
+import CFuzzer
+import FuzzSupport
+import SnapshotKit
+
+private let hash = KeyedHash(seed: 1, 2)
+
+/// Two documents with a byte between them that no JSON holds, or two states made of the bytes.
+private func states(_ bytes: [UInt8]) -> (Snapshot, Snapshot)? {
+    if let border = bytes.firstIndex(of: 0xFF) {
+        let (one, other) = (Array(bytes[..<border]), Array(bytes[(border + 1)...]))
+        guard let old = try? Snapshot(json: one), let new = try? Snapshot(json: other) else { return nil }
+        return (old, new)
+    }
+    var maker = StateMaker(bytes)
+    let (one, other) = (maker.state(), maker.state())
+    guard let old = try? Snapshot(json: one), let new = try? Snapshot(json: other) else {
+        fatalError("a state that was made does not read: \(String(decoding: one, as: UTF8.self)) \(String(decoding: other, as: UTF8.self))")
+    }
+    return (old, new)
+}
+
+private func examine(_ bytes: [UInt8]) {
+    guard let (old, new) = states(bytes) else { return }
+    let change = Changeset(from: old, to: new)
+    for dialect in Dialect.allCases {
+        for content in ContentStyle.allCases {
+            check(Tree(change.json(dialect, content: content), maxDepth: 1_000) != nil, "\(dialect) is no JSON")
+        }
+    }
+    check(Tree(change.json(.staged, staging: .compact), maxDepth: 1_000) != nil, "compact is no JSON")
+    guard let before = RowModel(rows: old.rowsJSON()), let after = RowModel(rows: new.rowsJSON()) else {
+        fatalError("rows do not read")
+    }
+    let indexed = Tree(change.json(.indexed), maxDepth: 1_000)!
+    check(before.applying(keyed: Tree(change.json(.keyed), maxDepth: 1_000)!)?.isShown(as: after) == true, "keyed misses the target")
+    check(before.applying(indexed: indexed)?.isShown(as: after) == true, "indexed misses the target")
+    checkCounts(change, indexed)
+    check(Changeset(from: new, to: new).isEmpty, "a change between a state and itself")
+    checkSkeleton(old, new, change)
+}
+
+private func checkCounts(_ change: Changeset, _ indexed: Tree) {
+    func count(_ list: String) -> Int {
+        ["sections", "items"].reduce(0) { $0 + (indexed[$1]?[list]?.elements.count ?? 0) }
+    }
+    let counts = change.counts
+    check(count("deleted") == counts.deletions, "deletions")
+    check(count("inserted") == counts.insertions, "insertions")
+    check(count("moved") == counts.moves, "moves")
+    check(count("updated") == counts.updates, "updates")
+    check(change.isEmpty == (counts.total == 0), "empty")
+}
+
+/// From what is remembered of a state the same follows, and equal digests are equal states.
+private func checkSkeleton(_ old: Snapshot, _ new: Snapshot, _ change: Changeset) {
+    let (known, fingerprints) = (Fingerprints(of: old, by: hash), Fingerprints(of: new, by: hash))
+    let skeleton = Skeleton(of: old, fingerprints: known)
+    let later = Changeset(from: skeleton, to: new, fingerprints: fingerprints)
+    for dialect in Dialect.allCases where dialect != .jsonPatch {
+        check(later.json(dialect) == change.json(dialect), "\(dialect) differs from a skeleton")
+    }
+    let updated = Fingerprints(of: new, by: hash, known: (known, change))
+    check(
+        updated.digest(of: new, salt: []) == fingerprints.digest(of: new, salt: []),
+        "fingerprints differ when some are known")
+}
+
+extension RowModel {
+    /// Whether both show the same: ids by their text, since a common row keeps the id as it was written before.
+    fileprivate func isShown(as other: RowModel) -> Bool {
+        sections.count == other.sections.count
+            && zip(sections, other.sections).allSatisfy { one, other in
+                one.id == other.id && one.shown.withPlainID == other.shown.withPlainID
+                    && one.rows.map(\.withPlainID) == other.rows.map(\.withPlainID)
+            }
+    }
+}
+
+extension Tree {
+    /// With the texts of `id` and `parent` in place of how they were written.
+    fileprivate var withPlainID: Tree {
+        guard case .object(let members) = self else { return self }
+        return .object(
+            members.map { member in
+                var member = member
+                if ["id", "parent"].contains(String(decoding: member.name, as: UTF8.self)), let text = member.value.idText {
+                    member.value = .string(text)
+                }
+                return member
+            })
+    }
+}
+
+var count = CommandLine.argc
+var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
+_ = LLVMFuzzerRunDriver(&count, &arguments) { data, size in
+    examine(Array(UnsafeBufferPointer(start: data, count: size)))
+    return 0
+}

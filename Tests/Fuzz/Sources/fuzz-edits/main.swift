@@ -1,0 +1,95 @@
+// A state and a batch of edits: never a trap; refused, the state is what it was; accepted, the result is a state that reads again.
+
+import CFuzzer
+import FuzzSupport
+import SnapshotKit
+
+private let hash = KeyedHash(seed: 1, 2)
+
+private func digest(_ state: Snapshot) -> UInt64 { Fingerprints(of: state, by: hash).digest(of: state, salt: []) }
+
+/// A state and edits with a byte between them that no JSON holds, or both made of the bytes.
+private func parts(_ bytes: [UInt8]) -> (Snapshot, [UInt8])? {
+    if let border = bytes.firstIndex(of: 0xFF) {
+        guard let state = try? Snapshot(json: Array(bytes[..<border])) else { return nil }
+        return (state, Array(bytes[(border + 1)...]))
+    }
+    var maker = StateMaker(bytes)
+    guard let state = try? Snapshot(json: maker.state()) else { fatalError("a state that was made does not read") }
+    var edits: [String] = []
+    while !maker.choices.isEmpty { edits.append(EditMaker.edit(&maker.choices)) }
+    return (state, Array("[\(edits.joined(separator: ","))]".utf8))
+}
+
+private func examine(_ bytes: [UInt8]) {
+    guard let (state, json) = parts(bytes) else { return }
+    let before = (state.documentJSON(), digest(state))
+    do {
+        let batch = try EditBatch(json: json)
+        check(Tree(json) != nil, "took edits that are no JSON")
+        let (edited, marks) = try state.applying(batch)
+        examine(edited, after: state, marks)
+    } catch {
+        check(!"\(error)".isEmpty, "an error without a word")
+    }
+    check(before == (state.documentJSON(), digest(state)), "a state that is a value has changed")
+}
+
+private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks) {
+    let document = edited.documentJSON()
+    check(Tree(document, maxDepth: 1_000) != nil, "the result's document is no JSON")
+    var limits = StateLimits()
+    limits.maxDepth = 80
+    guard let again = try? Snapshot(json: document, limits: limits) else { fatalError("the result does not read again") }
+    check(digest(again) == digest(edited), "the result reads as another")
+    let change = Changeset(from: state, to: edited, marks: marks)
+    for dialect in Dialect.allCases {
+        check(Tree(change.json(dialect), maxDepth: 1_000) != nil, "\(dialect) is no JSON")
+    }
+    guard let before = RowModel(rows: state.rowsJSON()), let after = RowModel(rows: edited.rowsJSON()) else {
+        fatalError("rows do not read")
+    }
+    let applied = before.applying(indexed: Tree(change.json(.indexed), maxDepth: 1_000)!)
+    check(applied?.rowCount == after.rowCount, "indexed misses the target")
+}
+
+/// Edits that fit more often than not.
+private enum EditMaker {
+    static func edit(_ choices: inout Choices) -> String {
+        let operations = ["insert", "delete", "move", "update", "reload", "reconfigure", "expand", "collapse", "clear"]
+        let operation = operations[choices.next(operations.count)]
+        let isSection = choices.once(in: 4)
+        let ids = (0..<1 + choices.next(3)).map { _ in StateMaker.name(choices.next(isSection ? 10 : 70)) }
+        var text = #"{"op":"\#(operation)","\#(isSection || operation == "clear" ? "sections" : "items")":["#
+        switch operation {
+        case "insert":
+            text += ids.map { #"{"id":\#($0)\#(isSection ? #","items":[]"# : "")}"# }.joined(separator: ",")
+        case "update":
+            text += ids.map { #"{"id":\#($0),"content":\#(choices.next(9))}"# }.joined(separator: ",")
+        default: text += ids.joined(separator: ",")
+        }
+        text += "]"
+        if operation == "insert" || operation == "move" { text += place(&choices, isSection) }
+        return text + "}"
+    }
+
+    private static func place(_ choices: inout Choices, _ isSection: Bool) -> String {
+        let anchor = StateMaker.name(choices.next(isSection ? 10 : 70))
+        switch choices.next(7) {
+        case 0: return #","before":\#(anchor)"#
+        case 1: return #","after":\#(anchor)"#
+        case 2: return #","into":{"item":\#(anchor)}"#
+        case 3: return #","into":{"section":\#(StateMaker.name(choices.next(8)))},"at":"start""#
+        case 4: return #","into":\#(anchor)"#
+        case 5: return #","at":"start""#
+        default: return ""
+        }
+    }
+}
+
+var count = CommandLine.argc
+var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
+_ = LLVMFuzzerRunDriver(&count, &arguments) { data, size in
+    examine(Array(UnsafeBufferPointer(start: data, count: size)))
+    return 0
+}

@@ -1,0 +1,47 @@
+// Any bytes as a state: never a trap, accepted if and only if a second reader accepts them, and what was read reads again as the same.
+
+import CFuzzer
+import FuzzSupport
+import SnapshotKit
+
+private let hash = KeyedHash(seed: 1, 2)
+
+private func digest(_ state: Snapshot) -> UInt64 { Fingerprints(of: state, by: hash).digest(of: state, salt: []) }
+
+private func examine(_ json: [UInt8]) {
+    let tree = Tree(json)
+    let isState = tree.map(StateRules.accept) ?? false
+    do throws(StateError) {
+        let state = try Snapshot(json: json)
+        check(isState, "accepted what is no state")
+        readAgain(state)
+    } catch {
+        check(!isState, "refused a state: \(error)")
+        if case .json = error { check(tree == nil, "took JSON for none: \(error)") } else { check(tree != nil, "took no JSON for JSON") }
+    }
+    // Any document, with pointers: only that it never traps.
+    for pointer in ["", "/id", "/items", "/0/a~1b"] {
+        let shape = StateShape.pointers(sectionsAt: JSONPointer("/sections"), itemsAt: JSONPointer(pointer), idAt: JSONPointer("/id"))
+        _ = try? Snapshot(json: json, shape: shape)
+        _ = try? Snapshot(json: json, shape: .pointers(itemsAt: JSONPointer(pointer), idAt: JSONPointer("")))
+    }
+}
+
+private func readAgain(_ state: Snapshot) {
+    let document = state.documentJSON()
+    check(Tree(document, maxDepth: 1_000) != nil, "wrote a document that is no JSON")
+    var limits = StateLimits()
+    limits.maxDepth = 80
+    guard let again = try? Snapshot(json: document, limits: limits) else { fatalError("wrote a document that does not read") }
+    check(again.documentJSON() == document, "wrote another document the second time")
+    check(digest(again) == digest(state), "another digest")
+    check(Changeset(from: state, to: again).isEmpty, "a change between a state and itself")
+    check(Tree(state.rowsJSON(), maxDepth: 1_000) != nil, "wrote rows that are no JSON")
+}
+
+var count = CommandLine.argc
+var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
+_ = LLVMFuzzerRunDriver(&count, &arguments) { data, size in
+    examine(Array(UnsafeBufferPointer(start: data, count: size)))
+    return 0
+}
