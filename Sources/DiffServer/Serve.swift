@@ -55,9 +55,10 @@ enum Serve {
     }
 
     private static func access(_ options: Options, _ journal: Journal) -> Guard {
+        let isLocal = options.listen.allSatisfy(\.isLoopback)
         var ring = KeyRing(keys: options.keys)
         if ring.keys.isEmpty {
-            if options.listen.allSatisfy(\.isLoopback) {
+            if isLocal {
                 journal.log("no key is configured: all is open to this machine, and to nobody else", level: "warning")
             } else {
                 let secret = KeyRing.newSecret()
@@ -67,7 +68,7 @@ enum Serve {
             }
         }
         let secret = options.tokenSecret.isEmpty ? Digests.random(32) : Array(options.tokenSecret.utf8)
-        return Guard(keys: ring, tokenSecret: secret, origins: options.origins)
+        return Guard(keys: ring, isLocal: isLocal, tokenSecret: secret, origins: options.origins)
     }
 }
 

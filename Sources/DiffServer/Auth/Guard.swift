@@ -5,8 +5,10 @@ import HTTPCore
 
 /// Tells who makes a request.
 struct Guard: Sendable {
-    /// Empty: no keys were configured.
+    /// Never empty where others than this machine can reach the server.
     var keys: KeyRing
+    /// Whether only this machine can reach the server: it listens on the loopback and on Unix sockets alone.
+    var isLocal: Bool
     var tokenSecret: [UInt8]
     /// Origins of pages that may call from a browser, as `https://example.org`.
     var origins: Set<String>
@@ -25,7 +27,7 @@ struct Guard: Sendable {
             if let token = Token(secret, secret: tokenSecret, at: .now) { return .client(token) }
             throw Problem(.unauthenticated, "the key or token is not known, or has expired")
         }
-        guard peer.isLoopback, peer.localIsLoopback, keys.keys.isEmpty || right == .operate else {
+        guard isLocal, peer.isLoopback, keys.keys.isEmpty || right == .operate else {
             throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
         }
         try checkLocal(head)
