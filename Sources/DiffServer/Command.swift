@@ -52,11 +52,24 @@ extension Command {
         return options
     }
 
-    /// `--flag value`, `--flag=value`, or a switch.
     private static func flags(_ arguments: [String], known: [Option]) throws(UsageError) -> [(flag: String, value: String)] {
+        let (flags, others) = try split(arguments, known: known)
+        if let other = others.first { throw UsageError(message: "\"\(other)\" is no option; see diffserver help") }
+        return flags
+    }
+
+    /// Options (`--flag value`, `--flag=value`, or a switch) and the other arguments, of which `-` is one.
+    private static func split(
+        _ arguments: [String], known: [Option]
+    ) throws(UsageError) -> (flags: [(flag: String, value: String)], others: [String]) {
         var flags: [(String, String)] = []
+        var others: [String] = []
         var rest = arguments[...]
         while let argument = rest.popFirst() {
+            guard argument.hasPrefix("--") else {
+                others.append(argument)
+                continue
+            }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let option = known.first(where: { $0.flag == parts[0] }) else {
                 throw UsageError(message: "there is no option \"\(parts[0])\"; see diffserver help")
@@ -71,7 +84,7 @@ extension Command {
                 throw UsageError(message: "\(option.flag) needs a value: \(option.help)")
             }
         }
-        return flags
+        return (flags, others)
     }
 
     private static func key(_ arguments: [String]) throws(UsageError) -> Command {
@@ -104,9 +117,8 @@ extension Command {
         let known = ["--dialect", "--staging", "--content", "--items-at", "--id-at", "--sections-at", "--section-id-at"].map {
             Option(flag: $0, value: "VALUE", help: "") { _, _ in true }
         }
-        let files = arguments.prefix { $0 == "-" || !$0.hasPrefix("-") }
+        let (flags, files) = try split(arguments, known: known)
         guard files.count == 2 else { throw UsageError(message: "diffserver diff takes two files, OLD.json and NEW.json") }
-        let flags = try flags(Array(arguments.dropFirst(2)), known: known)
         return .diff(old: files[0], new: files[1], flags: Dictionary(flags) { _, last in last })
     }
 }

@@ -72,7 +72,7 @@ enum OptionTable {
         count("--max-sections", "sections of a state", \.stateLimits.maxSections),
         count("--max-items", "items of a state, children included", \.stateLimits.maxItems),
         count("--max-nesting", "levels of items, at most 64", \.stateLimits.maxNesting, 1...64),
-        count("--max-depth", "arrays and objects around a JSON value, at most 512", \.stateLimits.maxDepth, 8...512),
+        count("--max-depth", "arrays and objects around a JSON value, at most 512", \.stateLimits.maxDepth, 1...512),
         count("--max-edits", "edits of a batch", \.stateLimits.maxEdits),
     ]
 
