@@ -17,6 +17,7 @@ final class DiffService: Service {
     /// What the sockets count, once they are open.
     private let sockets = Locked<Server?>(nil)
     private let rateLimit: RateLimit
+    private let bodies: BodyBudget
     let lifecycle = Lifecycle()
     private let crossOrigin: CrossOrigin
     private let workers = DispatchQueue(label: "diff.workers", attributes: .concurrent)
@@ -27,6 +28,7 @@ final class DiffService: Service {
         self.journal = journal
         table = SessionTable(bounds: options.tableBounds)
         hash = KeyedHash(key: Array(options.digestKey.utf8))
+        bodies = BodyBudget(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
         rateLimit = RateLimit(perSecond: options.rate)
         crossOrigin = CrossOrigin(origins: access.origins)
     }
@@ -54,10 +56,16 @@ final class DiffService: Service {
             throw .notAcceptable(route.mediaTypes)
         }
         let prepared = try route.prepare(call)
-        if route.takesBody { try checkBody(head) }
-        return .read(maxBytes: route.takesBody ? options.maxBodyBytes : 0) { [self] body in
-            body.count > Self.largeBody
-                ? answerOnWorker(call, route, prepared, body) : answer(call, route, prepared, body)
+        guard route.takesBody else { return .read(maxBytes: 0) { [self] in answer(call, route, prepared, $0) } }
+        try checkBody(head)
+        let reservation = try bodies.reserve(head)
+        let holding: Answer = { (body) throws(Problem) in
+            // The room is given back when the last reference to this closure goes, wherever it was called.
+            _ = reservation
+            return try prepared(body)
+        }
+        return .read(maxBytes: options.maxBodyBytes) { [self] body in
+            body.count > Self.largeBody ? answerOnWorker(call, route, holding, body) : answer(call, route, holding, body)
         }
     }
 
