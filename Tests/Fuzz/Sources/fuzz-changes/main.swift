@@ -6,15 +6,29 @@ import SnapshotKit
 
 private let hash = KeyedHash(seed: 1, 2)
 
-/// Two documents with a byte between them that no JSON holds, or two states made of the bytes.
+/// Two documents with a byte between them that no JSON holds, or two states made of the bytes: of some and of the others, or of all
+/// of them, once with a few changed, so that the states have most in common.
 private func states(_ bytes: [UInt8]) -> (Snapshot, Snapshot)? {
+    guard !bytes.isEmpty else { return nil }
     if let border = bytes.firstIndex(of: 0xFF) {
         let (one, other) = (Array(bytes[..<border]), Array(bytes[(border + 1)...]))
         guard let old = try? Snapshot(json: one), let new = try? Snapshot(json: other) else { return nil }
         return (old, new)
     }
     var maker = StateMaker(bytes)
-    let (one, other) = (maker.state(), maker.state())
+    let one: [UInt8]
+    let other: [UInt8]
+    if maker.choices.next(4) == 0 {
+        (one, other) = (maker.state(), maker.state())
+    } else {
+        var changed = bytes
+        for _ in 0...maker.choices.next(4) {
+            changed[changed.count - 1 - maker.choices.next(changed.count)] = UInt8(maker.choices.next(256))
+        }
+        var second = StateMaker(Array(changed.reversed()))
+        var first = StateMaker(Array(bytes.reversed()))
+        (one, other) = (first.state(), second.state())
+    }
     guard let old = try? Snapshot(json: one), let new = try? Snapshot(json: other) else {
         fatalError("a state that was made does not read: \(String(decoding: one, as: UTF8.self)) \(String(decoding: other, as: UTF8.self))")
     }
