@@ -1,5 +1,6 @@
 """A server of its own for the checks, and a client that holds every answer against the description."""
 
+import gzip
 import http.client
 import json
 import os
@@ -102,6 +103,8 @@ class Service:
         """Checks an answer and remembers it."""
         validator.check(
             method, target, answer.status, dict(answer.headers.items()), answer.body, request_headers, request_body)
+        if answer.headers.get("Content-Encoding") == "gzip" and answer.body:
+            answer.body = gzip.decompress(answer.body)
         self.seen.append((method, target, answer))
         return answer
 

@@ -45,7 +45,8 @@ class Problems(unittest.TestCase):
                 (406, "not-acceptable", ask("GET", CHANGES, Accept="image/png")),
                 (410, "revision-gone", ask("GET", SESSION + "/items/1?revision=7-0123456789abcdef")),
                 (412, "revision-mismatch", ask("POST", CHANGES, ["a"], If_Match='"7-0123456789abcdef"')),
-                (412, "revision-mismatch", ask("DELETE", "/v1/sessions/nobody", If_Match="*")),
+                (412, "revision-mismatch", ask("POST", "/v1/sessions/nobody/changes", ["a"], If_Match="*")),
+                (412, "revision-mismatch", ask("DELETE", SESSION, If_Match='"7-0123456789abcdef"')),
                 (412, "session-exists", ask("PUT", SESSION, {"state": []}, If_None_Match="*")),
                 (415, "unsupported-media-type", ask("POST", CHANGES, "<a/>", Content_Type="text/xml")),
                 (415, "unsupported-encoding", ask("POST", CHANGES, "[]", Content_Encoding="br")),
@@ -108,6 +109,7 @@ class Problems(unittest.TestCase):
             service.ask("PUT", SESSION, {"state": ["a"]})
             self.assertProblem(service.ask("PUT", SESSION, {"state": ["b"]}), 428, "precondition-required")
             self.assertProblem(service.ask("POST", CHANGES, ["b"]), 428, "precondition-required")
+            self.assertProblem(service.ask("DELETE", SESSION), 428, "precondition-required")
 
     def test_credentials(self):
         key = f"writer:{hashlib.sha256(KEY.encode()).hexdigest()}:gro"

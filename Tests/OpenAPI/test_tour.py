@@ -61,7 +61,7 @@ class Tour(unittest.TestCase):
                   {"sections": [{"id": "s", "expanded": False, "items": OUTLINE}]}]
         for old in shapes:
             for new in shapes:
-                self.ask("POST", "/v1/diff", {"old": old, "new": new})
+                self.assertEqual(self.ask("POST", "/v1/diff", {"old": old, "new": new}).status, 200)
 
     def test_a_new_identity_for_every_item_is_warned_of(self):
         texts = [{"id": number, "content": {"text": f"text {number}"}} for number in range(10)]
@@ -69,9 +69,10 @@ class Tour(unittest.TestCase):
         self.assertEqual(answer.json["warnings"], ["identity-churn"])
 
     def test_ids_of_all_forms(self):
-        ids = ["é", "é", "a/b~c", "😀", " ", "x" * 2048, "9" * 30, 10**40, -1, "\u2028", "\\\"", "%41"]
+        ids = ["\u00e9", "e\u0301", "a/b~c", "\U0001f600", " ", "x" * 2048, "9" * 30, 10**40, -1, "\u2028", "\\\"", "%41"]
         for dialect in DIALECTS:
-            self.ask("POST", f"/v1/diff?dialect={dialect}", {"old": ids, "new": ids[::-1] + ["last"]})
+            answer = self.ask("POST", f"/v1/diff?dialect={dialect}", {"old": ids, "new": ids[::-1] + ["last"]})
+            self.assertEqual(answer.status, 200, answer)
 
     # Sessions
 
@@ -81,6 +82,7 @@ class Tour(unittest.TestCase):
         self.assertEqual(created.status, 201)
         revision = created.json["revision"]
         self.assertEqual(self.ask("GET", SESSION).json["state"], OLD)
+        self.assertEqual(self.ask("HEAD", SESSION).status, 200)
         for tag in (f'"{revision}"', f'W/"{revision}"', f'"x", "{revision};gzip"', "*"):
             self.assertEqual(self.ask("GET", SESSION, If_None_Match=tag).status, 304)
             self.assertEqual(self.ask("HEAD", SESSION, If_None_Match=tag).status, 304)
@@ -132,6 +134,7 @@ class Tour(unittest.TestCase):
         for dialect in DIALECTS:
             for number, body in enumerate(bodies):
                 self.wrote(body, f"{CHANGES}?dialect={dialect}")
+                self.wrote(body, Accept=media_type(dialect))
                 self.ask("DELETE", f"/v1/sessions/fresh-{number}")
                 answer = self.wrote(body, f"/v1/sessions/fresh-{number}/changes", Accept=media_type(dialect))
                 self.assertEqual((answer.status, answer.media_type), (201, media_type(dialect)))
@@ -140,6 +143,14 @@ class Tour(unittest.TestCase):
         self.assertEqual(self.wrote(OLD, Accept=PATCH_TYPE).status, 201)
         self.ask("DELETE", SESSION)
         self.assertEqual(self.wrote(OLD, f"{CHANGES}?since=3-0123456789abcdef", Prefer="return=minimal").status, 201)
+
+    def test_contents_as_patches(self):
+        long = {"title": "a title of some length", "text": "and a text that is longer than what changes of it", "read": False}
+        self.made({"sections": [{"id": "s", "content": long, "items": [{"id": 1, "content": long}]}]})
+        for number, dialect in enumerate(DIALECTS):
+            content = {**long, "read": number}
+            state = {"sections": [{"id": "s", "content": content, "items": [{"id": 1, "content": content}]}]}
+            self.wrote(state, f"{CHANGES}?content=patch&dialect={dialect}")
 
     def test_changes_of_an_outline(self):
         states = [OUTLINE, [{"id": "fruit", "expanded": False, "items": OUTLINE[0]["items"]}, "bread"],
@@ -264,7 +275,7 @@ class Tour(unittest.TestCase):
         self.assertEqual(self.ask("PUT", "/v1/sessions/not-yet", {"state": []}, **held).status, 403)
 
     def test_operations_and_pages(self):
-        for target in ("/livez", "/readyz", "/metrics", "/openapi.json", "/client.js", "/"):
+        for target in ("/livez", "/readyz", "/metrics", "/openapi.json", "/client.js", "/client.d.ts", "/"):
             answer = self.ask("GET", target)
             self.assertEqual(answer.status, 200, target)
             self.assertEqual(self.ask("HEAD", target).status, 200)
