@@ -1,0 +1,118 @@
+// Where things are right now: the path to an element asks one container a level.
+
+extension JSONPatch {
+    /// Starts an operation, up to the quote of its first pointer.
+    mutating func begin(_ operation: StaticString, member: StaticString = "path") {
+        list.separate(&writer)
+        writer.append("{\"op\":\"")
+        writer.append(operation)
+        writer.append("\",\"")
+        writer.append(member)
+        writer.append("\":\"")
+    }
+
+    /// Makes a path the place that operations speak of.
+    mutating func goTo(_ path: (inout JSONPatch) -> Void) {
+        let start = position
+        path(&self)
+        place.truncate(to: 0)
+        place.append(writer, from: start.count)
+        withdraw(to: start)
+    }
+
+    /// Runs `body` at a place inside the present one.
+    mutating func inside(_ name: (inout JSONWriter) -> Void, _ body: (inout JSONPatch) -> Void) {
+        let length = place.count
+        name(&place)
+        body(&self)
+        place.truncate(to: length)
+    }
+
+    mutating func writePlace() { writer.append(place, from: 0) }
+
+    var placeLength: Int { place.count }
+
+    /// Memory to list members in, kept from one object to the next.
+    mutating func takeMembers() -> JSONMembers { spareMembers.popLast() ?? JSONMembers() }
+
+    mutating func giveBack(_ members: consuming JSONMembers) { spareMembers.append(members) }
+
+    /// Adds raw pieces of an operation.
+    mutating func write(_ body: (inout JSONWriter) -> Void) { body(&writer) }
+
+    /// Forgets everything after a position that `begin` was called at.
+    mutating func withdraw(to start: (count: Int, list: JSONList)) {
+        writer.truncate(to: start.count)
+        list = start.list
+    }
+
+    /// Where the next operation starts.
+    var position: (count: Int, list: JSONList) { (writer.count, list) }
+
+    /// The path of a container of the new document, as it is now.
+    mutating func appendPath(_ container: Container) {
+        switch container {
+        case .sections: writer.append("/sections")
+        case .section(let section):
+            appendPath(section: section)
+            writer.append("/items")
+        case .item(let item):
+            appendPath(item: item)
+            writer.append("/items")
+        }
+    }
+
+    mutating func appendPath(section: Int) {
+        writer.append("/sections/")
+        writer.append(trackers[.sections]?.index(ofFinal: section) ?? section)
+    }
+
+    /// The path of an item of the new document that is in the document by now.
+    mutating func appendPath(item: Int) {
+        let container = newTree.container(of: item, script.new)
+        let ordinal = Int(newTree.ordinals[item])
+        guard let tracker = trackers[container] else {
+            appendPath(container)
+            return append(index: ordinal)
+        }
+        let isInPlace = ordinal < tracker.placed || itemStays[item] || partner(item) < 0
+        if isInPlace {
+            appendPath(container)
+            append(index: tracker.index(ofFinal: ordinal))
+        } else {
+            appendPath(lostItem: partner(item))
+        }
+    }
+
+    mutating func append(index: Int) {
+        writer.append(byte: UInt8(ascii: "/"))
+        writer.append(index)
+    }
+
+    /// The path of an old container, wherever it is now.
+    mutating func appendPath(lost container: Container) {
+        if let container = new(container) { return appendPath(container) }
+        switch container {
+        case .sections: writer.append("/sections")
+        case .section(let section):
+            writer.append("/sections/")
+            writer.append(trackers[.sections]!.index(ofLeaver: section))
+            writer.append("/items")
+        case .item(let item):
+            appendPath(lostItem: item)
+            writer.append("/items")
+        }
+    }
+
+    /// The path of an old item that still stands in its old container.
+    private mutating func appendPath(lostItem oldItem: Int) {
+        let source = oldTree.container(of: oldItem, script.old)
+        let ordinal = Int(oldTree.ordinals[oldItem])
+        appendPath(lost: source)
+        if let container = new(source) {
+            append(index: trackers[container]!.index(ofLeaver: ordinal))
+        } else {
+            append(index: lostTrackers[source]?.index(ofLeaver: ordinal) ?? ordinal)
+        }
+    }
+}
