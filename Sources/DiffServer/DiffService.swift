@@ -50,7 +50,9 @@ final class DiffService: Service {
         let identity = try admitted(route, place, head, peer)
         let call = Call(
             head: head, peer: peer, place: place, identity: identity,
-            parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
+            // A page or a probe has no parameters, and takes any: what is asked for cannot be misunderstood.
+            parameters: route.right == .none
+                ? Parameters() : try Parameters(head.query, known: route.parameters, lists: route.lists),
             acceptance: Acceptance(head), service: self)
         if !route.mediaTypes.isEmpty, call.acceptance.best(of: route.mediaTypes) == nil {
             throw .notAcceptable(route.mediaTypes)
