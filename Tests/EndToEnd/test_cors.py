@@ -80,3 +80,21 @@ class On(ServiceCase):
     def test_without_an_origin_nothing_is_said(self):
         session, _ = self.made(["a"])
         self.assertNotIn("Access-Control-Allow-Origin", self.get_session(session).headers)
+
+
+class OnWithKeys(ServiceCase):
+    """The preflight, which cannot carry credentials, comes before 401; and a page may read why it was refused."""
+
+    options = ("--origin", NAMED, "--key", "k:" + "0" * 64)
+
+    def test_a_preflight_needs_no_credentials(self):
+        for path in ("/v1/sessions/s", "/v1/diff", "/v1/sessions/s/changes"):
+            with self.subTest(path):
+                answer = self.request("OPTIONS", path, None, None, Origin=NAMED, **PREFLIGHT)
+                self.assertStatus(answer, 204)
+                self.assertEqual(answer.headers["Access-Control-Allow-Origin"], NAMED)
+
+    def test_a_401_may_be_read(self):
+        answer = self.get("/v1/sessions/s", Origin=NAMED)
+        self.assertProblem(answer, 401, "unauthenticated")
+        self.assertEqual(answer.headers["Access-Control-Allow-Origin"], NAMED)

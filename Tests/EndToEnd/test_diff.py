@@ -5,6 +5,7 @@ import random
 from support import minimum
 from support.appliers import DIALECTS, rows
 from support.case import ServiceCase
+from support.jsontext import text
 from support.states import canonical, changed, random_state
 
 LISTS = ("deleted", "inserted", "moved", "updated")
@@ -85,6 +86,50 @@ class Diffs(ServiceCase):
             with self.subTest(name):
                 self.check_all(old, new)
                 self.assertMinimal(old, new)
+
+    def test_v1_is_staged_as_deletes_sections_and_items(self):
+        stages = self.changes(*VECTORS["V1"], "staged")["changes"]
+        self.assertEqual([stage["name"] for stage in stages], ["deletes", "sections", "items"])
+        deletes, sections, items = stages
+        self.assertEqual(len(deletes["items"]["deleted"]), 4)
+        self.assertEqual([len(sections["sections"][name]) for name in sections["sections"]], [1])
+        self.assertEqual([each["item"]["id"] for each in items["items"]["inserted"]], ["e"])
+
+    def test_v2_is_staged_as_the_worked_example(self):
+        stages = {stage["name"]: stage for stage in self.changes(*VECTORS["V2"], "staged")["changes"]}
+        self.assertEqual(list(stages), ["updates", "deletes", "sections", "items", "headers"])
+        updated = {each["item"]["id"]: [int(number.token) for number in each["at"]]
+                   for each in stages["updates"]["items"]["updated"]}
+        self.assertEqual(updated, {"c": [0, 2], "f": [2, 0]})
+        self.assertEqual(text(stages["deletes"]["sections"]), '{"deleted":[1]}')
+        self.assertEqual(text(stages["deletes"]["items"]), '{"deleted":[[0,1]]}')
+        inserted = stages["sections"]["sections"]["inserted"]
+        self.assertEqual([[each["id"] for each in one["section"]["items"]] for one in inserted], [["b", "x"]])
+        self.assertEqual({each["item"]["id"] for each in stages["items"]["items"]["inserted"]}, {"d", "y"})
+        self.assertEqual(len(stages["items"]["items"]["moved"]), 2)
+        self.assertEqual([each["at"].token for each in stages["headers"]["sections"]["updated"]], ["1"])
+
+    def test_v2_is_keyed_as_the_worked_example(self):
+        changes = self.changes(*VECTORS["V2"], "keyed")["changes"]
+        new = next(each for each in changes if each["op"] == "insert" and "section" in each)
+        self.assertEqual([each["id"] for each in new["section"]["items"]], ["x"])
+        moved = {each["item"] for each in changes if each["op"] == "move" and "item" in each}
+        self.assertIn(moved - {"f", "g", "a", "c"}, [{"b", "d"}])
+        self.assertEqual(len(moved), 4)
+        self.assertNotIn("e", [each.get("item") for each in changes])
+
+    def test_v4_is_a_move_and_an_update_and_v5_one_update(self):
+        v4 = self.changes(*VECTORS["V4"], "keyed")["changes"]
+        self.assertEqual([each["op"] for each in v4], ["move", "update"])
+        v5 = self.changes(*VECTORS["V5"], "keyed")["changes"]
+        self.assertEqual([(each["op"], each["section"]["id"]) for each in v5], [("update", "s")])
+
+    def test_answers_are_deterministic(self):
+        chance = random.Random(22)
+        for _ in range(10):
+            old, new = random_state(chance), random_state(chance)
+            answers = {self.diff(old, new, {"dialect": "indexed"}).body for _ in range(3)}
+            self.assertEqual(len(answers), 1)
 
     def test_random_neighbours_round_trip_in_every_dialect_with_the_fewest_operations(self):
         chance = random.Random(20)

@@ -9,6 +9,17 @@ from support.client import Client, RawConnection
 from support.server import Server
 
 
+def outside_address():
+    """An address of this machine that is no loopback; asking for a route sends nothing."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect(("198.51.100.1", 9))
+        except OSError:
+            return None
+        found = asking.getsockname()[0]
+        return None if found.startswith("127.") else found
+
+
 class Loopback(ServiceCase):
     options = ("--origin", "https://named.example")
 
@@ -73,8 +84,20 @@ class OffTheLoopback(ServiceCase):
         self.assertProblem(self.get("/nothing"), 401, "unauthenticated")
         self.assertStatus(self.get("/livez"), 200)
 
-    def test_metrics_need_a_key(self):
-        self.assertProblem(self.get("/metrics"), 401, "unauthenticated")
+    def test_metrics_need_a_key_whatever_the_request_says_of_itself(self):
+        for header in ({"X-Forwarded-For": "192.0.2.1"}, {"Host": "example.org"}, {"Origin": "https://evil.example"}):
+            with self.subTest(header):
+                answer = self.client.request("GET", "/metrics", None, header)
+                self.assertIn(answer.status, (401, 403), answer)
+
+    def test_metrics_need_a_key_over_an_outside_address(self):
+        outside = outside_address()
+        if outside is None:
+            self.skipTest("this machine has no outside address")
+        connection = RawConnection.to(socket.create_connection((outside, self.server.port), 10))
+        self.addCleanup(connection.close)
+        connection.send(f"GET /metrics HTTP/1.1\r\nHost: {outside}\r\n\r\n")
+        self.assertProblem(connection.answer(), 401, "unauthenticated")
 
     def test_the_key_that_is_printed_opens(self):
         log = "\n".join(self.server.lines)
@@ -100,11 +123,10 @@ class UnixSocket(ServiceCase):
         cls.folder.cleanup()
 
     def connection(self):
-        connection = RawConnection.__new__(RawConnection)
-        connection.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.socket.settimeout(10)
-        connection.socket.connect(self.path)
-        connection.file = connection.socket.makefile("rb")
+        connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connected.settimeout(10)
+        connected.connect(self.path)
+        connection = RawConnection.to(connected)
         self.addCleanup(connection.close)
         return connection
 

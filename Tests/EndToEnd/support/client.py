@@ -5,6 +5,7 @@ import socket
 from urllib.parse import quote, urlencode
 
 from . import jsontext
+from .description import check
 
 
 class Answer:
@@ -64,6 +65,7 @@ class Client:
         read = Answer(answer.status, answer.headers, answer.read())
         if answer.will_close:
             self.close()
+        check(method, target, read.status, list(read.headers.items()), read.body, headers or {}, body)
         return read
 
     def close(self):
@@ -75,9 +77,14 @@ class Client:
 class RawConnection:
     """A socket on which the test writes its own bytes."""
 
-    def __init__(self, server, timeout=20):
-        self.socket = socket.create_connection((server.host, server.port), timeout)
+    def __init__(self, server, timeout=20, connected=None):
+        self.socket = connected or socket.create_connection((server.host, server.port), timeout)
         self.file = self.socket.makefile("rb")
+
+    @classmethod
+    def to(cls, connected):
+        """On a socket that is connected already."""
+        return cls(None, connected=connected)
 
     def send(self, data):
         self.socket.sendall(data if isinstance(data, bytes) else data.encode("utf-8"))

@@ -6,6 +6,7 @@ from http.client import parse_headers
 
 from . import jsontext
 from .client import RawConnection, target
+from .description import check
 
 
 class Event:
@@ -46,7 +47,8 @@ class Stream:
         self.connection = RawConnection(server, timeout)
         named = {"Host": "localhost", "Accept": "text/event-stream", **(headers or {})}
         fields = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in named.items() if value is not None)
-        self.connection.send(f"GET {target(path, query)} HTTP/1.1\r\n{fields}\r\n")
+        self.target = target(path, query)
+        self.connection.send(f"GET {self.target} HTTP/1.1\r\n{fields}\r\n")
         self.buffer = b""
         self.ended = False
         self._read_head()
@@ -57,9 +59,10 @@ class Stream:
         self.status = int(status_line.split()[1])
         self.headers = parse_headers(file)
         self.chunked = self.headers.get("Transfer-Encoding", "").lower() == "chunked"
+        self.body = b""
         if self.status != 200:
-            length = int(self.headers.get("Content-Length", 0))
-            self.body = file.read(length)
+            self.body = file.read(int(self.headers.get("Content-Length", 0)))
+        check("GET", self.target, self.status, list(self.headers.items()), self.body)
 
     @property
     def problem(self):
@@ -89,6 +92,7 @@ class Stream:
                 return None
             self._more()
         block, self.buffer = self.buffer.split(b"\n\n", 1)
+        check("GET", self.target, self.status, list(self.headers.items()), block + b"\n\n")
         return Event(block.decode("utf-8").split("\n"))
 
     def next_event(self, seconds=20):
