@@ -37,7 +37,9 @@ enum OptionTable {
             $0.tokenSecret = $1
             return $1.utf8.count >= 32
         },
-        text("--digest-key", "TEXT", "keys the digests in revisions; the same on all nodes that share sessions (default: made at the start)") {
+        text(
+            "--digest-key", "TEXT", "keys the digests in revisions; the same on all nodes that share sessions (default: made at the start)"
+        ) {
             $0.digestKey = $1
             return !$1.isEmpty
         },

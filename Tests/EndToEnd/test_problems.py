@@ -124,10 +124,14 @@ class Queries(ServiceCase):
         ("GET", "/v1/sessions/{}/items"): ["at", "id", "revision"],
         ("GET", "/v1/sessions/{}/items/a"): ["revision"],
         ("POST", "/v1/sessions/{}/tokens"): [],
-        ("GET", "/livez"): [], ("GET", "/readyz"): [],
     }
     GOOD = {"dialect": "keyed", "staging": "safe", "content": "full", "maxChanges": "5", "idAt": "/id", "itemsAt": "",
             "sectionsAt": "/items", "sectionIdAt": "/id", "since": "", "wait": "0", "at": "0,0", "id": "a", "revision": None}
+
+    def test_pages_and_probes_take_any_query(self):
+        for path in ("/livez", "/readyz", "/", "/client.js", "/openapi.json", "/problems/internal"):
+            with self.subTest(path):
+                self.assertStatus(self.request("GET", path, None, {"x": "1"}), 200)
 
     def test_an_unknown_parameter_is_named(self):
         session, _ = self.made(["a"])

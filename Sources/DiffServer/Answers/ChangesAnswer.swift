@@ -111,7 +111,8 @@ extension ChangesAnswer {
         }
         let body = writer.bytes()
         self.init(
-            body: form.isEvent ? Event.changes(body, to: destination.revision) : body, from: from, to: destination.revision, reset: reset, form: form)
+            body: form.isEvent ? Event.changes(body, to: destination.revision) : body, from: from, to: destination.revision, reset: reset,
+            form: form)
     }
 
     private static func write(_ text: String?, _ writer: inout JSONWriter) {

@@ -67,19 +67,37 @@ enum ProblemType: String, CaseIterable, Sendable {
     var words: (title: String, advice: String) {
         switch self {
         case .malformedRequest:
-            ("The request is malformed", "A header, a query parameter or the path is not of its form. The detail names it; correct it and send it again.")
+            (
+                "The request is malformed",
+                "A header, a query parameter or the path is not of its form. The detail names it; correct it and send it again."
+            )
         case .malformedJSON:
-            ("The body is not JSON", "The body breaks RFC 8259, holds invalid UTF-8 or a lone surrogate, names a member twice, or nests too deeply. `offset` is the byte at which it was noticed.")
+            (
+                "The body is not JSON",
+                "The body breaks RFC 8259, holds invalid UTF-8 or a lone surrogate, names a member twice, or nests too deeply. `offset` is the byte at which it was noticed."
+            )
         case .malformedRevision:
-            ("That is no revision", "A revision is a number, a dash and 16 hexadecimal digits, as an earlier answer gave it in `to`. Send it unchanged, or send none.")
+            (
+                "That is no revision",
+                "A revision is a number, a dash and 16 hexadecimal digits, as an earlier answer gave it in `to`. Send it unchanged, or send none."
+            )
         case .unknownParameter:
-            ("A query parameter is unknown", "The endpoint knows no parameter of that name. It is refused, since a misspelt parameter must not mean something else.")
+            (
+                "A query parameter is unknown",
+                "The endpoint knows no parameter of that name. It is refused, since a misspelt parameter must not mean something else."
+            )
         case .unauthenticated:
             ("Credentials are missing or wrong", "Send `Authorization: Bearer` with a key, or with a token that has not expired.")
         case .forbidden:
-            ("That is not allowed", "The credentials are good, but not for this: another session, a larger scope, or a request that does not come from this machine.")
+            (
+                "That is not allowed",
+                "The credentials are good, but not for this: another session, a larger scope, or a request that does not come from this machine."
+            )
         case .sessionNotFound:
-            ("There is no such session", "It was never made, was deleted, expired, or made room for others. POST its state to its `changes`, or PUT it.")
+            (
+                "There is no such session",
+                "It was never made, was deleted, expired, or made room for others. POST its state to its `changes`, or PUT it."
+            )
         case .itemNotFound: ("There is no such item", "No item of the session has this id or stands at this place.")
         case .sectionNotFound: ("There is no such section", "No section of the session has this id or stands at this place.")
         case .routeNotFound: ("There is nothing at this path", "`/openapi.json` lists all paths.")
@@ -88,7 +106,10 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .requestTimeout: ("The request took too long", "Its headers or its body did not arrive in time.")
         case .revisionGone: ("That revision is no longer kept", "Ask for changes since it: the answer leads to the head.")
         case .revisionMismatch:
-            ("The session is not at that revision", "Someone else wrote meanwhile. `current` is the head: read it, decide again, and send it with the new revision.")
+            (
+                "The session is not at that revision",
+                "Someone else wrote meanwhile. `current` is the head: read it, decide again, and send it with the new revision."
+            )
         case .sessionExists: ("The session exists", "`If-None-Match: *` asked for a session that does not exist yet.")
         case .contentTooLarge: ("The body is too large", "`limit` is the limit in bytes, on the wire and inflated.")
         case .uriTooLong: ("The request line is too long", "`limit` is the limit in bytes.")
@@ -97,10 +118,12 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .unsupportedEncoding: ("The body's encoding is not supported", "Send it as it is, or with `Content-Encoding: gzip`.")
         case .expectationFailed: ("The expectation cannot be met", "The only expectation is `100-continue`.")
         case .invalidState: ("The state is invalid", "`errors` lists what is wrong, each with a JSON Pointer into the body.")
-        case .invalidEdit: ("An edit cannot be applied", "`errors` lists what is wrong, each with a JSON Pointer into the body. Nothing was changed.")
+        case .invalidEdit:
+            ("An edit cannot be applied", "`errors` lists what is wrong, each with a JSON Pointer into the body. Nothing was changed.")
         case .wrongShape: ("The body has the wrong shape", "The detail says which members it may have.")
         case .limitExceeded: ("A limit is exceeded", "`limit` is the limit, `actual` what was sent.")
-        case .idempotencyKeyReused: ("The idempotency key was used for another request", "A key stands for one request: make a new one for another.")
+        case .idempotencyKeyReused:
+            ("The idempotency key was used for another request", "A key stands for one request: make a new one for another.")
         case .preconditionRequired: ("A precondition is required", "This server takes writes only with `If-Match`, so that none is lost.")
         case .tooManyRequests: ("Too many requests", "`Retry-After` says when to go on.")
         case .tooManyStreams: ("Too many readers wait for this session", "`Retry-After` says when to try again; plain reads still work.")

@@ -130,10 +130,12 @@ struct ColumnsBuilder {
 
     /// Growth leaves room behind an array that a state would hold for its whole life.
     private func exact<Element>(_ array: [Element]) -> [Element] {
-        array.capacity - array.count <= array.count / 64 ? array : Array(unsafeUninitializedCapacity: array.count) {
-            _ = $0.initialize(from: array)
-            $1 = array.count
-        }
+        array.capacity - array.count <= array.count / 64
+            ? array
+            : Array(unsafeUninitializedCapacity: array.count) {
+                _ = $0.initialize(from: array)
+                $1 = array.count
+            }
     }
 
     /// Marks hidden items and numbers the rows of each section.

@@ -3,8 +3,10 @@ public struct Choices {
     private let bytes: [UInt8]
     private var at = 0
 
+    /// Choices from these bytes.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+    /// Whether all bytes were used.
     public var isEmpty: Bool { at >= bytes.count }
 
     /// A number below `bound`.
@@ -20,10 +22,12 @@ public struct Choices {
 
 /// States made of choices: every byte sequence is a valid one.
 public struct StateMaker {
+    /// The choices that are left.
     public var choices: Choices
     private var used: Set<Int> = []
     private var sectionIDs: [Int] = []
 
+    /// A generator that takes its numbers from choices.
     public init(_ bytes: [UInt8]) { choices = Choices(bytes) }
 
     /// A state as JSON. Ids come from a small set, so that two states have many in common.

@@ -2,13 +2,17 @@
 
 /// A list as a client shows it.
 public struct RowModel: Equatable {
+    /// One section and its rows.
     public struct Section: Equatable {
+        /// The id as it was written.
         public var id: [UInt8]
         /// All that is said of the section but for its items.
         public var shown: Tree
+        /// The rows, in order.
         public var rows: [Tree]
     }
 
+    /// The sections, in order.
     public var sections: [Section] = []
 
     /// From what a reset carries.
@@ -17,6 +21,7 @@ public struct RowModel: Equatable {
         sections = list.elements.map { Section($0) }
     }
 
+    /// Rows of all sections.
     public var rowCount: Int { sections.reduce(0) { $0 + $1.rows.count } }
 }
 
@@ -199,7 +204,8 @@ extension RowModel {
         }
         for entry in changes["items"]?["updated"]?.elements ?? [] {
             guard let path = entry["at"]?.path, let item = entry["item"], model.sections.indices.contains(path[0]),
-                model.sections[path[0]].rows.indices.contains(path[1]) else { return nil }
+                model.sections[path[0]].rows.indices.contains(path[1])
+            else { return nil }
             model.sections[path[0]].rows[path[1]] = item.asRow
         }
         return model

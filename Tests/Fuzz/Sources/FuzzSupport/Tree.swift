@@ -9,8 +9,11 @@ public indirect enum Tree: Equatable {
     case array([Tree])
     case object([Member])
 
+    /// A member of an object.
     public struct Member: Equatable {
+        /// Its name.
         public var name: [UInt8]
+        /// Its value.
         public var value: Tree
     }
 
@@ -27,6 +30,7 @@ public indirect enum Tree: Equatable {
         return members.first { $0.name.elementsEqual(name.utf8) }?.value
     }
 
+    /// The elements of an array; empty for anything else.
     public var elements: [Tree] {
         guard case .array(let elements) = self else { return [] }
         return elements
@@ -40,6 +44,7 @@ public indirect enum Tree: Equatable {
         }
     }
 
+    /// The value as a whole number, if it is one.
     public var integer: Int? {
         guard case .number(let token) = self else { return nil }
         return Int(String(decoding: token, as: UTF8.self))
