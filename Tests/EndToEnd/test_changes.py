@@ -102,6 +102,25 @@ class Posts(ServiceCase):
         self.assertEqual(changeset["from"], first)
         self.assertIn("changes", self.post_changes(session, ["c"], {"maxChanges": 2}).json)
 
+    def test_max_changes_counts_sections_and_rows(self):
+        session, _ = self.made({"sections": [{"id": "s", "content": 1, "items": ["a", "b"]}]})
+        body = {"sections": [{"id": "s", "content": 2, "items": ["b", "a"]}]}
+        self.assertReset(self.post_changes(session, body, {"maxChanges": 1}), "large")
+        body["sections"][0]["content"] = 3
+        self.assertIn("changes", self.post_changes(session, body, {"maxChanges": 1}).json)
+
+    def test_ttl_and_ignore_may_stand_in_every_post_of_a_state(self):
+        session = self.new_name()
+        for items, status in ((["a"], 201), (["b"], 200)):
+            self.assertStatus(self.post_changes(session, {"state": items, "ttl": 60, "ignore": ["/x"]}), status)
+
+    def test_an_idempotency_key_that_is_none_is_400(self):
+        session, head = self.made(["a"])
+        for key in ("", "x" * 5000):
+            with self.subTest(key[:3]):
+                self.assertProblem(self.post_changes(session, ["b"], Idempotency_Key=key), 400, "malformed-request")
+        self.assertEqual(self.get_session(session).json["revision"], head)
+
     def test_a_session_keeps_the_bytes_that_made_its_revision(self):
         session, _ = self.made([{"id": "a", "content": {"x": 1, "y": 2}}])
         self.post_changes(session, '[{"id":"a","content":{"y":2,"x":1}}]')

@@ -63,6 +63,11 @@ class Diff(unittest.TestCase):
     def test_keyed_is_the_default(self):
         self.assertEqual(self.changes(self.old, self.new), self.changes(self.old, self.new, "--dialect", "keyed"))
 
+    def test_flags_may_stand_anywhere(self):
+        indexed = self.changes(self.old, self.new, "--dialect", "indexed")
+        self.assertEqual(self.changes("--dialect", "indexed", self.old, self.new), indexed)
+        self.assertEqual(self.changes(self.old, "--dialect", "indexed", self.new), indexed)
+
     def test_a_dash_is_standard_input(self):
         expected = self.changes(self.old, self.new)
         self.assertEqual(self.changes("-", self.new, text=json.dumps(OLD)), expected)

@@ -306,6 +306,20 @@ class Memory(ServiceCase):
         self.assertProblem(self.post_changes(self.new_name(), self.state(4000)), 503, "capacity")
 
 
+class ResidentMemory(ServiceCase):
+    options = ("--memory", "24MiB")
+
+    def test_the_process_stays_near_its_budget_whatever_is_posted(self):
+        self.made(["a"])
+        before = self.server.resident_bytes()
+        most = 0
+        for number in range(250):
+            state = [{"id": f"{number}-{index}", "content": "x" * 1000} for index in range(200)]
+            self.post_changes(f"resident-{number % 180}", state, Prefer="return=minimal")
+            most = max(most, self.server.resident_bytes())
+        self.assertLess(most - before, (24 << 20) * 1.25 + (8 << 20))
+
+
 class TimeToLive(ServiceCase):
     options = ("--ttl", "2s")
 

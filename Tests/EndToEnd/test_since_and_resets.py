@@ -37,13 +37,15 @@ class Since(ServiceCase):
                 self.assertProblem(self.get_changes(session, {"since": since}), 400, "malformed-revision")
                 self.assertProblem(self.post_changes(session, ["a"], {"since": since}), 400, "malformed-revision")
 
-    def test_an_enormous_sequence_is_merely_unknown(self):
-        session, _ = self.made(["a"])
-        since = "9" * 40 + "-0123456789abcdef"
-        answer = self.get_changes(session, {"since": since})
-        self.assertIn(answer.status, (200, 400), answer)
-        if answer.status == 200:
-            self.assertReset(answer, "unknown")
+    def test_from_echoes_the_base_as_the_reader_named_it(self):
+        session, head = self.made(["a"])
+        digest = head.split("-")[1]
+        for sequence in ("9" * 40, "007", "0", str(2 ** 64), str(2 ** 63)):
+            with self.subTest(sequence):
+                unknown = self.assertReset(self.get_changes(session, {"since": f"{sequence}-0123456789abcdef"}), "unknown")
+                self.assertEqual(unknown["from"], f"{sequence}-0123456789abcdef")
+                usable = self.assertChangeset(self.get_changes(session, {"since": f"{sequence}-{digest}"}))
+                self.assertEqual((usable["from"], usable.get("changes")), (f"{sequence}-{digest}", []))
 
     def test_a_base_that_was_never_here_is_an_unknown_reset(self):
         session, revision = self.made(["a"])
