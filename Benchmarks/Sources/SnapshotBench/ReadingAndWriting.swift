@@ -20,7 +20,7 @@ func measureReading() throws {
         table.add(
             name, json.count.grouped, scanned.short, Table.atLeast(isAsked ? 1.5 : nil, scanned, "scanning \(name)"),
             complete.short, Table.atLeast(isAsked ? 1 : nil, complete, "reading \(name)"), String(whole.allocations))
-        if whole.allocations > 40 { Table.breaches.append("reading \(name): \(whole.allocations) allocations") }
+        if whole.allocations > 100 { Table.breaches.append("reading \(name): \(whole.allocations) allocations") }
     }
     table.show()
 }
