@@ -4,7 +4,7 @@ import sys
 import time
 import unittest
 
-MODULES = ["test_document", "test_tour", "test_problems", "test_whole", "test_schemathesis"]
+MODULES = ["test_document", "test_tour", "test_refusals", "test_whole", "test_generated"]
 
 
 class Counted(unittest.TextTestResult):

@@ -13,7 +13,7 @@ from story import CHANGES, OLD, SESSION
 KEY = "a writer's key"
 
 
-class Problems(unittest.TestCase):
+class Refusals(unittest.TestCase):
     @contextlib.contextmanager
     def service(self, *options):
         service = Service("--digest-key", "example", *options, memory=story.seen)
