@@ -32,13 +32,14 @@ unit: setup-test ## the libraries' tests
 end-to-end: setup-test build ## tests of the built server, from outside
 	DIFFSERVER_BINARY=$(BINARY) Tests/EndToEnd/run
 
-page: setup-test build ## tests of the JavaScript client
-	DIFFSERVER=$(BINARY) node --test Tests/Page/
+page: setup-test build ## tests of the playground and the JavaScript client, in Node and in Chromium
+	DIFFSERVER=$(BINARY) Tests/Page/run
 
 openapi: setup-test build ## the description against the server, and the server against it; takes packages from PyPI
 	Tests/OpenAPI/run $(BINARY)
 
-fuzz: setup ## fuzz the HTTP parser; FUZZ_SECONDS=60
+fuzz: setup ## fuzz states, changes, edits and the HTTP parser for FUZZ_SECONDS=60 each
+	Tests/Fuzz/run $(or $(FUZZ_SECONDS),60)
 	Tests/Fuzz/http-parser/run.sh $(or $(FUZZ_SECONDS),60)
 
 replay: setup-test build ## replay a list's history through the server; HISTORY=file.jsonl
@@ -60,4 +61,4 @@ image: ## build the image diffserver with docker or podman, and try it
 	@IMAGE=diffserver:latest .ci/image
 
 clean: ## remove what was built
-	rm -rf .build Benchmarks/.build Benchmarks/http/EchoServer/.build
+	rm -rf .build Benchmarks/.build Benchmarks/http/EchoServer/.build Tests/Fuzz/.build Tests/Fuzz/http-parser/.build
