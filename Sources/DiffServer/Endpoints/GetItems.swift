@@ -35,8 +35,8 @@ enum GetItems {
 
     /// `section,row`.
     private static func path(_ text: String) throws(Problem) -> RowPath {
-        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map(Parameters.count)
-        guard numbers.count == 2, let section = numbers[0], let row = numbers[1] else {
+        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Parameters.count($0) }
+        guard numbers.count == 2, let section = numbers[0], let row = numbers[1], max(section, row) < .max else {
             throw .malformed("at is an index path as \"0,3\", not \"\(text)\"")
         }
         return RowPath(section: section, row: row)

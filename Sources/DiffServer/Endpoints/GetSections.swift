@@ -25,7 +25,7 @@ enum GetSections {
                     $0.append(string: question.value)
                 }
             }
-            guard let index = Parameters.count(question.value) else {
+            guard let index = Parameters.count(question.value), index < .max else {
                 throw .malformed("at is a section's index, not \"\(question.value)\"")
             }
             let section = subject.sections.indices.contains(index) ? subject.sections[index] : nil

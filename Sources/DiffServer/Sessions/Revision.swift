@@ -4,6 +4,8 @@ struct Revision: Hashable, Sendable {
     var sequence: UInt64
     /// Of the state: equal states of one session have equal digests.
     var digest: UInt64
+    /// How a client wrote it, if not as we would: it is echoed so.
+    private var written: String?
 
     init(sequence: UInt64, digest: UInt64) {
         self.sequence = sequence
@@ -20,9 +22,12 @@ struct Revision: Hashable, Sendable {
         else { return nil }
         sequence = UInt64(String(decoding: parts[0], as: UTF8.self)) ?? .max
         self.digest = digest
+        if ours != text { written = String(text) }
     }
 
-    var text: String {
+    var text: String { written ?? ours }
+
+    private var ours: String {
         let hex = String(digest, radix: 16)
         return "\(sequence)-" + String(repeating: "0", count: 16 - hex.count) + hex
     }
