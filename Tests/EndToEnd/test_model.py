@@ -6,14 +6,13 @@ until `to` is its own, and then shows what the server holds.
 """
 
 import random
-import threading
 import time
 
 from support.appliers import DIALECTS
 from support.case import ServiceCase
-from support.client import Client, session_path, target
-from support.events import Stream
+from support.client import session_path
 from support.jsontext import exact, text
+from support.readers import BreakingReader, PollingReader, problems
 from support.replica import Replica
 from support.states import canonical, changed, random_state
 
@@ -203,35 +202,17 @@ class LosingWriters(ModelCase):
         self.assertStatus(self.post_changes(session, {"edits": edits}), 200)
 
 
-class Streaming(ModelCase):
-    """Readers over event streams that break at random and resume by Last-Event-ID, while a writer goes on."""
+class Following(ModelCase):
+    """Readers that follow while a writer goes on."""
 
-    def read(self, session, dialect, seed, last, problems):
-        chance = random.Random(seed)
-        replica = Replica(dialect)
-        try:
-            while replica.revision is None or replica.revision != last.get("revision"):
-                headers = {"Last-Event-ID": replica.revision} if replica.revision else {}
-                stream = Stream(self.server, session_path(session, "changes"), {"dialect": dialect}, headers, timeout=10)
-                for _ in range(chance.randint(1, 6)):
-                    event = stream.next_event(10)
-                    verdict = replica.receive(event.changeset)
-                    if verdict not in ("adopted", "known"):
-                        problems.append((dialect, "an event does not fit", event))
-                    if replica.revision == last.get("revision"):
-                        break
-                stream.close()
-        except Exception as problem:  # a thread must tell what stopped it
-            problems.append((dialect, replica.revision, last, repr(problem)))
-        last.setdefault("replicas", []).append(replica)
+    FINAL = {"sections": [{"id": "final", "items": ["last"]}]}
 
-    def test_readers_that_break_and_resume_converge(self):
+    def follow(self, kind, dialects):
         chance = random.Random(5)
         state = random_state(chance)
         session, _ = self.made(state)
-        last, problems = {}, []
-        readers = [threading.Thread(target=self.read, args=(session, dialect, seed, last, problems))
-                   for seed, dialect in enumerate(list(DIALECTS) * 2)]
+        path = session_path(session, "changes")
+        readers = [kind(self.server, path, dialect, canonical(self.FINAL), seed) for seed, dialect in enumerate(dialects)]
         for each in readers:
             each.start()
         for number in range(60):
@@ -241,49 +222,11 @@ class Streaming(ModelCase):
             else:
                 self.post_changes(session, state, Prefer="return=minimal")
             time.sleep(chance.random() * 0.04)
-        final = {"sections": [{"id": "final", "items": ["last"]}]}
-        last["revision"] = self.wrote(session, final)
-        for each in readers:
-            each.join(30)
-        self.assertEqual(problems, [])
-        self.assertEqual(len(last["replicas"]), len(readers))
-        for replica in last["replicas"]:
-            self.assertTrue(replica.shows(canonical(final)), replica.dialect)
+        self.wrote(session, self.FINAL)
+        self.assertEqual(problems(readers), [])
 
+    def test_event_streams_that_break_and_resume_converge(self):
+        self.follow(BreakingReader, list(DIALECTS) * 2)
 
-class Polling(ModelCase):
-    """Readers that hold polls while a writer goes on."""
-
-    def poll(self, session, dialect, last, problems):
-        replica, client = Replica(dialect), Client(self.server, 30)
-        try:
-            while replica.revision is None or replica.revision != last.get("revision"):
-                query = {"dialect": dialect, "wait": 1, **({"since": replica.revision} if replica.revision else {})}
-                answer = client.request("GET", target(session_path(session, "changes"), query))
-                if replica.receive(answer.exact) == "ask":
-                    problems.append((dialect, "an answer does not fit", answer))
-        except Exception as problem:  # a thread must tell what stopped it
-            problems.append((dialect, repr(problem)))
-        client.close()
-        last.setdefault("replicas", []).append(replica)
-
-    def test_readers_that_poll_converge(self):
-        chance = random.Random(6)
-        state = random_state(chance)
-        session, _ = self.made(state)
-        last, problems = {}, []
-        readers = [threading.Thread(target=self.poll, args=(session, dialect, last, problems)) for dialect in DIALECTS]
-        for each in readers:
-            each.start()
-        for _ in range(40):
-            state = changed(chance, state)
-            self.post_changes(session, state, Prefer="return=minimal")
-            time.sleep(chance.random() * 0.03)
-        final = {"sections": [{"id": "final", "items": ["last"]}]}
-        last["revision"] = self.wrote(session, final)
-        for each in readers:
-            each.join(30)
-        self.assertEqual(problems, [])
-        self.assertEqual(len(last["replicas"]), len(readers))
-        for replica in last["replicas"]:
-            self.assertTrue(replica.shows(canonical(final)), replica.dialect)
+    def test_held_polls_converge(self):
+        self.follow(PollingReader, DIALECTS)
