@@ -94,6 +94,16 @@ test('a changeset that does not fit leads to a reset', async () => {
   assert.equal(asked[1].headers['last-event-id'], undefined);
 });
 
+test('a stream is closed before the wait that follows it', async () => {
+  const unfit = { ...append('1-a', '2-b'), changes: [{ op: 'remove', item: 'q' }] };
+  let closed;
+  const { asked } = await follow([(talk) => {
+    talk.response.on('close', () => { closed = performance.now(); });
+    talk.stream(reset('1-a', 'a')).raw('retry: 1500\n\n').event(unfit);
+  }, (talk) => talk.stream(reset('2-b', 'xy'))], shows('xy'));
+  assert.ok(asked[1].at - closed > 500, `${asked[1].at - closed} ms`);
+});
+
 test('marks alone are news of another revision', async () => {
   const mark = { ...append('1-a', '2-a'), changes: [{ op: 'update', item: { id: 'a' }, as: 'reload' }] };
   await follow([(talk) => talk.stream(reset('1-a', 'a'), mark)], (seen) => seen.answers.length === 2);

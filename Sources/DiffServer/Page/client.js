@@ -30,21 +30,17 @@ export function connect(url, options) {
   async function run() {
     await null; // no callback before `connect` has returned
     while (!isClosed) {
-      try {
-        request = new AbortController();
-        await (polls > 0 ? poll() : stream());
-      } catch (error) {
-        if (isClosed) return;
-        const problem = error.problem ?? { title: 'No connection', detail: error.message };
-        if (error.isFinal) return tell('stopped', { problem });
-        const delay = error.isStale && !failures ? 0 : pause(error.retryAfter);
-        failures += 1;
-        tell('waiting', { problem, delay });
-        await sleep(delay);
-      } finally {
-        clearTimeout(timer);
-        request.abort();
-      }
+      request = new AbortController();
+      const error = await (polls > 0 ? poll() : stream()).catch((error) => error);
+      clearTimeout(timer);
+      request.abort();
+      if (!error || isClosed) continue;
+      const problem = error.problem ?? { title: 'No connection', detail: error.message };
+      if (error.isFinal) return tell('stopped', { problem });
+      const delay = error.isStale && !failures ? 0 : pause(error.retryAfter);
+      failures += 1;
+      tell('waiting', { problem, delay });
+      await sleep(delay);
     }
   }
 
