@@ -52,6 +52,7 @@ class Generated(unittest.TestCase):
     def generate(self, document, checks, seconds, *options, **variables):
         """Runs schemathesis; the number of its cases, all of which must have passed."""
         with tempfile.TemporaryDirectory() as place:
+            here = pathlib.Path(__file__).parent
             file = pathlib.Path(place, "openapi.json")
             file.write_text(json.dumps(document), "utf-8")
             run = subprocess.run(
@@ -61,7 +62,8 @@ class Generated(unittest.TestCase):
                  "--request-timeout", "10", "--suppress-health-check", "all", "--continue-on-failure", "--no-color",
                  "--warnings", "off", *options],
                 cwd=place, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                timeout=seconds + 60, env={**os.environ, **variables})
+                timeout=seconds + 60,
+                env={**os.environ, "SCHEMATHESIS_HOOKS": str(here / "hooks.py"), "PYTHONPATH": str(here), **variables})
         self.assertEqual(run.returncode, 0, run.stdout[-20000:])
         cases = re.search(r"(\d+) generated, (\d+) passed", run.stdout)
         self.assertIsNotNone(cases, run.stdout)
@@ -69,9 +71,8 @@ class Generated(unittest.TestCase):
         return int(cases.group(2))
 
     def test_all_answers_are_described(self):
-        here = pathlib.Path(__file__).parent
         cases = self.generate(
-            validator.description().document, CHECKS, SECONDS, SCHEMATHESIS_HOOKS=str(here / "hooks.py"), PYTHONPATH=str(here), GROCERIES=self.revision)
+            validator.description().document, CHECKS, SECONDS, GROCERIES=self.revision)
         self.assertGreater(cases, 300)
         figures = self.service.ask("GET", "/metrics").body.decode()
         accepted = {

@@ -34,7 +34,7 @@ class Refusals(unittest.TestCase):
                 (400, "malformed-json", ask("POST", CHANGES, "[1,2")),
                 (400, "malformed-revision", ask("GET", CHANGES + "?since=yesterday")),
                 (400, "unknown-parameter", ask("GET", CHANGES + "?sinse=")),
-                (400, "unknown-parameter", ask("GET", "/livez?x=1")),
+                (400, "unknown-parameter", ask("GET", "/metrics?x=1")),
                 (404, "session-not-found", ask("GET", "/v1/sessions/nobody")),
                 (404, "session-not-found", ask("POST", "/v1/sessions/nobody/changes", {"edits": []})),
                 (404, "item-not-found", ask("GET", SESSION + "/items/99")),

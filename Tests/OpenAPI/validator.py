@@ -274,6 +274,8 @@ class _Case:
         if self.method == "OPTIONS":
             return
         known = {each["name"]: each for each in self.description.parameters(self.method, self.path) if each["in"] == "query"}
+        if any(self.description.resolved(each["schema"]).get("type") == "object" for each in known.values()):
+            return  # Any parameter at all.
         for name, value in self.query():
             if name not in known:
                 self.fail(f"the parameter {name!r} is not described, but was accepted")
