@@ -188,6 +188,17 @@ class Streams(StreamCase):
         self.assertEnd(stream.next_event(), "session-not-found")
         self.assertIsNone(stream.next())
 
+    def test_a_slow_reader_gets_one_changeset_to_the_head(self):
+        session, first = self.made(["0"])
+        stream = self.opened(session, first)
+        for number in range(1, 40):
+            head = self.wrote(session, [{"id": "0", "content": f"{number}" * 20000}])
+        last, events = None, 0
+        while last != head:
+            last = stream.next_event().id
+            events += 1
+        self.assertLess(events, 40)
+
     def test_content_with_line_breaks_stays_one_line(self):
         session, first = self.made(["a"])
         stream = self.opened(session, first)
@@ -339,14 +350,3 @@ class Readers(StreamCase):
         self.assertFalse(self.server.sockets() & theirs, "the stalled reader is still there")
         half = len(sizes) // 2
         self.assertLess(max(sizes[half:]) - max(sizes[:half]), 32 << 20)
-
-    def test_a_slow_reader_gets_one_changeset_to_the_head(self):
-        session, first = self.made(["0"])
-        stream = self.opened(session, first)
-        for number in range(1, 40):
-            head = self.wrote(session, [{"id": "0", "content": f"{number}" * 20000}])
-        last, events = None, 0
-        while last != head:
-            last = stream.next_event().id
-            events += 1
-        self.assertLess(events, 40)

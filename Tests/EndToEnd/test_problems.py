@@ -237,7 +237,8 @@ class Order(ServiceCase):
             ("JSON before shape", "POST", changes, '{"x":1', {"If-Match": '"x"'}, 400, "malformed-json"),
             ("shape before session", "POST", "/v1/sessions/none/changes", '{"edits":1,"state":2}', {}, 422, "wrong-shape"),
             ("shape before preconditions", "POST", changes, '{"x":1}', {"If-Match": '"x"'}, 422, "wrong-shape"),
-            ("session before preconditions", "POST", "/v1/sessions/none/changes", '{"edits":[{"op":"clear"}]}', {}, 404, "session-not-found"),
+            ("session before preconditions", "POST", "/v1/sessions/none/changes", '{"edits":[{"op":"clear"}]}', {},
+             404, "session-not-found"),
             ("preconditions before rules", "POST", changes, '{"edits":[{"op":"move","items":["zzz"]}]}', {"If-Match": '"x"'},
              412, "revision-mismatch"),
             ("rules of the state at last", "POST", changes, '{"edits":[{"op":"move","items":["zzz"]}]}',
@@ -288,18 +289,18 @@ class Framing(ServiceCase):
         self.assertTrue(connection.is_closed())
 
     def test_requests_whose_framing_is_broken_are_answered_and_closed(self):
+        get, post = "GET /livez HTTP/1.1\r\n", "POST /v1/diff HTTP/1.1\r\nHost: localhost\r\n"
         cases = {
-            "no host": ("GET /livez HTTP/1.1\r\n\r\n", 400, "malformed-request"),
-            "two hosts": ("GET /livez HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400, "malformed-request"),
-            "both framings": ("POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-                              400, "malformed-request"),
-            "two lengths": ("POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400, "malformed-request"),
-            "a length that is none": ("POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: +2\r\n\r\n{}", 400, "malformed-request"),
-            "a space before the colon": ("GET /livez HTTP/1.1\r\nHost : localhost\r\n\r\n", 400, "malformed-request"),
+            "no host": (f"{get}\r\n", 400, "malformed-request"),
+            "two hosts": (f"{get}Host: localhost\r\nHost: localhost\r\n\r\n", 400, "malformed-request"),
+            "a space before the colon": (f"{get}Host : localhost\r\n\r\n", 400, "malformed-request"),
             "no request": ("nonsense\r\n\r\n", 400, "malformed-request"),
-            "another coding": ("POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, "unsupported-transfer-coding"),
+            "both framings": (f"{post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "malformed-request"),
+            "two lengths": (f"{post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{{}}", 400, "malformed-request"),
+            "a length that is none": (f"{post}Content-Length: +2\r\n\r\n{{}}", 400, "malformed-request"),
+            "a bad chunk": (f"{post}Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, "malformed-request"),
+            "another coding": (f"{post}Transfer-Encoding: gzip, chunked\r\n\r\n", 501, "unsupported-transfer-coding"),
             "another version": ("GET /livez HTTP/2.0\r\nHost: localhost\r\n\r\n", 505, "http-version-not-supported"),
-            "a bad chunk": ("POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400, "malformed-request"),
         }
         for name, (request, status, problem) in cases.items():
             with self.subTest(name):

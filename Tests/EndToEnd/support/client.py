@@ -65,7 +65,9 @@ class Client:
         read = Answer(answer.status, answer.headers, answer.read())
         if answer.will_close:
             self.close()
-        check(method, target, read.status, list(read.headers.items()), read.body, headers or {}, body)
+        # Pages and probes ignore their query; only the others are described with it.
+        described = target if target.startswith("/v1/") else target.split("?")[0]
+        check(method, described, read.status, list(read.headers.items()), read.body, headers or {}, body)
         return read
 
     def close(self):
