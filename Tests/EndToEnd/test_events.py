@@ -214,6 +214,19 @@ class Streams(StreamCase):
         self.assertStatus(connection.answer("HEAD"), 200)
         self.assertTrue(connection.is_closed(3))
 
+    def test_a_stream_over_http_1_0_is_not_chunked_and_ends_with_the_connection(self):
+        session, first = self.made(["a"])
+        connection = self.raw()
+        connection.send(f"GET {session_path(session, 'changes')}?since={first} HTTP/1.0\r\nHost: localhost\r\n"
+                        "Accept: text/event-stream\r\n\r\n")
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += connection.file.readline()
+        self.assertNotIn(b"chunked", head.lower())
+        self.assertEqual(connection.file.readline()[:6], b"retry:")
+        self.delete_session(session)
+        self.assertIn(b"event: end\n", connection.file.read())
+
     def test_a_stream_by_accept_among_others(self):
         session, first = self.made(["a"])
         stream = self.stream(session, {"since": first}, Accept="application/json;q=0.5, text/event-stream")
