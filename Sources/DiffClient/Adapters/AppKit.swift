@@ -17,7 +17,7 @@
             for stage in stages {
                 performBatchUpdates {
                     adopt(stage.list)
-                    perform(stage.batch)
+                    self.perform(stage.batch)
                 }
             }
         }

@@ -18,7 +18,7 @@
             for stage in stages {
                 performBatchUpdates {
                     adopt(stage.list)
-                    perform(stage.batch)
+                    self.perform(stage.batch)
                 }
             }
         }
@@ -54,7 +54,7 @@
             for stage in stages {
                 performBatchUpdates {
                     adopt(stage.list)
-                    perform(stage.batch, with: animation)
+                    self.perform(stage.batch, with: animation)
                 }
             }
         }
