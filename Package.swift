@@ -5,9 +5,11 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let package = Package(
     name: "diffserver",
+    platforms: [.macOS(.v14), .iOS(.v17), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)],
     products: [
         .executable(name: "diffserver", targets: ["diffserver"]),
         .library(name: "SnapshotKit", targets: ["SnapshotKit"]),
+        .library(name: "DiffClient", targets: ["DiffClient"]),
         .library(name: "HTTPCore", targets: ["HTTPCore"]),
     ],
     targets: [
@@ -16,6 +18,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         .target(name: "SnapshotKit", swiftSettings: strict),
+        .target(name: "DiffClient", dependencies: ["SnapshotKit"], swiftSettings: strict),
         .target(name: "HTTPCore", dependencies: ["CSystem", "COpenSSL", "CZlib"], swiftSettings: strict),
         .executableTarget(
             name: "diffserver", dependencies: ["SnapshotKit", "HTTPCore", "COpenSSL", "CSystem", "PageFiles"],
@@ -23,6 +26,7 @@ let package = Package(
         .target(name: "PageFiles", path: "Sources/DiffServer/Page"),
 
         .testTarget(name: "SnapshotKitTests", dependencies: ["SnapshotKit"], swiftSettings: strict),
+        .testTarget(name: "DiffClientTests", dependencies: ["DiffClient"], swiftSettings: strict),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],

@@ -11,19 +11,28 @@ public struct FollowedList: Sendable {
     /// A list that has seen nothing.
     public init() {}
 
+    /// A list that goes on from what was shown earlier.
+    public init(_ list: RowList, revision: String) {
+        self.list = list
+        self.revision = revision
+    }
+
     /// What became of an answer.
     public enum Outcome: Sendable {
         /// The list is another one, for the given reason, such as `expired`.
         case replaced(reason: String)
         /// The list was changed. In the dialect `staged`, by these stages, of which the last one's list is shown now.
         case changed([ListStage])
+        /// The list was changed, in the dialect `diffable`: what it is now, and what is to be drawn again.
+        case arranged(Arrangement)
         /// The list is as new as the answer.
         case current
         /// The answer is for another list: ask again.
         case elsewhere
     }
 
-    /// Takes an answer, be it of a POST, a GET, a poll or an event, in `keyed`, `indexed` or `staged`. O(n).
+    /// Takes an answer, be it of a POST, a GET, a poll or an event, in `keyed`, `indexed`,
+    /// `staged` or `diffable`. O(n).
     ///
     /// - Throws: `ApplyError` if the answer does not fit. The list is as it was, and `revision` nil, so that the next answer asked for
     ///   with it is a reset.
@@ -52,6 +61,10 @@ public struct FollowedList: Sendable {
         case Dialect.staged.rawValue:
             stages = try list.stages(answer.body)
             list = stages.last?.list ?? list
+        case Dialect.diffable.rawValue:
+            let arrangement = try list.arrangement(answer.body)
+            (list, revision) = (arrangement.list, answer.to)
+            return answer.to == mine ? .current : .arranged(arrangement)
         default: throw ApplyError(.wrongShape, "changes in a dialect that is not applied here", at: 0)
         }
         revision = answer.to

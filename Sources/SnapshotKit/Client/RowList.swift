@@ -4,7 +4,7 @@
 /// compared; who holds whole states holds a `Snapshot`.
 public struct RowList: Sendable, Equatable {
     /// One row.
-    public struct Row: Sendable, Equatable {
+    public struct Row: Sendable, Equatable, Identifiable {
         /// The item's id.
         public var id: ElementID
         /// What the item shows.
@@ -36,7 +36,7 @@ public struct RowList: Sendable, Equatable {
     }
 
     /// One section.
-    public struct Section: Sendable, Equatable {
+    public struct Section: Sendable, Equatable, Identifiable {
         /// The section's id.
         public var id: ElementID
         /// What its header shows.

@@ -22,6 +22,9 @@ struct RowListTests {
             for content in ContentStyle.allCases {
                 #expect(try list.applying(keyed: changeset.json(.keyed, content: content)) == target)
                 #expect(try list.applying(indexed: changeset.json(.indexed, content: content)) == target)
+                let arrangement = try list.arrangement(changeset.json(.diffable, content: content))
+                #expect(arrangement.list == target)
+                #expect(Set(arrangement.reload + arrangement.reconfigure) == list.idsDrawnAnew(in: target))
                 for staging in Staging.allCases {
                     let changes = changeset.json(.staged, staging: staging, content: content)
                     #expect(try list.applying(staged: changes) == target, "\(String(decoding: changes, as: UTF8.self))")
@@ -266,5 +269,13 @@ struct RowListTests {
         ])
     func mergePatches(target: String, patch: String, result: String) throws {
         #expect(try JSONText(target).merging(try JSONText(patch)).description == result)
+    }
+}
+
+extension RowList {
+    /// Rows of both lists that differ.
+    fileprivate func idsDrawnAnew(in other: RowList) -> Set<ElementID> {
+        let mine = Dictionary(uniqueKeysWithValues: sections.flatMap(\.rows).map { ($0.id, $0) })
+        return Set(other.sections.flatMap(\.rows).filter { mine[$0.id] != nil && mine[$0.id] != $0 }.map(\.id))
     }
 }

@@ -1,0 +1,172 @@
+// A client of one session. It holds no diff code: the server says what changed, and SnapshotKit's appliers do it.
+//
+// Reading is by long poll, and pulled: a request is under way only while somebody waits for the next update, and its answer leads
+// from what is shown to the newest state in one step. So an animation that takes its time costs nothing, a burst of writes becomes
+// one update, and there is no queue, neither here nor on the server. An event stream would deliver no sooner: a held request is
+// answered by the write itself.
+
+import Foundation
+import SnapshotKit
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// A session of a diffserver: what changes in it, and writing to it.
+///
+/// ```swift
+/// let client = DiffClient(url: URL(string: "https://lists.example.org")!, session: "inbox", token: token)
+/// for try await update in client.updates { show(update.list) }
+/// ```
+public struct DiffClient: Sendable {
+    /// How changes are wanted.
+    public enum Form: Sendable {
+        /// By id: SwiftUI, and whoever shows the whole list anyway.
+        case keyed
+        /// In stages, each safe as one batch: UICollectionView, UITableView, NSCollectionView. `compact` merges stages where a view
+        /// carries them out reliably together.
+        case staged(compact: Bool = false)
+        /// As final ids and what to draw again: NSDiffableDataSourceSnapshot.
+        case diffable
+    }
+
+    /// What the connection is doing.
+    public enum Status: Sendable {
+        /// The server has answered.
+        case live
+        /// It asks again after the delay; what is shown stays.
+        case waiting(Problem, Duration)
+    }
+
+    /// Where the server is.
+    public let url: URL
+    /// The session's name.
+    public let session: String
+    /// How changes are wanted; by id, unless it is set.
+    public var form = Form.keyed
+    /// Whether updates bring what changed of a content, where that is smaller. The list has the whole content all the same.
+    public var receivesPatches = false
+    /// How long the server holds a request while nothing changes, at most 60 s.
+    public var wait = Duration.seconds(25)
+    /// How long to wait before asking again.
+    public var backOff = BackOff()
+    /// Told what the connection is doing, on no particular thread.
+    public var onStatus: (@Sendable (Status) -> Void)?
+    /// Carries a request to the server and its answer back. Replace it to go through a session of your own:
+    /// `client.transport = { try await session.data(for: $0) }`.
+    public var transport: @Sendable (URLRequest) async throws -> (Data, URLResponse) = { try await quiet.data(for: $0) }
+
+    private let token: @Sendable () async throws -> String?
+    /// Whether a refused token may be followed by a better one.
+    let renewsToken: Bool
+
+    /// A client of a session, with a key or a token that stays as it is.
+    public init(url: URL, session: String, token: String? = nil) {
+        self.url = url
+        self.session = session
+        self.token = { token }
+        renewsToken = false
+    }
+
+    /// A client of a session that asks for a token before each request, so that it can be renewed; 401 is tried again then.
+    public init(url: URL, session: String, renewing token: @escaping @Sendable () async throws -> String?) {
+        self.url = url
+        self.session = session
+        self.token = token
+        renewsToken = true
+    }
+
+    /// Without cache and cookies, and with connections for many sessions of one server: each held request occupies one, and the
+    /// usual six would let the seventh session starve.
+    private static let quiet: URLSession = {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.httpCookieStorage = nil
+        configuration.httpMaximumConnectionsPerHost = 64
+        return URLSession(configuration: configuration)
+    }()
+}
+
+// MARK: Requests
+
+extension DiffClient {
+    /// Asks what changed since a revision, and lets the server hold the request while that is nothing.
+    func changes(since revision: String?) async throws(Problem) -> [UInt8] {
+        let seconds = max(0, min(wait.components.seconds, 60))
+        var query = [URLQueryItem(name: "wait", value: "\(seconds)")]
+        if let revision { query.append(URLQueryItem(name: "since", value: revision)) }
+        if receivesPatches { query.append(URLQueryItem(name: "content", value: "patch")) }
+        // Beyond what the server holds it, the request is lost.
+        return try await answer(to: URLRequest(url: changesURL(query), timeoutInterval: Double(seconds) + 20))
+    }
+
+    /// The session's `changes`, in the form that is wanted.
+    func changesURL(_ query: [URLQueryItem] = []) -> URL {
+        let base = url.absoluteString.trimmingSuffix("/")
+        // Whatever a name is made of, it stays one segment of the path.
+        let name = session.addingPercentEncoding(withAllowedCharacters: .nameCharacters) ?? ""
+        var components = URLComponents(string: "\(base)/v1/sessions/\(name)/changes") ?? URLComponents()
+        components.queryItems = form.query + query
+        return components.url ?? url
+    }
+
+    /// Sends a request and takes the answer in, if it is one of the server's.
+    func answer(to request: URLRequest) async throws(Problem) -> [UInt8] {
+        var request = request
+        request.setValue("application/json", forHTTPHeaderField: "Accept")
+        let (data, response) = try await exchange(request)
+        guard let response = response as? HTTPURLResponse else { throw Problem(title: "No answer by HTTP") }
+        guard (200..<300).contains(response.statusCode) else { throw Problem(response, data) }
+        // A proxy, or a portal that wants a login first, answers 200 as well.
+        let type = response.value(forHTTPHeaderField: "Content-Type") ?? ""
+        guard type.hasPrefix("application/") && type.contains("json") else {
+            throw Problem(title: "Not the server's answer", detail: "\(type) in place of JSON")
+        }
+        return [UInt8](data)
+    }
+
+    private func exchange(_ request: URLRequest) async throws(Problem) -> (Data, URLResponse) {
+        var request = request
+        do {
+            if let secret = try await token() {
+                request.setValue("Bearer \(secret)", forHTTPHeaderField: "Authorization")
+            }
+            return try await transport(request)
+        } catch {
+            throw Problem(title: "No connection", detail: error.localizedDescription)
+        }
+    }
+}
+
+extension DiffClient.Form {
+    fileprivate var query: [URLQueryItem] {
+        switch self {
+        case .keyed: [URLQueryItem(name: "dialect", value: "keyed")]
+        case .staged(compact: false): [URLQueryItem(name: "dialect", value: "staged")]
+        case .staged(compact: true):
+            [URLQueryItem(name: "dialect", value: "staged"), URLQueryItem(name: "staging", value: "compact")]
+        case .diffable: [URLQueryItem(name: "dialect", value: "diffable")]
+        }
+    }
+}
+
+extension CharacterSet {
+    /// What names of sessions are made of.
+    fileprivate static let nameCharacters = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~:-")
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ character: Character) -> String {
+        var text = self[...]
+        while text.last == character { text.removeLast() }
+        return String(text)
+    }
+}
+
+extension URLRequest {
+    fileprivate init(url: URL, timeoutInterval: TimeInterval) {
+        self.init(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: timeoutInterval)
+    }
+}

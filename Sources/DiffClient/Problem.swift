@@ -1,0 +1,70 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Why a request failed: the server's problem (RFC 9457), or one on the way to it.
+public struct Problem: Error, Sendable, Equatable {
+    /// The status; nil where no answer came.
+    public var status: Int?
+    /// The page that explains it, as `/problems/session-not-found`.
+    public var type: String?
+    /// What sort of problem it is, for people.
+    public var title: String
+    /// What was wrong this time, for people.
+    public var detail: String?
+    /// The head, where a revision was demanded and it was not that.
+    public var current: String?
+    /// How long the server asks to be left alone.
+    public var retryAfter: Duration?
+    /// Whether an answer was for another list; asking again mends it.
+    var isStale = false
+
+    init(title: String, detail: String? = nil, isStale: Bool = false) {
+        self.title = title
+        self.detail = detail
+        self.isStale = isStale
+    }
+
+    init(_ response: HTTPURLResponse, _ body: Data) {
+        let members = try? JSONDecoder().decode(Members.self, from: body)
+        status = response.statusCode
+        type = members?.type
+        title = members?.title ?? HTTPURLResponse.localizedString(forStatusCode: response.statusCode)
+        detail = members?.detail
+        current = members?.current
+        retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Self.delay($0, from: Date()) }
+    }
+
+    /// Whether the same request may succeed later: no connection, a session that is not there (yet), too many requests, a server
+    /// that goes down or a proxy without one.
+    var isPassing: Bool {
+        switch status {
+        case nil, 404, 408, 425, 429: true
+        case let status?: status >= 500
+        }
+    }
+
+    /// `Retry-After` (RFC 9110 §10.2.3): seconds, or a date. Nil for anything else, and for what is past.
+    static func delay(_ text: String, from now: Date) -> Duration? {
+        if let seconds = UInt32(text) { return .seconds(seconds) }
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(identifier: "GMT")
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        guard let seconds = format.date(from: text)?.timeIntervalSince(now), seconds >= 0 else { return nil }
+        return .milliseconds(Int64(seconds * 1000))
+    }
+
+    private struct Members: Decodable {
+        var type, title, detail, current: String?
+    }
+}
+
+extension Problem: CustomStringConvertible {
+    /// Status, title and detail, for people.
+    public var description: String {
+        [status.map { "\($0)" }, title, detail].compactMap(\.self).joined(separator: ": ")
+    }
+}

@@ -1,0 +1,195 @@
+import DiffClient
+import Foundation
+import SnapshotKit
+import Testing
+
+@Suite("Following a session of the real server", .timeLimit(.minutes(1)))
+struct FollowingTests {
+    struct Way: Sendable, CustomTestStringConvertible {
+        let form: DiffClient.Form
+        let receivesPatches: Bool
+        var testDescription: String { "\(form), patches: \(receivesPatches)" }
+    }
+
+    static let ways = [DiffClient.Form.keyed, .staged(), .staged(compact: true), .diffable].flatMap { form in
+        [false, true].map { Way(form: form, receivesPatches: $0) }
+    }
+
+    /// A list of two sections, with rows from 0 to 11 in some order; contents differ now and then.
+    static func state(_ step: Int) throws -> JSONText {
+        var generator = SystemRandomNumberGenerator()
+        let rows = (0..<12).shuffled(using: &generator).prefix(.random(in: 3...12)).map { row in
+            #"{"id":"\#(row)","content":{"title":"row \#(row)","text":"a text that stays","step":\#(row % 3 == 0 ? step : 0)}}"#
+        }
+        let (one, other) = (rows.prefix(rows.count / 2), rows.dropFirst(rows.count / 2))
+        let sections = [
+            #"{"id":"one","content":"step \#(step / 4)","items":[\#(one.joined(separator: ","))]}"#,
+            #"{"id":"other","items":[\#(other.joined(separator: ","))]}"#,
+        ]
+        return try JSONText(#"{"sections":[\#(sections.shuffled().joined(separator: ","))]}"#)
+    }
+
+    @Test("each update leads to what the server holds", arguments: ways)
+    func everyForm(way: Way) async throws {
+        let server = try RunningServer()
+        var client = DiffClient.hasty(server)
+        client.form = way.form
+        client.receivesPatches = way.receivesPatches
+        _ = try await client.post(state: Self.state(0))
+        var updates = client.updates.makeAsyncIterator()
+        let first = try await updates.next()
+        #expect(first?.reason == "initial")
+        for step in 1...15 {
+            _ = try await client.post(state: Self.state(step))
+            let update = try #require(try await updates.next())
+            #expect(update.reason == nil)
+            #expect(try await update.list == client.shown())
+            switch (way.form, update.change) {
+            case (.keyed, .keyed), (.diffable, .diffable): break
+            case (.staged, .staged(let stages)): #expect(stages.last?.list == update.list)
+            default: Issue.record("\(update.change)")
+            }
+        }
+    }
+
+    @Test("a held request is answered by a write; many writes meanwhile are one update")
+    func squash() async throws {
+        let server = try RunningServer()
+        let client = DiffClient.hasty(server)
+        _ = try await client.post(state: JSONText("[1]"))
+        var updates = client.updates.makeAsyncIterator()
+        _ = try await updates.next()
+        async let written = Task {
+            try await Task.sleep(for: .milliseconds(100))
+            return try await client.post(edits: JSONText(#"[{"op":"insert","items":[{"id":2}]}]"#))
+        }.value
+        #expect(try await updates.next()?.ids == ["1", "2"])
+        _ = try await written
+        for count in 3...6 { _ = try await client.post(state: JSONText("[\(count)]")) }
+        #expect(try await updates.next()?.ids == ["6"])
+    }
+
+    @Test("a session that is started over replaces the list")
+    func startedOver() async throws {
+        let server = try RunningServer()
+        let client = DiffClient.hasty(server)
+        _ = try await client.post(state: JSONText(#"["a"]"#))
+        var updates = client.updates.makeAsyncIterator()
+        _ = try await updates.next()
+        try await client.send("PUT", #"{"state":["b"]}"#)
+        let update = try #require(try await updates.next())
+        #expect(update.reason == "replaced")
+        #expect(update.ids == ["b"])
+    }
+
+    @Test("a session that is gone is waited for, and what is shown stays")
+    func recreated() async throws {
+        let server = try RunningServer()
+        var client = DiffClient.hasty(server)
+        let statuses = Statuses()
+        statuses.listen(to: &client)
+        _ = try await client.post(state: JSONText(#"["a"]"#))
+        var updates = client.updates.makeAsyncIterator()
+        let first = try #require(try await updates.next())
+        try await client.send("DELETE")
+        let writer = DiffClient.hasty(server)
+        let renewal = Task {
+            try await statuses.met(404)
+            _ = try await writer.post(state: JSONText(#"["a","b"]"#))
+        }
+        let second = try #require(try await updates.next())
+        try await renewal.value
+        #expect(first.ids == ["a"])
+        #expect(second.reason == "unknown")
+        #expect(second.ids == ["a", "b"])
+    }
+
+    @Test("a client outlives a restart of the server")
+    func restart() async throws {
+        let server = try RunningServer()
+        var client = DiffClient.hasty(server)
+        let statuses = Statuses()
+        statuses.listen(to: &client)
+        _ = try await client.post(state: JSONText(#"["a"]"#))
+        var updates = client.updates.makeAsyncIterator()
+        _ = try await updates.next()
+        let (port, writer) = (server.port, DiffClient.hasty(server))
+        let restart = Task {
+            try await Task.sleep(for: .milliseconds(100))
+            server.stop()
+            try await statuses.met(nil)
+            let next = try RunningServer(port: port)
+            try await statuses.met(404)
+            _ = try await writer.post(state: JSONText(#"["b"]"#))
+            return next
+        }
+        let update = try await updates.next()
+        let next = try await restart.value
+        #expect(update?.reason == "unknown")
+        #expect(update?.ids == ["b"])
+        next.stop()
+    }
+
+    @Test("429 is obeyed: nothing is asked before Retry-After")
+    func tooMany() async throws {
+        let server = try RunningServer(options: "--max-streams", "1")
+        var client = DiffClient.hasty(server)
+        let statuses = Statuses()
+        statuses.listen(to: &client)
+        _ = try await client.post(state: JSONText("[1]"))
+        // Both hold a request once they know the list; one is too many.
+        let readers = (0..<2).map { _ in
+            Task { [client] in
+                var updates = client.updates.makeAsyncIterator()
+                _ = try await updates.next()
+                return try await updates.next()?.ids
+            }
+        }
+        try await statuses.met(429)
+        #expect(statuses.delays.allSatisfy { $0 >= .seconds(1) })
+        _ = try await client.post(state: JSONText("[2]"))
+        for reader in readers { #expect(try await reader.value == ["2"]) }
+    }
+
+    @Test("a key that is not known ends it; a token that can be renewed does not")
+    func tokens() async throws {
+        let secret = "a secret of more than thirty-two bytes"
+        let key = try RunningServer.output("key", "test")
+        let (bearer, option) = try #require(
+            key.firstMatch(of: /key: +(\S+)\noption: +--key (\S+)\n/).map { ($0.1, $0.2) })
+        let server = try RunningServer(options: "--key", String(option), "--token-secret", secret)
+        _ = try await DiffClient.hasty(server, token: String(bearer)).post(state: JSONText("[1]"))
+
+        var refused = DiffClient.hasty(server, token: "unknown").updates.makeAsyncIterator()
+        let problem = await #expect(throws: Problem.self) { try await refused.next() }
+        #expect(problem?.status == 401)
+
+        let token = try RunningServer.output("token", "--session", "list", "--token-secret", secret)
+        let statuses = Statuses()
+        var client = DiffClient(url: server.url, session: "list") {
+            statuses.problems.isEmpty ? "expired" : token.trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        client.backOff = BackOff(first: .milliseconds(20))
+        statuses.listen(to: &client)
+        var updates = client.updates.makeAsyncIterator()
+        #expect(try await updates.next()?.ids == ["1"])
+        #expect(statuses.problems.map(\.status) == [401])
+    }
+
+    @Test("cancelling ends a held request at once")
+    func cancelling() async throws {
+        let server = try RunningServer()
+        let client = DiffClient.hasty(server)
+        _ = try await client.post(state: JSONText("[1]"))
+        let reader = Task {
+            var count = 0
+            for try await _ in client.updates { count += 1 }
+            return count
+        }
+        try await Task.sleep(for: .milliseconds(100))
+        let start = ContinuousClock.now
+        reader.cancel()
+        #expect(try await reader.value == 1)
+        #expect(ContinuousClock.now - start < .seconds(2))
+    }
+}

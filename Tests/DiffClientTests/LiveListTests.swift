@@ -1,0 +1,46 @@
+import DiffClient
+import SnapshotKit
+import Testing
+
+@Suite("A list that a view shows", .timeLimit(.minutes(1)))
+@MainActor
+struct LiveListTests {
+    private struct Mail: Codable, Equatable {
+        var subject: String
+    }
+
+    @Test("it follows, is left, and goes on from what is shown")
+    func following() async throws {
+        let server = try RunningServer()
+        let client = DiffClient.hasty(server)
+        let mail = Mail(subject: "Hello")
+        _ = try await client.post(state: JSONText(#"[{"id":17,"content":\#(JSONText(encoding: mail))}]"#))
+        let (updates, continuation) = AsyncStream.makeStream(of: String?.self)
+        let inbox = LiveList { update, change in
+            change()
+            continuation.yield(update.reason)
+        }
+        var seen = updates.makeAsyncIterator()
+        let first = Task { await inbox.follow(client) }
+        #expect(await seen.next() == "initial")
+        #expect(try inbox.list.sections[0].rows[0].content?.decoded(as: Mail.self) == mail)
+        first.cancel()
+        await first.value
+
+        _ = try await client.post(state: JSONText(#"["18"]"#))
+        let second = Task { await inbox.follow(client) }
+        #expect(await seen.next() == .some(nil))
+        #expect(inbox.list.sections[0].rows.map(\.id) == ["18"])
+        second.cancel()
+        await second.value
+        #expect(inbox.problem == nil)
+    }
+
+    @Test("it says why it follows no more")
+    func stopping() async throws {
+        let server = try RunningServer()
+        let inbox = LiveList()
+        await inbox.follow(.hasty(server, token: "unknown"))
+        #expect(inbox.problem?.status == 401)
+    }
+}

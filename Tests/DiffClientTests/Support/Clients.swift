@@ -1,0 +1,62 @@
+import DiffClient
+import Foundation
+import SnapshotKit
+import Synchronization
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+extension DiffClient {
+    /// A client that does not wait long, so that tests do not.
+    static func hasty(_ server: RunningServer, _ session: String = "list", token: String? = nil) -> DiffClient {
+        var client = DiffClient(url: server.url, session: session, token: token)
+        client.backOff = BackOff(first: .milliseconds(20), longest: .milliseconds(100))
+        return client
+    }
+
+    /// What the server holds.
+    func shown() async throws -> RowList {
+        let (state, _) = try await URLSession.shared.data(from: url.appending(path: "v1/sessions/\(session)/changes"))
+        var followed = FollowedList()
+        _ = try followed.take([UInt8](state))
+        return followed.list
+    }
+
+    /// Sends a request without a body, or with one.
+    func send(_ method: String, _ body: String? = nil) async throws {
+        var request = URLRequest(url: url.appending(path: "v1/sessions/\(session)"))
+        request.httpMethod = method
+        request.httpBody = body.map { Data($0.utf8) }
+        _ = try await URLSession.shared.data(for: request)
+    }
+}
+
+/// What a client told about its connection.
+final class Statuses: Sendable {
+    private let all = Mutex<[DiffClient.Status]>([])
+
+    func listen(to client: inout DiffClient) { client.onStatus = { status in self.all.withLock { $0.append(status) } } }
+
+    /// The problems that it waited for.
+    var problems: [Problem] {
+        all.withLock { $0.compactMap { if case .waiting(let problem, _) = $0 { problem } else { nil } } }
+    }
+
+    /// How long it waited for each.
+    var delays: [Duration] {
+        all.withLock { $0.compactMap { if case .waiting(_, let delay) = $0 { delay } else { nil } } }
+    }
+
+    /// Waits until it has met a problem of a status.
+    func met(_ status: Int?) async throws {
+        while !problems.contains(where: { $0.status == status }) { try await Task.sleep(for: .milliseconds(5)) }
+    }
+}
+
+extension ListUpdate {
+    /// Why all of it is new, if it is.
+    var reason: String? { if case .reset(let reason) = change { reason } else { nil } }
+
+    var ids: [String] { list.sections.flatMap { $0.rows.map(\.id.text) } }
+}

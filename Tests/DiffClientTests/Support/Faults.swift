@@ -1,0 +1,44 @@
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What happens to one request.
+enum Fault: Sendable {
+    /// Nothing.
+    case none
+    /// It is carried out, but its answer is lost.
+    case answerLost
+    /// Something on the way answers in place of the server.
+    case answered(status: Int, fields: [String: String], String)
+}
+
+/// Carries requests to the server, with a fault for each of the first ones.
+final class Faults: Sendable {
+    private let plan: Mutex<[Fault]>
+
+    init(_ plan: [Fault]) { self.plan = Mutex(plan) }
+
+    /// How many faults are still to come.
+    var left: Int { plan.withLock(\.count) }
+
+    /// For a client.
+    var transport: @Sendable (URLRequest) async throws -> (Data, URLResponse) {
+        { request in
+            switch self.plan.withLock({ $0.isEmpty ? .none : $0.removeFirst() }) {
+            case .none: return try await URLSession.shared.data(for: request)
+            case .answerLost:
+                _ = try await URLSession.shared.data(for: request)
+                throw URLError(.networkConnectionLost)
+            case .answered(let status, let fields, let body):
+                guard let url = request.url,
+                    let response = HTTPURLResponse(
+                        url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
+                else { throw URLError(.badURL) }
+                return (Data(body.utf8), response)
+            }
+        }
+    }
+}
