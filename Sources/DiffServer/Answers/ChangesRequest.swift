@@ -20,6 +20,11 @@ struct ChangesRequest {
             return
         }
         let envelope = try Self.envelope(body, options.stateLimits)
+        if envelope.isBareState || envelope.values["edits"] != nil,
+            let name = ["ttl", "ignore"].first(where: { envelope.values[$0] != nil })
+        {
+            throw .wrongMember("/" + name, "\(name) goes with \"state\", in the request that makes the session")
+        }
         settings = try Session.Settings(envelope, options)
         if let edits = envelope.values["edits"] {
             content = .edits(try Self.batch(edits, options.stateLimits))

@@ -30,10 +30,13 @@ public struct Envelope: Sendable {
     public let states: [String: Snapshot]
     /// The other values found, by member.
     public let values: [String: JSONSlice]
+    /// Whether the document was the state itself.
+    public let isBareState: Bool
 
-    init(states: [String: Snapshot], values: [String: JSONSlice]) {
+    init(states: [String: Snapshot], values: [String: JSONSlice], isBareState: Bool) {
         self.states = states
         self.values = values
+        self.isBareState = isBareState
     }
 
     /// Reads a document in one pass.
@@ -60,6 +63,7 @@ struct EnvelopeReader {
     private(set) var values: [String: Range<Int>] = [:]
     /// Bytes that the states before the next one will put behind the document.
     private var tail = 0
+    private(set) var isBareState = false
 
     init(members: Envelope.Members, shape: StateShape, limits: StateLimits, text: UnsafeRawPointer, count: Int) {
         self.members = members
@@ -75,6 +79,7 @@ struct EnvelopeReader {
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "{"): try readObject()
         case UInt8(ascii: "[") where members.allowsBareState:
+            isBareState = true
             try readState("state") { (reader) throws(JSONError) in try reader.readState(depth: 0, at: "") }
         default:
             note("wrong-shape", "the body is \(expectation)", at: "")
@@ -96,7 +101,6 @@ struct EnvelopeReader {
     private mutating func readObject() throws(JSONError) {
         scanner.at += 1
         let frame = scanner.names.open()
-        var bareLists = 0
         var isEmpty = scanner.takes(UInt8(ascii: "}"))
         while !isEmpty {
             let token = try scanner.takeName(in: frame)
@@ -112,7 +116,7 @@ struct EnvelopeReader {
                 try scanner.skipValue(depth: 1)
                 values[name] = start..<scanner.at
             } else if members.allowsBareState, let list = StateList(scanner.string(token)) {
-                bareLists += 1
+                isBareState = true
                 try readState("state") { (reader) throws(JSONError) in try reader.readList(list, depth: 1) }
             } else {
                 note("unknown-member", "no member \"\(name)\" is known here", at: "/" + JSONPointer.escaped(name.utf8))
@@ -121,10 +125,10 @@ struct EnvelopeReader {
             isEmpty = try !scanner.takesComma(or: UInt8(ascii: "}"))
         }
         scanner.names.close(frame)
-        checkMembers(bareLists: bareLists)
+        checkMembers()
     }
 
-    private mutating func checkMembers(bareLists: Int) {
+    private mutating func checkMembers() {
         let found = states.map(\.name) + values.keys
         for name in members.required where !found.contains(name) {
             note("missing-member", "the body is \(expectation)", at: "")

@@ -185,7 +185,7 @@ extension StateReader {
         let shown = String(decoding: text, as: UTF8.self)
         try refuse(
             "unknown-member",
-            "a \(what) has no member \"\(shown)\"; put it into content, or post the document as it is with ?idAt=/id",
+            "\(what == "item" ? "an" : "a") \(what) has no member \"\(shown)\"; put it into content, or post the document as it is with ?idAt=/id",
             at: "\(pointer)/\(JSONPointer.escaped(text))", depth: depth)
     }
 
