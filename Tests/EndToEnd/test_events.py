@@ -356,10 +356,11 @@ class Readers(StreamCase):
         deadline = time.monotonic() + 15
         sizes = []
         while self.server.sockets() & theirs and time.monotonic() < deadline:
-            self.wrote(session, [{"id": "a", "content": str(rounds % 10) * 400_000}])
+            self.wrote(session, [{"id": "a", "content": str(rounds % 10) * 1_000_000}])
             rounds += 1
             sizes.append(self.server.resident_bytes())
             time.sleep(0.03)
         self.assertFalse(self.server.sockets() & theirs, "the stalled reader is still there")
-        half = len(sizes) // 2
-        self.assertLess(max(sizes[half:]) - max(sizes[:half]), 32 << 20)
+        # A queue would hold a megabyte a write; on a busy machine there may be too few writes to tell.
+        some = min(len(sizes), 8)
+        self.assertLess(max(sizes) - max(sizes[:some]), 32 << 20)
