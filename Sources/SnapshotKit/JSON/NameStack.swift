@@ -25,7 +25,7 @@ struct NameStack {
     private var names = [Name](repeating: Name(), count: 64)
     private var count = 0
     /// One table for each open object that outgrew the linear search; kept for the next one.
-    private var tables: [[UInt32]] = []
+    private var tables: [[Slot]] = []
     private var openTables = 0
 
     /// Starts an object.
@@ -64,43 +64,59 @@ struct NameStack {
 
     // MARK: Tables
 
+    /// Of a table: the hash of a name above its number, counted from 1 within its object; zero where there is none. The hash says
+    /// nearly always that a name is another one, so that neither it nor the text is fetched.
+    private typealias Slot = UInt64
+
     private mutating func insertIntoTable(
         _ token: StringToken, _ mark: UInt64, _ frame: Frame, _ text: UnsafeRawPointer
     ) -> Bool {
         let number = count - frame.start
-        if openTables == frame.tables {
-            openTables += 1
-            if tables.count < openTables { tables.append([]) }
-            rebuild(frame, capacity: Self.linearLimit * 4, text)
-        } else if (number + 1) * 2 > tables[frame.tables].count {
-            rebuild(frame, capacity: tables[frame.tables].count * 4, text)
-        }
+        if openTables == frame.tables { openTable(frame, text) }
+        if (number + 1) * 2 > tables[frame.tables].count { growTable(frame) }
+        let hash = Self.hash(text + token.start, token.count, token.isEscaped)
         let mask = tables[frame.tables].count - 1
-        var slot = Self.slot(text + token.start, token.count, token.isEscaped, mask)
+        var slot = Int(hash) & mask
         while tables[frame.tables][slot] != 0 {
-            let index = frame.start + Int(tables[frame.tables][slot]) - 1
-            if names[index].mark == mark, same(index, token, text) { return false }
+            let entry = tables[frame.tables][slot]
+            if entry >> 32 == hash {
+                let index = frame.start + Int(entry & 0xFFFF_FFFF) - 1
+                if names[index].mark == mark, same(index, token, text) { return false }
+            }
             slot = (slot + 1) & mask
         }
-        tables[frame.tables][slot] = UInt32(truncatingIfNeeded: number + 1)
+        tables[frame.tables][slot] = hash << 32 | UInt64(truncatingIfNeeded: number + 1)
         return true
     }
 
-    private mutating func rebuild(_ frame: Frame, capacity: Int, _ text: UnsafeRawPointer) {
-        let size = 1 << (Int.bitWidth - (capacity - 1).leadingZeroBitCount)
-        var table = [UInt32](repeating: 0, count: size)
-        for index in frame.start..<count {
-            let name = names[index]
-            var slot = Self.slot(text + Int(name.start), Int(name.count), name.isEscaped, size - 1)
+    /// Starts a table with the names that the object has so far.
+    private mutating func openTable(_ frame: Frame, _ text: UnsafeRawPointer) {
+        openTables += 1
+        if tables.count < openTables { tables.append([]) }
+        let slots = names[frame.start..<count].enumerated().map { number, name in
+            let hash = Self.hash(text + Int(name.start), Int(name.count), name.isEscaped)
+            return hash << 32 | UInt64(truncatingIfNeeded: number + 1)
+        }
+        fillTable(frame, slots, size: 256)
+    }
+
+    private mutating func growTable(_ frame: Frame) {
+        fillTable(frame, tables[frame.tables], size: tables[frame.tables].count * 4)
+    }
+
+    private mutating func fillTable(_ frame: Frame, _ slots: [Slot], size: Int) {
+        var table = [Slot](repeating: 0, count: size)
+        for entry in slots where entry != 0 {
+            var slot = Int(entry >> 32) & (size - 1)
             while table[slot] != 0 { slot = (slot + 1) & (size - 1) }
-            table[slot] = UInt32(truncatingIfNeeded: index - frame.start + 1)
+            table[slot] = entry
         }
         tables[frame.tables] = table
     }
 
-    /// By the text, so that a name with escapes and the same one without meet.
-    private static func slot(_ start: UnsafeRawPointer, _ count: Int, _ isEscaped: Bool, _ mask: Int) -> Int {
-        Int(truncatingIfNeeded: fingerprint(of: JSONString(start: start, count: count, isEscaped: isEscaped), by: .process)) & mask
+    /// 32 bits of a hash of the text, so that a name with escapes and the same one without meet.
+    private static func hash(_ start: UnsafeRawPointer, _ count: Int, _ isEscaped: Bool) -> UInt64 {
+        fingerprint(of: JSONString(start: start, count: count, isEscaped: isEscaped), by: .process) >> 32
     }
 
     // MARK: Names
