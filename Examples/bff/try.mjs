@@ -52,7 +52,11 @@ try {
     const { status, text } = await get(`/lists/fires/changes${query}`, { headers: { 'X-User': user } });
     return { status, text, ...JSON.parse(text) };
   };
-  const step = (name) => console.log(`ok  ${name}`);
+  let passed = 0;
+  const step = (name) => {
+    passed += 1;
+    console.log(`ok  ${name}`);
+  };
 
   incidents = [incident('a', 1), incident('b', 2)];
   const first = await changes();
@@ -87,6 +91,8 @@ try {
   step('a thin client follows the session with its token, and may not write');
 
   assert.equal((await get('/lists/fires')).status, 404);
+  step('nothing else is there');
+  console.log(`${passed} passed, 0 failed`);
 } finally {
   bff.kill();
   upstream.close();

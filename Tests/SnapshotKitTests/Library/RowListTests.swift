@@ -270,6 +270,23 @@ struct RowListTests {
     func mergePatches(target: String, patch: String, result: String) throws {
         #expect(try JSONText(target).merging(try JSONText(patch)).description == result)
     }
+
+    @Test(
+        "an arrangement that does not fit is refused",
+        arguments: [
+            Refused("an id that nothing has", #"{"sections":[{"id":"s","items":["x"]}]}"#, .unknownID),
+            Refused("a section that nothing has", #"{"sections":[{"id":"x","items":[]}]}"#, .unknownID),
+            Refused("a row twice", #"{"sections":[{"id":"s","items":["a"]},{"id":"t","items":["a"]}]}"#, .duplicateID),
+            Refused("a section twice", #"{"sections":[{"id":"s","items":[]},{"id":"s","items":[]}]}"#, .duplicateID),
+            Refused(
+                "a patch of what has no content", #"{"sections":[],"items":[{"id":"b","patch":{}}]}"#, .noContent),
+            Refused("no final ids", #"{"reload":["a"]}"#, .wrongShape),
+            Refused("an unknown member", #"{"sections":[],"rows":[]}"#, .wrongShape),
+        ])
+    func misfittingArrangement(refused: Refused) {
+        let error = #expect(throws: ApplyError.self) { try Self.base.arrangement(Array(refused.changes.utf8)) }
+        #expect(error?.reason == refused.reason)
+    }
 }
 
 extension RowList {
