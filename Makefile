@@ -5,7 +5,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build setup setup-test unit end-to-end page openapi fuzz replay format lint bench bench-http image clean
+.PHONY: help run test build setup setup-test unit end-to-end page openapi races fuzz replay format lint bench bench-http image clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ page: setup-test build ## tests of the playground and the JavaScript client, in 
 
 openapi: setup-test build ## the description against the server, and the server against it; takes packages from PyPI
 	Tests/OpenAPI/run $(BINARY)
+
+races: setup ## the server's tests under the thread sanitizer
+	swift build --build-tests --sanitize=thread --scratch-path .build/races
+	swift test --skip-build --sanitize=thread --scratch-path .build/races --filter HTTPCoreTests
 
 fuzz: setup ## fuzz states, changes, edits and the HTTP parser for FUZZ_SECONDS=60 each
 	Tests/Fuzz/run $(or $(FUZZ_SECONDS),60)

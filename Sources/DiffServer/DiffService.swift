@@ -58,7 +58,8 @@ final class DiffService: Service {
             throw .notAcceptable(route.mediaTypes)
         }
         let prepared = try route.prepare(call)
-        guard route.takesBody else { return .read(maxBytes: 0) { [self] in answer(call, route, prepared, $0) } }
+        // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
+        guard route.takesBody else { return .read(maxBytes: Self.strayBody) { [self] in answer(call, route, prepared, $0) } }
         try checkBody(head)
         let reservation = try bodies.reserve(head)
         let holding: Answer = { (body) throws(Problem) in
@@ -145,6 +146,9 @@ final class DiffService: Service {
     }
 
     // MARK: Answers
+
+    /// The longest body that is read where none is wanted, in bytes.
+    private static let strayBody = 16 * 1024
 
     /// Bodies above this take longer than other requests of the loop should wait: about 0.3 ms.
     private static let largeBody = 256 * 1024

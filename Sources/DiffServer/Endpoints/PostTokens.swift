@@ -26,13 +26,13 @@ enum PostTokens {
     private static func token(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Token {
         let envelope: Envelope
         do throws(StateError) {
-            envelope = try Envelope(json: body, members: .init(states: [], values: ["ttl", "scope"], required: ["scope"]))
+            envelope = try Envelope(json: body, members: .init(states: [], values: ["ttl", "scope"]))
         } catch { throw Problem(error) }
         let seconds = envelope.values["ttl"].map { $0.integer ?? 0 } ?? defaultSeconds
         guard (1...Options.maxTimeToLive).contains(seconds) else {
             throw .wrongMember("/ttl", "ttl is a whole number of seconds from 1 to \(Options.maxTimeToLive)")
         }
-        let names = envelope.values["scope"]?.strings ?? []
+        let names = envelope.values["scope"].map { $0.strings ?? [] } ?? [Token.Scope.read.rawValue]
         let scopes = names.compactMap(Token.Scope.init)
         guard !scopes.isEmpty, scopes.count == names.count else {
             throw .wrongMember("/scope", "scope is an array with \"read\", \"edit\" or both")
