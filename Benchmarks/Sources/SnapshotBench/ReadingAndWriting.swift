@@ -145,7 +145,7 @@ private func memoryDocuments() -> [(String, [UInt8])] {
         ("ids of 12 bytes, contents of 100", [UInt8](rows: (0..<10_000).map { Row(id: $0) })),
         ("bare numbers", list { String($0) }),
         ("bare strings of 12 bytes", list { "\"item-\(1_000_000 + $0)\"" }),
-        ("rows of 20 bytes", list { #"{"id":\#(1_000 + $0 % 9_000 + $0 / 9_000 * 20_000),"content":1}"# }),
+        ("contents of one digit", list { #"{"id":\#(1_000 + $0 % 9_000 + $0 / 9_000 * 20_000),"content":1}"# }),
         ("one of them collapsed", list { $0 == 0 ? #"{"id":0,"expanded":false}"# : String($0) }),
         ("with kinds", list { #"{"id":\#($0),"kind":"k"}"# }),
     ]
