@@ -2,7 +2,7 @@ import DiffClient
 import SnapshotKit
 import Testing
 
-@Suite("A list that a view shows", .timeLimit(.minutes(1)))
+@Suite("A list that a view shows", .timeLimit(.minutes(5)))
 @MainActor
 struct LiveListTests {
     private struct Mail: Codable, Equatable {
