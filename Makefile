@@ -5,7 +5,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build setup setup-test unit end-to-end page openapi races fuzz replay format lint bench bench-http image clean
+.PHONY: help run test build setup setup-test unit end-to-end page openapi races fuzz replay format lint bench bench-http image image-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,7 +63,7 @@ bench: setup ## benchmarks of diffing, reading and writing
 bench-http: setup ## HTTPCore against nginx
 	Benchmarks/http/run.sh
 
-image: ## build the image diffserver with docker or podman, and try it
+image image-test: ## build the image diffserver with docker or podman, and try it
 	@IMAGE=diffserver:latest .ci/image
 
 clean: ## remove what was built
