@@ -63,8 +63,10 @@ bench: setup ## benchmarks of diffing, reading and writing
 bench-http: setup ## HTTPCore against nginx
 	Benchmarks/http/run.sh
 
-image image-test: ## build the image diffserver with docker or podman, and try it
+image: ## build the image diffserver with docker or podman, and try it
 	@IMAGE=diffserver:latest .ci/image
+
+image-test: image ## the same
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/.build Benchmarks/http/EchoServer/.build Tests/Fuzz/.build Tests/Fuzz/http-parser/.build
