@@ -9,6 +9,9 @@ final class BodyBudget: Sendable {
     private let limit: Int
     private let used = Atomic<Int>(0)
 
+    /// Bytes reserved now.
+    var inUse: Int { used.load(ordering: .relaxed) }
+
     /// Bodies up to this size are not counted, in bytes: connections bound their number.
     private static let small = 16 * 1024
     /// What is counted for a body whose size is told by nobody beforehand.

@@ -26,9 +26,9 @@ final class DiffService: Service {
         self.options = options
         self.access = access
         self.journal = journal
-        table = SessionTable(bounds: options.tableBounds)
         hash = KeyedHash(key: Array(options.digestKey.utf8))
         bodies = BodyBudget(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
+        table = SessionTable(bounds: options.tableBounds, bodies: bodies)
         rateLimit = RateLimit(perSecond: options.rate)
         crossOrigin = CrossOrigin(origins: access.origins)
     }

@@ -30,7 +30,7 @@ enum Serve {
         sweeper.schedule(deadline: .now() + 1, repeating: 1)
         sweeper.setEventHandler {
             service.table.sweep()
-            FreeMemory.giveBack(above: options.tableBounds.bytes / 16)
+            FreeMemory.giveBack(used: service.table.size.bytes, slack: options.tableBounds.bytes / 16)
         }
         sweeper.resume()
         while true {

@@ -36,8 +36,12 @@ final class SessionTable: Sendable {
         var bytes = 0
     }
 
-    init(bounds: Bounds) {
+    /// Bodies on their way take room from sessions.
+    private let bodies: BodyBudget
+
+    init(bounds: Bounds, bodies: BodyBudget) {
         self.bounds = bounds
+        self.bodies = bodies
         registry = Locked(Registry())
     }
 
@@ -81,7 +85,7 @@ final class SessionTable: Sendable {
             slot.recency.expires = .now + session.settings.timeToLive
             registry.order.add(slot)
             registry.charge(slot, session.footprint)
-            return (true, registry.evict(within: bounds, sparing: slot))
+            return (true, registry.evict(within: room, sparing: slot))
         }
         evict(evicted)
         guard isNew else { throw .conflict }
@@ -98,7 +102,7 @@ final class SessionTable: Sendable {
             slot.recency.timeToLive = next.settings.timeToLive
             slot.recency.expires = .now + next.settings.timeToLive
             registry.charge(slot, next.footprint)
-            return registry.evict(within: bounds, sparing: slot)
+            return registry.evict(within: room, sparing: slot)
         }
         evict(evicted)
         if next.head.revision != revision { counters.committed() }
@@ -108,6 +112,13 @@ final class SessionTable: Sendable {
     func delete(_ slot: SessionSlot, at revision: Revision?) throws(Refusal) {
         guard slot.end(at: revision, because: .deleted(slot.name)) else { throw .conflict }
         registry.withLock { $0.remove(slot) }
+    }
+
+    /// What sessions may hold at the moment.
+    private var room: Bounds {
+        var room = bounds
+        room.bytes -= min(bodies.inUse, room.bytes / 4)
+        return room
     }
 
     private func checkRoom(for session: Session) throws(Refusal) {
