@@ -23,6 +23,7 @@ struct StateDocument {
 
     /// Reads the document as one state, up to the check for duplicate ids.
     func scan(_ shape: StateShape, limits: StateLimits) throws(StateError) -> StateReader {
+        try checkSize()
         let count = count
         return try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> StateReader in
             var reader = StateReader(base: UnsafeRawPointer(text.baseAddress!), count: count, limits: limits)
@@ -32,6 +33,12 @@ struct StateDocument {
             } catch { throw .json(error) }
             return reader
         }
+    }
+
+    /// Records hold offsets of 32 bits, and what is stored behind a document is at most three times as long.
+    private func checkSize() throws(StateError) {
+        guard count > StateLimits.maxBytes else { return }
+        throw .limitExceeded(what: "bytes", limit: StateLimits.maxBytes, actual: count, pointer: "")
     }
 
     /// Puts what a reader had to store behind the document.
@@ -46,6 +53,7 @@ struct StateDocument {
     mutating func readEnvelope(
         _ members: Envelope.Members, shape: StateShape, limits: StateLimits
     ) throws(StateError) -> Envelope {
+        try checkSize()
         let count = count
         var reading = try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> EnvelopeReader in
             var reading = EnvelopeReader(

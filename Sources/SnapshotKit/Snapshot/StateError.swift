@@ -58,4 +58,6 @@ public struct StateLimits: Sendable, Equatable {
 
     /// Bytes in an id's text.
     public static let maxIDBytes = 2_048
+    /// Bytes in a document.
+    public static let maxBytes = 1 << 30
 }
