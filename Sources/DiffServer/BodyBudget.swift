@@ -7,6 +7,7 @@ import Synchronization
 /// Room for the bodies of all requests that are being read or answered.
 final class BodyBudget: Sendable {
     private let limit: Int
+    private let maxBody: Int
     private let used = Atomic<Int>(0)
 
     /// Bytes reserved now.
@@ -18,7 +19,10 @@ final class BodyBudget: Sendable {
     private static let unknown = 1 << 20
 
     /// - Parameter maxBody: there is always room for two bodies of this size.
-    init(memory: Int, maxBody: Int) { limit = max(memory / 8, 2 * maxBody) }
+    init(memory: Int, maxBody: Int) {
+        limit = max(memory / 8, 2 * maxBody)
+        self.maxBody = maxBody
+    }
 
     /// Room for one body, given back when the value goes.
     ///
@@ -30,7 +34,8 @@ final class BodyBudget: Sendable {
         case .chunked: size = Self.unknown
         case .known(let length): size = head.contentEncoding == .gzip ? max(length, Self.unknown) : length
         }
-        guard size > Self.small else { return nil }
+        // One that is larger than any may be is refused as such (413), whatever room there is.
+        guard size > Self.small, size <= maxBody else { return nil }
         let before = used.wrappingAdd(size, ordering: .relaxed).oldValue
         let reservation = Reservation(self, size)
         guard before + size <= limit else { throw Problem(.capacity, "too many large bodies at once; try again") }
