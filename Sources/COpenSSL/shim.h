@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 static inline void tls_context_set_versions(SSL_CTX *context, int lowest, int highest) {
     SSL_CTX_set_min_proto_version(context, lowest);
@@ -37,3 +38,5 @@ static inline void tls_context_set_options(SSL_CTX *context) {
 static inline void tls_print_name(BIO *bio, const X509_NAME *name) {
     X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
 }
+
+static inline int tls_set_server_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }

@@ -1,5 +1,5 @@
-// What Glibc's own module map hides from Swift: the epoll family and accept4 (a GNU extension, so declared here: defining _GNU_SOURCE
-// would give the types shared with other modules a second layout).
+// What Glibc's own module map hides from Swift: the epoll family, and GNU extensions (declared here: defining _GNU_SOURCE would give the types shared
+// with other modules a second layout).
 #pragma once
 #include <malloc.h>
 #include <netinet/in.h>
@@ -7,7 +7,23 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+int sched_getaffinity(int thread, size_t size, void *mask);
+
+// sched_setattr(2) for the calling thread, which glibc lacks before 2.41: an ordinary thread, at this nice value, with this time slice. The slice
+// is heeded from Linux 6.12 on.
+static inline int set_thread_share(int nice, unsigned long slice_nanoseconds) {
+    struct {
+        unsigned size, policy;
+        unsigned long long flags;
+        int nice;
+        unsigned priority;
+        unsigned long long runtime, deadline, period;
+    } attributes = {.size = 48, .nice = nice, .runtime = slice_nanoseconds};
+    return (int)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}

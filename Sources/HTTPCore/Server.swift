@@ -10,6 +10,7 @@ import Glibc
 public final class Server: Sendable {
     private let options: ServerOptions
     private let service: any Service
+    private let workers: Workers
     private let counts = ServerCounters()
     private let certificates = Certificates()
     private let running = Locked<Running>(Running())
@@ -21,9 +22,12 @@ public final class Server: Sendable {
     }
 
     /// A server that does not run yet.
-    public init(options: ServerOptions, service: any Service) {
+    ///
+    /// - Parameter workers: compress large answers; by default, threads of the server's own.
+    public init(options: ServerOptions, service: any Service, workers: Workers? = nil) {
         self.options = options
         self.service = service
+        self.workers = workers ?? Workers(count: options.loops)
     }
 
     /// Opens all sockets and starts the loops. To be called once. From then on the server runs until it is drained, whether or not anybody
@@ -35,7 +39,7 @@ public final class Server: Sendable {
     public func start() throws(ListenError) -> [SocketAddress] {
         signal(SIGPIPE, SIG_IGN)
         if options.keepsFreedMemory {
-            mallopt(M_MMAP_THRESHOLD, 1024 * 1024)
+            mallopt(M_MMAP_THRESHOLD, 4 * 1024 * 1024)
             mallopt(M_TRIM_THRESHOLD, 16 * 1024 * 1024)
             // What one thread frees another may take: each arena of glibc's keeps its own free memory.
             mallopt(M_ARENA_MAX, Int32(options.loops))
@@ -54,7 +58,8 @@ public final class Server: Sendable {
             throw error
         }
         let shards = loops.map {
-            Shard(loop: $0, options: options, service: service, counters: counts, tls: certificates)
+            Shard(
+                loop: $0, options: options, service: service, workers: workers, counters: counts, tls: certificates)
         }
         running.withLock { [sockets] in
             $0.shards = shards
@@ -138,5 +143,7 @@ public final class Server: Sendable {
 
 /// The cores that this process may use.
 func availableCores() -> Int {
-    max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    var mask = [UInt64](repeating: 0, count: 128)
+    guard sched_getaffinity(0, mask.count * 8, &mask) == 0 else { return max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+    return max(1, mask.reduce(0) { $0 + $1.nonzeroBitCount })
 }

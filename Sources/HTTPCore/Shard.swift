@@ -11,6 +11,7 @@ final class Shard: @unchecked Sendable {
     let limits: ConnectionLimits
     let patience: Patience
     let service: any Service
+    let workers: Workers
     let counters: ServerCounters
     let tls: Certificates
     private(set) var listeners: [Listener] = []
@@ -21,12 +22,16 @@ final class Shard: @unchecked Sendable {
     /// Connections beyond the limit that may live until they have heard 503; still more are closed without a word.
     private static let overflow = 256
 
-    init(loop: EventLoop, options: ServerOptions, service: any Service, counters: ServerCounters, tls: Certificates) {
+    init(
+        loop: EventLoop, options: ServerOptions, service: any Service, workers: Workers, counters: ServerCounters,
+        tls: Certificates
+    ) {
         self.loop = loop
         self.options = options
         limits = options.connectionLimits
         patience = Patience(options.connectionLimits)
         self.service = service
+        self.workers = workers
         self.counters = counters
         self.tls = tls
     }

@@ -10,9 +10,9 @@ import Synchronization
 /// source for each connection.
 ///
 /// Order of one turn: events of descriptors, work handed over, alarms, then the connections that were marked on the way. So what an endpoint
-/// did to other connections in this turn is written once, at its end.
+/// did to other connections in this turn is written once, at its end; and what all of them want from another server, last.
 public final class EventLoop: Sendable {
-    /// Which loop of its server this is, from 0.
+    /// Which loop of its server this is, from 0; -1 for one of no server.
     public let index: Int
 
     let epoll: Int32
@@ -27,13 +27,14 @@ public final class EventLoop: Sendable {
     private final class Confined: @unchecked Sendable {
         let wheel = TimerWheel(now: .now())
         var now = Instant.now()
-        var date = DateField()
-        var marked: [Connection] = []
+        @exclusivity(unchecked) var date = DateField()
+        @exclusivity(unchecked) var marked: [Connection] = []
+        @exclusivity(unchecked) var outgoing: [OutgoingConnection] = []
         /// By descriptor: they are small and dense, and an event that outlived its descriptor finds nobody, or at worst
         /// another connection, which then reads in vain.
-        var watched: [(any EventReceiver)?] = []
-        var spareBuffers: [OutputBuffer] = []
-        var spareInput: [[UInt8]] = []
+        @exclusivity(unchecked) var watched: [(any EventReceiver)?] = []
+        @exclusivity(unchecked) var spareBuffers: [OutputBuffer] = []
+        @exclusivity(unchecked) var spareInput: [[UInt8]] = []
         lazy var deflater = Deflater()
         let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchBytes, alignment: 64)
 
@@ -92,6 +93,16 @@ public final class EventLoop: Sendable {
         return timer
     }
 
+    /// A loop of no server, which runs until `end`.
+    public static func standalone() throws(ListenError) -> EventLoop {
+        let loop = try EventLoop(index: -1)
+        loop.start()
+        return loop
+    }
+
+    /// Ends a loop of no server, behind the work that was handed over before.
+    public func end() { stop() }
+
     func start() {
         queue.async { self.run() }
     }
@@ -126,6 +137,9 @@ extension EventLoop {
 
     /// Has `connection` go on at the end of this turn. The connection sees to it that it is marked once.
     func mark(_ connection: Connection) { confined.marked.append(connection) }
+
+    /// The same for a connection to another server.
+    func mark(_ connection: OutgoingConnection) { confined.outgoing.append(connection) }
 
     /// An empty buffer for answers.
     func takeBuffer() -> OutputBuffer { confined.spareBuffers.popLast() ?? OutputBuffer() }
@@ -164,6 +178,12 @@ extension EventLoop {
         epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event)
     }
 
+    /// Has it hear of input only, again.
+    func watchForInput(_ descriptor: Int32) {
+        var event = epoll_event(events: Self.inputEdges, data: epoll_data_t(fd: descriptor))
+        epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event)
+    }
+
     /// Forgets a descriptor that is about to be closed; the kernel then forgets it too.
     func forget(_ descriptor: Int32) {
         if descriptor >= 0, Int(descriptor) < confined.watched.count { confined.watched[Int(descriptor)] = nil }
@@ -178,6 +198,7 @@ extension EventLoop {
 
     private func run() {
         adoptThread()
+        ThreadShare.beLetInSoon()
         let capacity = 256
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer {
@@ -186,7 +207,8 @@ extension EventLoop {
             thread.store(0, ordering: .relaxed)
         }
         while !isStopping.load(ordering: .relaxed) {
-            let patience = confined.marked.isEmpty ? confined.wheel.sleepMilliseconds(now: .now()) : 0
+            let isIdle = confined.marked.isEmpty && confined.outgoing.isEmpty
+            let patience = isIdle ? confined.wheel.sleepMilliseconds(now: .now()) : 0
             let count = epoll_wait(epoll, events, Int32(capacity), patience)
             turn(at: .now(), wallClock: Instant.wallClockSeconds()) {
                 for index in 0..<max(0, Int(count)) { dispatch(events[index]) }
@@ -234,5 +256,9 @@ extension EventLoop {
         let batch = confined.marked
         confined.marked.removeAll(keepingCapacity: batch.isEmpty)
         for connection in batch { connection.advanceMarked() }
+        guard !confined.outgoing.isEmpty else { return }
+        let outgoing = confined.outgoing
+        confined.outgoing.removeAll(keepingCapacity: true)
+        for connection in outgoing { connection.advanceMarked() }
     }
 }

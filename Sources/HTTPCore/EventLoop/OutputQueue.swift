@@ -8,8 +8,8 @@ final class OutputQueue {
         case body([UInt8])
     }
 
-    private var segments: [Segment] = []
-    private var tail: OutputBuffer?
+    @exclusivity(unchecked) private var segments: [Segment] = []
+    @exclusivity(unchecked) private var tail: OutputBuffer?
     /// Octets of the first segment that are sent.
     private var sent = 0
     /// Octets in `segments`; those of the tail it knows itself.

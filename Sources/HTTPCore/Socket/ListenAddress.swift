@@ -60,25 +60,11 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
         case .inherited: return []
         case .tcp(let host, let port):
             if host.isEmpty || host == "*" { return [.v6(high: 0, low: 0, port: port, scope: 0)] }
-            var hints = addrinfo()
-            hints.ai_family = AF_UNSPEC
-            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-            hints.ai_flags = AI_PASSIVE
-            var list: UnsafeMutablePointer<addrinfo>?
-            let code = getaddrinfo(host, String(port), &hints, &list)
-            guard code == 0 else {
-                throw ListenError(address: description, reason: String(cString: gai_strerror(code)))
+            do throws(NameError) {
+                return try SocketAddress.resolved(host: host, port: port, flags: AI_PASSIVE)
+            } catch {
+                throw ListenError(address: description, reason: error.reason)
             }
-            defer { freeaddrinfo(list) }
-            var addresses: [SocketAddress] = []
-            var next = list
-            while let entry = next {
-                next = entry.pointee.ai_next
-                var storage = sockaddr_storage()
-                memcpy(&storage, entry.pointee.ai_addr, Int(entry.pointee.ai_addrlen))
-                if let address = SocketAddress(storage), !addresses.contains(address) { addresses.append(address) }
-            }
-            return addresses
         }
     }
 }

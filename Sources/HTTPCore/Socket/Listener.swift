@@ -16,6 +16,12 @@ final class Listener: EventReceiver {
     private var isPaused = false
     private var alarm: Alarm?
 
+    /// How many connections the next event accepts. What is left in the backlog is a new event at once; but to ask an empty backlog costs a
+    /// call, and where connections come one by one that is a call for each of them. So it grows while each event finds as many.
+    private var allowance = 1
+    /// How many events in a row found as many.
+    private var fullTurns = 0
+
     /// How many connections are accepted before the others have their turn.
     private static let acceptsInTurn = 64
     private static let pause = Duration.milliseconds(100)
@@ -44,7 +50,16 @@ final class Listener: EventReceiver {
     }
 
     func receive(events: UInt32) {
-        accept(atMost: Self.acceptsInTurn)
+        let accepted = accept(atMost: allowance)
+        guard accepted == allowance else {
+            allowance = max(1, accepted)
+            fullTurns = 0
+            return
+        }
+        fullTurns += 1
+        guard fullTurns == 16 else { return }
+        allowance = min(allowance * 8, Self.acceptsInTurn)
+        fullTurns = 0
     }
 
     /// Tries again: a descriptor has become free.
@@ -54,8 +69,10 @@ final class Listener: EventReceiver {
         start()
     }
 
-    private func accept(atMost limit: Int) {
-        for _ in 0..<limit {
+    /// - Returns: how many.
+    @discardableResult
+    private func accept(atMost limit: Int) -> Int {
+        for count in 0..<limit {
             var storage = sockaddr_storage()
             var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
             let accepted = withUnsafeMutablePointer(to: &storage) {
@@ -68,11 +85,14 @@ final class Listener: EventReceiver {
                 continue
             }
             switch errno {
-            case EAGAIN: return
-            case EMFILE, ENFILE, ENOBUFS, ENOMEM: return pause()
+            case EAGAIN: return count
+            case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+                pause()
+                return count
             default: continue  // the connection was lost in the backlog
             }
         }
+        return limit
     }
 
     private func pause() {

@@ -136,14 +136,8 @@ struct ListeningSocket {
     }
 
     private static func opened(_ address: SocketAddress) throws(ListenError) -> Int32 {
-        let family =
-            switch address {
-            case .v4: AF_INET
-            case .v6: AF_INET6
-            case .unix: AF_UNIX
-            }
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(family, kind, 0)
+        let descriptor = socket(address.family, kind, 0)
         guard descriptor >= 0 else { throw .last("socket", address) }
         return descriptor
     }

@@ -16,7 +16,7 @@ final class TLSContext: @unchecked Sendable {
         guard let raw = SSL_CTX_new(TLS_server_method()) else { throw .tls("TLS", "out of memory") }
         self.raw = raw
         Self.configure(raw)
-        try use(options)
+        try Self.use(certificate: options.certificateFile, key: options.keyFile, in: raw)
         if let authorities = options.clientAuthorityFile {
             try verifyClients(authorities, isRequired: options.requiresClientCertificate)
         }
@@ -25,6 +25,19 @@ final class TLSContext: @unchecked Sendable {
     deinit { SSL_CTX_free(raw) }
 
     private static func configure(_ context: OpaquePointer) {
+        configureBothSides(context)
+        tls_context_cache_sessions(context, 20_000)
+        let name = Array("http".utf8)
+        SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
+        SSL_CTX_set_alpn_select_cb(
+            context,
+            { _, chosen, length, offered, count, _ in
+                TLSContext.chooseProtocol(chosen, length, offered, count)
+            }, nil)
+    }
+
+    /// What a server's context and a client's have in common.
+    static func configureBothSides(_ context: OpaquePointer) {
         tls_context_set_versions(context, TLS1_2_VERSION, TLS1_3_VERSION)
         SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20")
         _ = tls_context_set_groups(context, "X25519:P-256:P-384")
@@ -35,14 +48,6 @@ final class TLSContext: @unchecked Sendable {
             context,
             Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_RELEASE_BUFFERS))
         tls_context_set_read_ahead(context)
-        tls_context_cache_sessions(context, 20_000)
-        let name = Array("http".utf8)
-        SSL_CTX_set_session_id_context(context, name, UInt32(name.count))
-        SSL_CTX_set_alpn_select_cb(
-            context,
-            { _, chosen, length, offered, count, _ in
-                TLSContext.chooseProtocol(chosen, length, offered, count)
-            }, nil)
         // Without it OpenSSL asks the terminal for the passphrase of an encrypted key, and waits.
         SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
     }
@@ -68,28 +73,36 @@ final class TLSContext: @unchecked Sendable {
         return SSL_TLSEXT_ERR_ALERT_FATAL
     }
 
-    private func use(_ options: TLSOptions) throws(ListenError) {
-        let (certificate, key) = (options.certificateFile, options.keyFile)
-        try Self.checkReadable(certificate)
-        try Self.checkReadable(key)
+    /// Reads a certificate with its chain, and its key.
+    static func use(certificate: String, key: String, in context: OpaquePointer) throws(ListenError) {
+        try checkReadable(certificate)
+        try checkReadable(key)
         ERR_clear_error()
-        guard SSL_CTX_use_certificate_chain_file(raw, certificate) == 1 else {
-            throw .tls(certificate, "no PEM certificate: \(Self.reason())")
+        guard SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
+            throw .tls(certificate, "no PEM certificate: \(reason())")
         }
-        guard SSL_CTX_use_PrivateKey_file(raw, key, SSL_FILETYPE_PEM) == 1 else {
-            throw .tls(key, "no PEM private key without a passphrase: \(Self.reason())")
+        guard SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 else {
+            throw .tls(key, "no PEM private key without a passphrase: \(reason())")
         }
-        guard SSL_CTX_check_private_key(raw) == 1 else { throw .tls(key, "not the key of \(certificate)") }
+        guard SSL_CTX_check_private_key(context) == 1 else { throw .tls(key, "not the key of \(certificate)") }
     }
 
     private func verifyClients(_ authorities: String, isRequired: Bool) throws(ListenError) {
-        try Self.checkReadable(authorities)
-        ERR_clear_error()
-        guard SSL_CTX_load_verify_file(raw, authorities) == 1, let names = SSL_load_client_CA_file(authorities) else {
+        try Self.trust(authorities, in: raw)
+        guard let names = SSL_load_client_CA_file(authorities) else {
             throw .tls(authorities, "no PEM certificates: \(Self.reason())")
         }
         SSL_CTX_set_client_CA_list(raw, names)
         SSL_CTX_set_verify(raw, SSL_VERIFY_PEER | (isRequired ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nil)
+    }
+
+    /// Reads the authorities that the peer's certificate has to come from.
+    static func trust(_ authorities: String, in context: OpaquePointer) throws(ListenError) {
+        try checkReadable(authorities)
+        ERR_clear_error()
+        guard SSL_CTX_load_verify_file(context, authorities) == 1 else {
+            throw .tls(authorities, "no PEM certificates: \(reason())")
+        }
     }
 
     private static func checkReadable(_ file: String) throws(ListenError) {
@@ -97,14 +110,14 @@ final class TLSContext: @unchecked Sendable {
     }
 
     /// The first error is that of the layer that knows; those above only say that something below failed.
-    private static func reason() -> String {
+    static func reason() -> String {
         let code = ERR_get_error()
         return ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"
     }
 }
 
 extension ListenError {
-    fileprivate static func tls(_ file: String, _ reason: String) -> ListenError {
+    static func tls(_ file: String, _ reason: String) -> ListenError {
         ListenError(address: file, reason: reason)
     }
 }

@@ -16,25 +16,37 @@ final class TLSTransport: Transport {
     }
 
     private let below: any Transport
-    private let context: TLSContext
     private let ssl: OpaquePointer
     private var state = State.handshaking
+    /// Why the handshake failed, for a person.
+    private(set) var failure = ""
     private var hasNotified = false
     private var emptiedBelow = false
 
-    init?(_ below: any Transport, context: TLSContext) {
+    /// The server's side.
+    convenience init?(_ below: any Transport, context: TLSContext) {
         guard let ssl = SSL_new(context.raw) else { return nil }
+        SSL_set_accept_state(ssl)
+        self.init(below, owning: ssl)
+    }
+
+    /// The client's side: `host` is what the certificate has to be for; nil leaves that out, as for a Unix socket.
+    convenience init?(_ below: any Transport, context: OutgoingTLS, host: String?) {
+        guard let ssl = context.session(with: host) else { return nil }
+        SSL_set_connect_state(ssl)
+        self.init(below, owning: ssl)
+    }
+
+    private init?(_ below: any Transport, owning ssl: OpaquePointer) {
         guard let bio = BIO_new(Self.method) else {
             SSL_free(ssl)
             return nil
         }
         self.below = below
-        self.context = context
         self.ssl = ssl
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
         BIO_set_init(bio, 1)
         SSL_set_bio(ssl, bio, bio)
-        SSL_set_accept_state(ssl)
     }
 
     deinit { SSL_free(ssl) }
@@ -57,9 +69,16 @@ final class TLSTransport: Transport {
         default:
             let reason = ERR_peek_error() & 0x7F_FFFF
             let isHTTP = reason == UInt(SSL_R_HTTP_REQUEST)
+            failure = handshakeFailure()
             state = isHTTP ? .plain : .failed
             return isHTTP ? .plainText : .failed
         }
+    }
+
+    private func handshakeFailure() -> String {
+        let verdict = SSL_get_verify_result(ssl)
+        if verdict != Int(X509_V_OK) { return String(cString: X509_verify_cert_error_string(verdict)) }
+        return ERR_peek_error() == 0 ? "the peer ended the connection" : TLSContext.reason()
     }
 
     /// The subject of the verified client certificate as one line.

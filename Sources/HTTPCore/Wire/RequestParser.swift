@@ -29,8 +29,8 @@ struct RequestParser: Sendable {
         self.limits = limits
     }
 
-    /// Whether an octet of the head has arrived. An empty line alone is not yet a request.
-    var hasBegun: Bool { lineStart > 0 || scanned > 0 }
+    /// Is ready for the next message.
+    mutating func restart() { self = RequestParser(limits: limits) }
 
     /// Whether a half-read head stands here: more than the optional empty line.
     var isWithinHead: Bool {
@@ -55,7 +55,7 @@ struct RequestParser: Sendable {
         case refused(Refusal)
     }
 
-    /// Goes on where the last call stopped. After `complete` or `refused` the value is spent.
+    /// Goes on where the last call stopped. After `complete` or `refused` the value is spent until it is restarted.
     mutating func parse(_ bytes: UnsafeRawBufferPointer) -> Progress {
         if place != .fields, let refusal = firstOctetRefusal(bytes) { return .refused(refusal) }
         while let feed = bytes.position(of: .lineFeed, from: scanned) {

@@ -88,7 +88,9 @@ final class ScriptedConnection {
         self.transport = transport
         loop = try EventLoop(index: 0)
         loop.adoptThread()
-        shard = Shard(loop: loop, options: options, service: service, counters: ServerCounters(), tls: Certificates())
+        shard = Shard(
+            loop: loop, options: options, service: service, workers: Workers(count: 1), counters: ServerCounters(),
+            tls: Certificates())
         loop.turn(at: now)
         let address = SocketAddress.v4(address: 0x7F00_0001, port: 1)
         let connection = Connection(

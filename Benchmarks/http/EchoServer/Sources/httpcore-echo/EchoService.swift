@@ -18,6 +18,7 @@ struct EchoService: Service {
             return .answer(Response(status: 204, fields: [Field("Allow", "GET, HEAD, OPTIONS, POST, PUT")]))
         }
         switch head.path {
+        case ["healthz"] where head.method == .get: return .answer(Self.answer(Self.text))
         case ["healthz"]: return get(head) { .now(Self.answer(Self.text)) }
         case ["large"]: return get(head) { .now(Self.answer(Self.large)) }
         case ["later"]: return get(head) { .later(Self.later) }

@@ -1,0 +1,307 @@
+import CSystem
+import Dispatch
+import Glibc
+
+/// A connection to another server, plain or TLS.
+///
+/// Confined to its loop: every call is made there, and every handler is called there, never from within a call of its owner. What is sent in
+/// one turn of the loop leaves together at its end. A name is resolved on a queue of its own, since the resolver blocks; its addresses are
+/// tried one after the other. The connection lives until one side closes it, whether or not anybody holds it.
+public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
+    /// What an owner hears.
+    public struct Handlers {
+        /// Bytes pass from now on. Called once at most.
+        public var opened: () -> Void
+        /// Bytes came; they are gone when the call returns.
+        public var received: (UnsafeRawBufferPointer) -> Void
+        /// The connection is gone, or never came. Called once, and never behind `close`.
+        public var closed: (Loss) -> Void
+
+        /// The three.
+        public init(
+            opened: @escaping () -> Void, received: @escaping (UnsafeRawBufferPointer) -> Void, closed: @escaping (Loss) -> Void
+        ) {
+            self.opened = opened
+            self.received = received
+            self.closed = closed
+        }
+    }
+
+    /// Why a connection is gone.
+    public enum Loss: Error, Sendable, Hashable {
+        /// The name stands for nothing.
+        case unresolved(String)
+        /// No address took the connection.
+        case unreachable(String)
+        /// The handshake failed: most often a certificate that is not trusted, or not for that host.
+        case insecure(String)
+        /// It was not open in time.
+        case timedOut
+        /// The peer closed it.
+        case ended
+        /// It broke.
+        case broken(String)
+    }
+
+    private enum Phase { case resolving, connecting, securing, open, closed }
+
+    private let destination: ConnectAddress
+    private let loop: EventLoop
+    private let tls: OutgoingTLS?
+    private var handlers: Handlers?
+    private var phase = Phase.resolving
+    private var addresses: [SocketAddress] = []
+    private var obstacle = "no address"
+    private var descriptor: Int32 = -1
+    private var transport: (any Transport)?
+    private let output = OutputQueue()
+    private var alarm: Alarm?
+    private var isReadable = false
+    private var sawHangup = false
+    private var watchesRoom = true
+    private var isMarked = false
+
+    /// A serial queue of its own: the common ones have a thread a core, and the loops sit on them.
+    private static let resolver = DispatchQueue(label: "http.resolver")
+
+    /// How many reads in a row it gets before the others have their turn.
+    private static let readsInTurn = 16
+
+    /// Begins to connect.
+    ///
+    /// - Parameters:
+    ///   - tls: how it is encrypted; nil for plain text.
+    ///   - limit: for everything until it is open.
+    public init(
+        to destination: ConnectAddress, tls: OutgoingTLS? = nil, on loop: EventLoop, within limit: Duration, _ handlers: Handlers
+    ) {
+        precondition(loop.isCurrent, "confined to its loop")
+        self.destination = destination
+        self.loop = loop
+        self.tls = tls
+        self.handlers = handlers
+        let alarm = Alarm { [weak self] in self?.lose(.timedOut) }
+        self.alarm = alarm
+        loop.arm(alarm, at: loop.now + limit)
+        resolve()
+    }
+
+    deinit {
+        transport?.close(politely: false)
+    }
+
+    /// Sends `bytes` behind what was sent before; what is sent before the connection is open waits for it. Dropped once it is closed.
+    public func send(_ bytes: [UInt8]) {
+        precondition(loop.isCurrent, "confined to its loop")
+        guard phase != .closed, !bytes.isEmpty else { return }
+        output.append(body: bytes, loop)
+        if phase == .open { mark() }
+    }
+
+    /// Closes, behind what the kernel takes at once of what was sent.
+    public func close() {
+        precondition(loop.isCurrent, "confined to its loop")
+        if phase == .open, let transport { _ = output.flush(transport, loop) }
+        finish(politely: phase == .open)
+    }
+
+    // MARK: Connecting
+
+    private func resolve() {
+        if case .unix(let path) = destination { return loop.execute { self.connect([.unix(path: path)]) } }
+        Self.resolver.async { [self] in
+            do throws(NameError) {
+                let addresses = try destination.resolved()
+                loop.execute { self.connect(addresses) }
+            } catch {
+                loop.execute { self.lose(.unresolved(error.reason)) }
+            }
+        }
+    }
+
+    private func connect(_ addresses: [SocketAddress]) {
+        guard phase == .resolving else { return }
+        self.addresses = addresses
+        phase = .connecting
+        connectNext()
+    }
+
+    private func connectNext() {
+        while let address = addresses.first {
+            addresses.removeFirst()
+            if begin(address) { return }
+            dropSocket()
+        }
+        lose(.unreachable(obstacle))
+    }
+
+    /// Whether the connection is on its way; else `obstacle` says why not.
+    private func begin(_ address: SocketAddress) -> Bool {
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        descriptor = socket(address.family, kind, 0)
+        guard descriptor >= 0 else {
+            obstacle = String(cString: strerror(errno))
+            return false
+        }
+        transport = SocketTransport(descriptor: descriptor)
+        if !address.isUnix {
+            var on: Int32 = 1
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+            setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, socklen_t(MemoryLayout<Int32>.size))
+        }
+        let status = address.withRaw { Glibc.connect(descriptor, $0, $1) }
+        guard status == 0 || (status == -1 && errno == EINPROGRESS) else {
+            obstacle = status == nil ? "the path is too long for a Unix socket" : String(cString: strerror(errno))
+            return false
+        }
+        watchesRoom = true
+        return loop.watch(descriptor, self, events: EventLoop.inputEdges | EPOLLOUT.rawValue)
+    }
+
+    private func dropSocket() {
+        loop.forget(descriptor)
+        transport?.close(politely: false)
+        transport = nil
+        descriptor = -1
+    }
+
+    private func finishConnecting() {
+        var error: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size)
+        guard error == 0 else {
+            obstacle = String(cString: strerror(error))
+            dropSocket()
+            return connectNext()
+        }
+        // An event may be that of an earlier socket with the same number.
+        guard isConnected else { return }
+        guard let tls, let socket = transport else { return open() }
+        guard let secure = TLSTransport(socket, context: tls, host: destination.host) else { return lose(.insecure("out of memory")) }
+        transport = secure
+        phase = .securing
+    }
+
+    private var isConnected: Bool {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) == 0 }
+        }
+    }
+
+    private func secure(_ transport: TLSTransport) {
+        switch transport.prepare() {
+        case .ready: open()
+        case .blocked: break
+        case .plainText, .failed: lose(.insecure(transport.failure))
+        }
+    }
+
+    private func open() {
+        if let alarm { loop.disarm(alarm) }
+        phase = .open
+        isReadable = true
+        handlers?.opened()
+    }
+
+    // MARK: Passing bytes
+
+    func receive(events: UInt32) {
+        isReadable = true
+        if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 { sawHangup = true }
+        if phase == .connecting { finishConnecting() }
+        if phase == .securing, let transport = transport as? TLSTransport { secure(transport) }
+        read()
+        flush()
+    }
+
+    /// At the end of the turn.
+    func advanceMarked() {
+        isMarked = false
+        read()
+        flush()
+    }
+
+    private func mark() {
+        guard !isMarked else { return }
+        isMarked = true
+        loop.mark(self)
+    }
+
+    private func read() {
+        var reads = 0
+        while isReadable, phase == .open, let transport {
+            reads += 1
+            guard reads <= Self.readsInTurn else { return mark() }
+            switch transport.receive(into: loop.scratch) {
+            case .moved(let count):
+                if count < loop.scratch.count, transport.shortReceiveIsLast, !sawHangup { isReadable = false }
+                handlers?.received(UnsafeRawBufferPointer(loop.scratch).slice(0, count))
+            case .blocked: isReadable = false
+            case .ended: lose(.ended)
+            case .failed: lose(.broken(String(cString: strerror(errno))))
+            }
+        }
+    }
+
+    private func flush() {
+        guard phase == .open, let transport else { return }
+        let result = output.isEmpty ? nil : output.flush(transport, loop)
+        switch result {
+        case nil: watch(forRoom: false)
+        case .blocked, .moved: watch(forRoom: true)
+        case .ended, .failed: lose(.broken(String(cString: strerror(errno))))
+        }
+    }
+
+    /// A Unix socket has an edge of room with all that the peer reads, so it is listened to only while something waits for it.
+    private func watch(forRoom wanted: Bool) {
+        guard wanted != watchesRoom else { return }
+        watchesRoom = wanted
+        if wanted { loop.watchForRoom(descriptor) } else { loop.watchForInput(descriptor) }
+    }
+
+    // MARK: Ending
+
+    private func lose(_ loss: Loss) {
+        let handlers = handlers
+        guard finish(politely: false) else { return }
+        handlers?.closed(loss)
+    }
+
+    @discardableResult
+    private func finish(politely: Bool) -> Bool {
+        guard phase != .closed else { return false }
+        phase = .closed
+        handlers = nil
+        if let alarm { loop.disarm(alarm) }
+        loop.forget(descriptor)
+        transport?.close(politely: politely)
+        transport = nil
+        return true
+    }
+}
+
+extension OutgoingConnection.Loss: CustomStringConvertible {
+    /// For a person.
+    public var description: String {
+        switch self {
+        case .unresolved(let reason), .unreachable(let reason), .broken(let reason): reason
+        case .insecure(let reason): "TLS: \(reason)"
+        case .timedOut: "no connection in time"
+        case .ended: "the server closed the connection"
+        }
+    }
+}
+
+extension SocketAddress {
+    /// As `socket` wants it.
+    var family: Int32 {
+        switch self {
+        case .v4: AF_INET
+        case .v6: AF_INET6
+        case .unix: AF_UNIX
+        }
+    }
+}
