@@ -5,7 +5,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build setup setup-test unit end-to-end page openapi races fuzz replay format lint bench bench-http image image-test clean
+.PHONY: help run test build setup setup-test unit end-to-end page openapi races fuzz replay format lint bench bench-http bench-service image image-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +42,7 @@ openapi: setup-test build ## the description against the server, and the server 
 
 races: setup ## the server's tests under the thread sanitizer
 	swift build --build-tests --sanitize=thread --scratch-path .build/races
-	swift test --skip-build --sanitize=thread --scratch-path .build/races --filter HTTPCoreTests
+	swift test --skip-build --sanitize=thread --scratch-path .build/races --filter 'HTTPCoreTests|Redis'
 
 fuzz: setup ## fuzz states, changes, edits and the HTTP parser for FUZZ_SECONDS=60 each
 	Tests/Fuzz/run $(or $(FUZZ_SECONDS),60)
@@ -62,6 +62,9 @@ bench: setup ## benchmarks of diffing, reading and writing
 
 bench-http: setup ## HTTPCore against nginx
 	Benchmarks/http/run.sh
+
+bench-service: build ## the service on one core: processor time, memory, latency; needs wrk
+	Benchmarks/service/run
 
 image: ## build the image diffserver with docker or podman, and try it
 	@IMAGE=diffserver:latest .ci/image
