@@ -15,18 +15,22 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CSystem"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        // Without pkg-config: it names a macro for 32-bit systems, and SwiftPM warns of each macro.
+        .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
 
         .target(name: "SnapshotKit", swiftSettings: strict),
         .target(name: "DiffClient", dependencies: ["SnapshotKit"], swiftSettings: strict),
         .target(name: "HTTPCore", dependencies: ["CSystem", "COpenSSL", "CZlib"], swiftSettings: strict),
         .executableTarget(
-            name: "diffserver", dependencies: ["SnapshotKit", "HTTPCore", "COpenSSL", "CSystem", "PageFiles"],
+            name: "diffserver", dependencies: ["SnapshotKit", "HTTPCore", "CHiredis", "COpenSSL", "CSQLite", "CSystem", "PageFiles"],
             path: "Sources/DiffServer", exclude: ["Page"], swiftSettings: strict),
         .target(name: "PageFiles", path: "Sources/DiffServer/Page"),
 
         .testTarget(name: "SnapshotKitTests", dependencies: ["SnapshotKit"], swiftSettings: strict),
         .testTarget(name: "DiffClientTests", dependencies: ["DiffClient"], swiftSettings: strict),
+        .testTarget(name: "DiffServerTests", dependencies: ["diffserver"], swiftSettings: strict),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],

@@ -4,6 +4,7 @@ import HTTPCore
 struct Call: Sendable {
     let head: RequestHead
     let peer: Peer
+    let route: Route
     let place: RouteParameters
     let identity: Identity
     let parameters: Parameters
@@ -16,18 +17,22 @@ struct Call: Sendable {
     /// The path without its query, for problems.
     var instance: String { head.instance }
 
-    /// The session's slot, if it is alive.
-    func slot() throws(Problem) -> SessionSlot {
-        guard let slot = service.table.slot(session) else { throw .noSession(session) }
-        return slot
+    /// Computes sessions that follow others.
+    var writing: Writing { Writing(bounds: service.table.bounds.history, hash: service.store.hash, name: session) }
+
+    /// Answers from the session's head, once that is here, and with it the base that a reader has.
+    func reading(
+        from base: Since = .absent, _ answer: @escaping @Sendable (Reading) throws(Problem) -> Reply
+    ) throws(Problem) -> Reply {
+        try SessionWork(call: self, isWrite: false) { (reading) throws(Problem) in
+            guard let reading else { throw .noSession(session) }
+            if let sequence = reading.missing(base) { return .recall(sequence) }
+            return .answer(try answer(reading))
+        }.reply()
     }
 
-    /// The slot and the session in it.
-    func reading() throws(Problem) -> Reading {
-        let slot = try slot()
-        guard let session = slot.session else { throw .noSession(session) }
-        return Reading(slot: slot, session: session, bounds: service.table.bounds.history)
-    }
+    /// What every answer gets.
+    func finish(_ response: Response) -> Response { service.finish(response, head, route: route.name) }
 }
 
 extension RequestHead {

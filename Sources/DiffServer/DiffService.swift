@@ -2,16 +2,14 @@
 // whether there is such a route, its query, what is accepted, what is sent; then the body, and the endpoint. A path that nobody knows
 // is as protected as one that is known, so that nothing can be found out without credentials.
 
-import Dispatch
 import HTTPCore
 import SnapshotKit
 
 /// The service: lets requests in, and gives them to their endpoints.
 final class DiffService: Service {
     let options: Options
-    let table: SessionTable
+    let store: any SessionStore
     let access: Guard
-    let hash: KeyedHash
     let journal: Journal
     let metrics = Metrics()
     /// What the sockets count, once they are open.
@@ -20,17 +18,17 @@ final class DiffService: Service {
     private let bodies: BodyBudget
     let lifecycle = Lifecycle()
     private let crossOrigin: CrossOrigin
-    private let workers = DispatchQueue(label: "diff.workers", attributes: .concurrent)
+    let workers: Workers
 
-    init(options: Options, access: Guard, journal: Journal) {
+    init(options: Options, store: any SessionStore, bodies: BodyBudget, access: Guard, journal: Journal) {
         self.options = options
+        self.store = store
+        self.bodies = bodies
         self.access = access
         self.journal = journal
-        hash = KeyedHash(key: Array(options.digestKey.utf8))
-        bodies = BodyBudget(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
-        table = SessionTable(bounds: options.tableBounds, bodies: bodies)
         rateLimit = RateLimit(perSecond: options.rate)
         crossOrigin = CrossOrigin(origins: access.origins)
+        workers = Workers(count: options.serverOptions.loops)
     }
 
     // MARK: The walk
@@ -49,7 +47,7 @@ final class DiffService: Service {
         let (route, place) = try found(match, head, peer)
         let identity = try admitted(route, place, head, peer)
         let call = Call(
-            head: head, peer: peer, place: place, identity: identity,
+            head: head, peer: peer, route: route, place: place, identity: identity,
             // A page or a probe has no parameters, and takes any: what is asked for cannot be misunderstood.
             parameters: route.right == .none
                 ? Parameters() : try Parameters(head.query, known: route.parameters, lists: route.lists),
@@ -59,7 +57,7 @@ final class DiffService: Service {
         }
         let prepared = try route.prepare(call)
         // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
-        guard route.takesBody else { return .read(maxBytes: Self.strayBody) { [self] in answer(call, route, prepared, $0) } }
+        guard route.takesBody else { return .read(maxBytes: Self.strayBody) { [self] in answer(call, prepared, $0) } }
         try checkBody(head)
         let reservation = try bodies.reserve(head)
         let holding: Answer = { (body) throws(Problem) in
@@ -68,7 +66,7 @@ final class DiffService: Service {
             return try prepared(body)
         }
         return .read(maxBytes: options.maxBodyBytes) { [self] body in
-            body.count > Self.largeBody ? answerOnWorker(call, route, holding, body) : answer(call, route, holding, body)
+            body.count > Self.largeBody ? answerOnWorker(call, holding, body) : answer(call, holding, body)
         }
     }
 
@@ -151,27 +149,27 @@ final class DiffService: Service {
     private static let strayBody = 16 * 1024
 
     /// Bodies above this take longer than other requests of the loop should wait: about 0.3 ms.
-    private static let largeBody = 256 * 1024
+    static let largeBody = 256 * 1024
 
-    private func answer(_ call: Call, _ route: Route, _ prepared: Answer, _ body: consuming [UInt8]) -> Reply {
+    private func answer(_ call: Call, _ prepared: Answer, _ body: consuming [UInt8]) -> Reply {
         do throws(Problem) {
             switch try prepared(body) {
-            case .now(let response): return .now(finish(response, call.head, route: route.name))
+            case .now(let response): return .now(call.finish(response))
             case .later(let begin): return .later(begin)
             }
         } catch {
-            return .now(finish(error.response(instance: call.instance), call.head, route: route.name))
+            return .now(call.finish(error.response(instance: call.instance)))
         }
     }
 
     /// A large body is parsed and compared on a worker, so that small requests on its loop keep their latency.
     private func answerOnWorker(
-        _ call: Call, _ route: Route, _ prepared: @escaping Answer, _ body: consuming [UInt8]
+        _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8]
     ) -> Reply {
         let body = body
         return .later { [self] pending in
-            workers.async { [self] in
-                switch answer(call, route, prepared, body) {
+            workers.run { [self] in
+                switch answer(call, prepared, body) {
                 case .now(let response): pending.answer(response)
                 case .later(let begin): begin(pending)
                 }
@@ -193,7 +191,8 @@ final class DiffService: Service {
         return answer
     }
 
-    func writing(_ session: String) -> Writing { Writing(table: table, hash: hash, name: session) }
+    /// Sessions in memory, and who waits for them.
+    var table: SessionTable { store.table }
 
     func refusal(_ refusal: Refusal, of head: RequestHead?) -> Response { Problem(refusal).response(instance: head?.instance) }
 

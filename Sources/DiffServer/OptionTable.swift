@@ -38,10 +38,29 @@ enum OptionTable {
             return $1.utf8.count >= 32
         },
         text(
-            "--digest-key", "TEXT", "keys the digests in revisions; the same on all nodes that share sessions (default: made at the start)"
+            "--digest-key", "TEXT",
+            "keys the digests in revisions; the same on all nodes that share sessions (default: the store's, else made at the start)"
         ) {
             $0.digestKey = $1
             return !$1.isEmpty
+        },
+        text(
+            "--store", "ADDRESS",
+            "where sessions live: memory (default), sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, redis-sentinel://HOSTS/NAME"
+        ) {
+            guard let address = StoreAddress($1) else { return false }
+            $0.store = address
+            return true
+        },
+        text("--store-ca", "FILE", "a PEM file with the authority of a Redis that speaks TLS (default: the system's)") {
+            $0.storeAuthority = $1
+            return !$1.isEmpty
+        },
+        text(
+            "--durability", "full|relaxed", "when sqlite tells a writer that it has written: on the disk (full), or at most a second before"
+        ) {
+            $0.isDurable = $1 == "full"
+            return $1 == "full" || $1 == "relaxed"
         },
         list("--origin", "ORIGIN", "a web page's origin that may call from a browser, as https://example.org; may be repeated") {
             $0.origins.insert($1)

@@ -10,7 +10,13 @@ struct Options: Sendable {
     var listen: [ListenAddress] = []
     var keys: [KeyRing.Key] = []
     var tokenSecret = ""
-    var digestKey = Hex.encode(Digests.random(32))
+    /// Nil: one that the store has, else a new one.
+    var digestKey: String?
+    var store = StoreAddress.memory
+    /// Whether a store on this machine waits for the disk before a write is answered.
+    var isDurable = true
+    /// A file with the authority of the store's certificate.
+    var storeAuthority: String?
     var origins: Set<String> = []
     var requiresIfMatch = false
     /// Requests a second of one key or token; nil for no limit.

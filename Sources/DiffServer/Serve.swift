@@ -15,8 +15,11 @@ enum Serve {
         if (options.certificate == nil) != (options.certificateKey == nil) {
             fail("--tls-certificate and --tls-key go together", status: 2)
         }
-        let service = DiffService(options: options, access: access(options, journal), journal: journal)
-        let server = Server(options: options.serverOptions, service: service)
+        let bodies = BodyBudget(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
+        let store = store(options, bodies, journal)
+        let service = DiffService(
+            options: options, store: store, bodies: bodies, access: access(options, journal), journal: journal)
+        let server = Server(options: options.serverOptions, service: service, workers: service.workers)
         service.run(in: server)
         let scheme = options.certificate == nil ? "http" : "https"
         do throws(ListenError) {
@@ -29,7 +32,7 @@ enum Serve {
         let sweeper = DispatchSource.makeTimerSource(queue: .global())
         sweeper.schedule(deadline: .now() + 1, repeating: 1)
         sweeper.setEventHandler {
-            service.table.sweep()
+            store.sweep()
             FreeMemory.giveBack(used: service.table.size.bytes, slack: options.tableBounds.bytes / 16)
         }
         sweeper.resume()
@@ -51,7 +54,17 @@ enum Serve {
         service.journal.log("draining")
         service.lifecycle.drain()
         service.table.endReaders(because: Problem(.draining, "the server is going down"))
-        server.drain(within: service.options.drain) { exit(0) }
+        server.drain(within: service.options.drain) {
+            service.store.close()
+            exit(0)
+        }
+    }
+
+    private static func store(_ options: Options, _ bodies: BodyBudget, _ journal: Journal) -> any SessionStore {
+        let table = SessionTable(bounds: options.tableBounds, bodies: bodies)
+        do throws(StoreError) {
+            return try options.store.open(table: table, options: options, journal: journal)
+        } catch { fail("\(error)") }
     }
 
     private static func access(_ options: Options, _ journal: Journal) -> Guard {

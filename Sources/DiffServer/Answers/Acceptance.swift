@@ -43,6 +43,7 @@ struct Acceptance: Sendable {
 
     /// The best of several types, earlier ones first where the client does not care; nil if it wants none.
     func best(of types: [String]) -> String? {
+        if ranges.isEmpty { return types.first }
         let rated = types.map { (type: $0, rating: weight(of: $0)) }.filter { $0.rating.weight > 0 }
         let best = rated.max { one, other in
             if one.rating.weight != other.rating.weight { return one.rating.weight < other.rating.weight }

@@ -36,20 +36,15 @@ struct WriteConditions {
         session.replays.remember(.init(fingerprint: fingerprint, status: status, before: before, done: .now), by: key)
     }
 
-    func remember(_ written: inout Written, _ fingerprint: RequestFingerprint) {
-        guard key != nil else { return }
-        remember(&written.after, status: 200, before: written.before?.head.revision, fingerprint)
-        written.remembersKey = true
-    }
 }
 
 extension RequestFingerprint {
-    /// Of a body, and of where the list stands in it.
-    init(_ body: borrowing [UInt8], shape parameters: Parameters) {
-        var state = body.withUnsafeBytes { KeyedHash.process.digest(of: $0) }
+    /// Of a body, and of where the list stands in it; by the store's hash, so that all who share sessions agree.
+    init(_ body: borrowing [UInt8], shape parameters: Parameters, by hash: KeyedHash) {
+        var state = body.withUnsafeBytes { hash.digest(of: $0) }
         for item in parameters.all(Parameters.pointers).sorted(by: { $0.name < $1.name }) {
             let text = Array("\(state) \(item.name)=\(item.value)".utf8)
-            state = text.withUnsafeBytes { KeyedHash.process.digest(of: $0) }
+            state = text.withUnsafeBytes { hash.digest(of: $0) }
         }
         value = state
     }

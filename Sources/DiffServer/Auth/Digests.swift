@@ -1,4 +1,5 @@
 import COpenSSL
+import SnapshotKit
 
 /// SHA-256 (FIPS 180-4) and HMAC (RFC 2104), by OpenSSL.
 enum Digests {
@@ -6,6 +7,14 @@ enum Digests {
         [UInt8](unsafeUninitializedCapacity: 32) { room, count in
             SHA256(bytes, bytes.count, room.baseAddress)
             count = 32
+        }
+    }
+
+    /// SHA-1, for what others name by it; it proves nothing any more.
+    static func sha1(_ bytes: [UInt8]) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 20) { room, count in
+            SHA1(bytes, bytes.count, room.baseAddress)
+            count = 20
         }
     }
 
@@ -84,4 +93,9 @@ enum Hex {
         }
         return bytes
     }
+}
+
+extension KeyedHash {
+    /// The function of revisions' digests.
+    static func digests(_ key: String) -> KeyedHash { KeyedHash(key: Array(key.utf8)) }
 }

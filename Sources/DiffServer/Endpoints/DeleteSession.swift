@@ -4,15 +4,11 @@ import HTTPCore
 enum DeleteSession {
     @Sendable
     static func answer(_ call: Call) throws(Problem) -> Reply {
-        while let slot = call.service.table.slot(call.session), let session = slot.session {
-            let revision = session.head.revision
+        try SessionWork(call: call, isWrite: true) { (reading) throws(Problem) in
+            guard let revision = reading?.session.head.revision else { return .answer(.now(Response(status: 204))) }
             let condition = try EntityTags.condition(call)
             if let condition, !condition.matches(revision) { throw .mismatch(current: revision) }
-            do throws(SessionTable.Refusal) {
-                try call.service.table.delete(slot, at: condition == nil ? nil : revision)
-                return .now(Response(status: 204))
-            } catch { continue }
-        }
-        return .now(Response(status: 204))
+            return .drop(at: condition == nil ? nil : revision, answer: Response(status: 204))
+        }.reply()
     }
 }

@@ -53,7 +53,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
         switch slot.add(self, limit: call.service.table.bounds.readers) {
         case .tooMany: return end(Problem(.tooManyStreams, "too many readers wait already"))
         case .gone: return end(.noSession(call.session))
-        case .added: break
+        case .added: call.service.store.readersChanged(of: slot)
         }
         call.service.metrics.streamOpened()
         writer.onClose { self.leave() }
@@ -77,9 +77,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
         }
     }
 
-    private var reading: Reading? {
-        slot.session.map { Reading(slot: slot, session: $0, bounds: call.service.table.bounds.history) }
-    }
+    private var reading: Reading? { Reading(slot: slot, bounds: call.service.table.bounds.history) }
 
     func sessionChanged() {
         guard !isWoken.exchange(true, ordering: .relaxed) else { return }
@@ -140,6 +138,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
     private func leave() {
         _ = call.service.table.slot(call.session)
         slot.remove(self)
+        call.service.store.readersChanged(of: slot)
         for timer in timers.values { timer.cancel() }
         timers = [:]
         call.service.metrics.streamClosed()

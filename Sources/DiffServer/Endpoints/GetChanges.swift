@@ -11,12 +11,14 @@ enum GetChanges {
         let since = try call.parameters.since()
         let wait = try wait(call)
         let wish = try ChangesWish(call.parameters, call.acceptance, streams: true)
-        let reading = try call.reading()
-        if wish.form.isEvent { return .now(try EventStream.response(call, reading, since: lastEvent(call) ?? since, wish)) }
-        if wait > 0, holds(reading, since) {
-            return .later { HeldRequest.hold(call, reading.slot, since, wish, for: .seconds(wait), $0) }
+        let base = wish.form.isEvent ? lastEvent(call) ?? since : since
+        return try call.reading(from: base) { (reading) throws(Problem) in
+            if wish.form.isEvent { return .now(try EventStream.response(call, reading, since: base, wish)) }
+            if wait > 0, holds(reading, base) {
+                return .later { HeldRequest.hold(call, reading.slot, base, wish, for: .seconds(wait), $0) }
+            }
+            return .now(call.service.counted(reading.answer(since: base, wish)).response())
         }
-        return .now(call.service.counted(reading.answer(since: since, wish)).response())
     }
 
     /// Seconds that the client would wait: `?wait=`, else `Prefer: wait=`.

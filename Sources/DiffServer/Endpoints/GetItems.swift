@@ -5,10 +5,13 @@ import SnapshotKit
 enum GetItems {
     @Sendable
     static func one(_ call: Call) throws(Problem) -> Reply {
-        let subject = try LookupSubject(call)
-        let id = call.place["item"]
-        guard let item = subject.item(id) else { throw Problem(.itemNotFound, "no item \"\(id)\" at \(subject.revision.text)") }
-        return Lookup.one(subject) { item.writeLookup(into: &$0, showsContent: subject.showsContent) }
+        try LookupSubject.ask(call) { (subject) throws(Problem) in
+            let id = call.place["item"]
+            guard let item = subject.item(id) else {
+                throw Problem(.itemNotFound, "no item \"\(id)\" at \(subject.revision.text)")
+            }
+            return Lookup.one(subject) { item.writeLookup(into: &$0, showsContent: subject.showsContent) }
+        }
     }
 
     @Sendable

@@ -5,12 +5,13 @@ import SnapshotKit
 enum GetSections {
     @Sendable
     static func one(_ call: Call) throws(Problem) -> Reply {
-        let subject = try LookupSubject(call)
-        let id = call.place["section"]
-        guard let section = subject.section(id) else {
-            throw Problem(.sectionNotFound, "no section \"\(id)\" at \(subject.revision.text)")
+        try LookupSubject.ask(call) { (subject) throws(Problem) in
+            let id = call.place["section"]
+            guard let section = subject.section(id) else {
+                throw Problem(.sectionNotFound, "no section \"\(id)\" at \(subject.revision.text)")
+            }
+            return Lookup.one(subject) { section.writeLookup(into: &$0, showsContent: subject.showsContent) }
         }
-        return Lookup.one(subject) { section.writeLookup(into: &$0, showsContent: subject.showsContent) }
     }
 
     @Sendable

@@ -5,14 +5,17 @@ import SnapshotKit
 enum GetSession {
     @Sendable
     static func answer(_ call: Call) throws(Problem) -> Reply {
-        let reading = try call.reading()
+        try call.reading { .now(answer(call, $0)) }
+    }
+
+    private static func answer(_ call: Call, _ reading: Reading) -> Response {
         let revision = reading.session.head.revision
         let fields = [
             Field("ETag", "\"\(revision.text)\""), Field("Cache-Control", "private, no-cache"),
             Field("Diffserver-Expires", call.service.table.expiry(of: reading.slot).text),
         ]
         if EntityTags(call.head, "if-none-match")?.matches(revision) == true {
-            return .now(Response(status: 304, fields: fields))
+            return Response(status: 304, fields: fields)
         }
         var writer = JSONWriter(capacity: reading.session.head.snapshot.footprint)
         writer.append("{\"session\":")
@@ -22,9 +25,8 @@ enum GetSession {
         writer.append(",\"state\":")
         reading.session.head.snapshot.writeDocument(into: &writer)
         writer.append(byte: UInt8(ascii: "}"))
-        return .now(
-            Response(
-                status: 200, fields: [Field("Content-Type", "application/json")] + fields, body: .bytes(writer.bytes()),
-                isCompressible: true))
+        return Response(
+            status: 200, fields: [Field("Content-Type", "application/json")] + fields, body: .bytes(writer.bytes()),
+            isCompressible: true)
     }
 }

@@ -23,7 +23,7 @@ final class HeldRequest: SessionReader {
         switch slot.add(request, limit: call.service.table.bounds.readers) {
         case .tooMany: return request.refuse(Problem(.tooManyStreams, "\(call.service.table.bounds.readers) readers wait already"))
         case .gone: return request.refuse(.noSession(call.session))
-        case .added: break
+        case .added: call.service.store.readersChanged(of: slot)
         }
         request.timer.withLock { $0 = pending.loop.schedule(after: time) { request.finish() } }
         pending.onGone { request.leave() }
@@ -31,9 +31,7 @@ final class HeldRequest: SessionReader {
         if let reading = request.reading, !GetChanges.holds(reading, since) { request.finish() }
     }
 
-    private var reading: Reading? {
-        slot.session.map { Reading(slot: slot, session: $0, bounds: call.service.table.bounds.history) }
-    }
+    private var reading: Reading? { Reading(slot: slot, bounds: call.service.table.bounds.history) }
 
     func sessionChanged() { pending.loop.execute { self.finish() } }
 
@@ -43,12 +41,12 @@ final class HeldRequest: SessionReader {
         guard let reading else { return refuse(.noSession(call.session)) }
         guard leave() else { return }
         let answer = call.service.counted(reading.answer(since: since, wish))
-        pending.answer(call.service.finish(answer.response(), call.head, route: "changes"))
+        pending.answer(call.finish(answer.response()))
     }
 
     private func refuse(_ problem: Problem) {
         guard leave() else { return }
-        pending.answer(call.service.finish(problem.response(instance: call.instance), call.head, route: "changes"))
+        pending.answer(call.finish(problem.response(instance: call.instance)))
     }
 
     /// Stops waiting; true for the first caller.
@@ -58,6 +56,7 @@ final class HeldRequest: SessionReader {
         // The reader counted as use for as long as it waited.
         _ = call.service.table.slot(call.session)
         slot.remove(self)
+        call.service.store.readersChanged(of: slot)
         timer.withLock { timer in
             timer?.cancel()
             timer = nil

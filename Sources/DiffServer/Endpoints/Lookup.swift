@@ -16,23 +16,32 @@ struct LookupSubject {
     let showsContent: Bool
     private let state: State
 
-    /// The head, or what `?revision=` names.
-    init(_ call: Call) throws(Problem) {
-        let reading = try call.reading()
+    /// Answers from the head, or from what `?revision=` names.
+    static func ask(_ call: Call, _ answer: @escaping @Sendable (LookupSubject) throws(Problem) -> Reply) throws(Problem) -> Reply {
+        var revision: Revision?
+        if let text = call.parameters["revision"] {
+            revision = Revision(text)
+            if revision == nil { throw Problem(.malformedRevision, "\"\(text)\" is no revision") }
+        }
+        return try call.reading(from: revision.map(Since.revision) ?? .absent) { [revision] (reading) throws(Problem) in
+            try answer(LookupSubject(call, reading, revision))
+        }
+    }
+
+    private init(_ call: Call, _ reading: Reading, _ revision: Revision?) throws(Problem) {
         let head = reading.session.head
-        showsContent = call.parameters["revision"] == nil
-        guard let text = call.parameters["revision"] else {
-            (revision, state) = (head.revision, .head(head.snapshot))
+        showsContent = revision == nil
+        guard let revision else {
+            (self.revision, state) = (head.revision, .head(head.snapshot))
             return
         }
-        guard let revision = Revision(text) else { throw Problem(.malformedRevision, "\"\(text)\" is no revision") }
         self.revision = revision
         switch reading.base(revision) {
         case .head: state = .head(head.snapshot)
         case .past(let skeleton, _):
             // A table of ids pays from a handful of questions on.
             state = .past(call.parameters.all(["id"]).count > 4 ? skeleton.indexed() : skeleton)
-        case .none: throw Problem(.revisionGone, "the revision \(text) is no longer kept")
+        case .stored, .none: throw Problem(.revisionGone, "the revision \(revision.text) is no longer kept")
         }
     }
 
@@ -95,11 +104,17 @@ enum Lookup {
 
     /// `{"revision","items":[…],"missing":[…]}` in the query's order.
     static func many(
-        _ call: Call, _ name: StaticString, find: (LookupSubject, QueryItem) throws(Problem) -> Finding
+        _ call: Call, _ name: StaticString, find: @escaping @Sendable (LookupSubject, QueryItem) throws(Problem) -> Finding
     ) throws(Problem) -> Reply {
         let questions = call.parameters.all(["at", "id"])
         guard !questions.isEmpty else { throw .malformed("ask by at or id, or both, each as often as needed") }
-        let subject = try LookupSubject(call)
+        return try LookupSubject.ask(call) { (subject) throws(Problem) in try answer(subject, questions, name, find: find) }
+    }
+
+    private static func answer(
+        _ subject: LookupSubject, _ questions: [QueryItem], _ name: StaticString,
+        find: (LookupSubject, QueryItem) throws(Problem) -> Finding
+    ) throws(Problem) -> Reply {
         var found = JSONWriter()
         var missing = JSONWriter()
         for question in questions {

@@ -2,7 +2,14 @@ import HTTPCore
 import SnapshotKit
 
 /// A new state, or edits, in; what changed out.
-enum PostChanges {
+struct PostChanges {
+    private let call: Call
+    private let request: ChangesRequest
+    private let fingerprint: RequestFingerprint
+    private let conditions: WriteConditions
+    private let since: Since
+    private let wish: ChangesWish
+
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {
         let since = try call.parameters.since()
@@ -10,120 +17,84 @@ enum PostChanges {
         let wish = try ChangesWish(call.parameters, call.acceptance)
         return { (body) throws(Problem) in
             let conditions = try WriteConditions(call)
-            let fingerprint = RequestFingerprint(body, shape: call.parameters)
+            let isLarge = body.count > DiffService.largeBody
+            let fingerprint = RequestFingerprint(body, shape: call.parameters, by: call.service.store.hash)
             let request = try ChangesRequest(posting: body, shape, call.service.options)
             if !call.identity.maySendStates, case .state = request.content {
                 throw Problem(.forbidden, "a token is good for edits; whole states need a key")
             }
-            return .now(try write(call, request, fingerprint, conditions, since, wish))
+            let post = PostChanges(
+                call: call, request: request, fingerprint: fingerprint, conditions: conditions, since: since, wish: wish)
+            return try SessionWork(call: call, isWrite: true, isLarge: isLarge) { (reading) throws(Problem) in
+                guard let reading else { return try post.first() }
+                return try post.next(reading)
+            }.reply()
         }
     }
 
-    /// Computes the next session and commits it, again from the start whenever somebody else was faster.
-    private static func write(
-        _ call: Call, _ request: ChangesRequest, _ fingerprint: RequestFingerprint, _ conditions: WriteConditions,
-        _ since: Since, _ wish: ChangesWish
-    ) throws(Problem) -> Response {
-        let writing = call.service.writing(call.session)
-        while true {
-            let slot = call.service.table.slot(call.session)
-            guard let slot, let before = slot.session else {
-                if let written = try create(writing, request, fingerprint, conditions) {
-                    return answer(call, written, since, wish, conditions)
-                }
-                continue
-            }
-            let reading = Reading(slot: slot, session: before, bounds: call.service.table.bounds.history)
-            if let entry = try conditions.replayed(before, fingerprint) {
-                return answer(call, reading, entry, since, wish, conditions)
-            }
-            if try !conditions.isMet(before.head.revision, call) {
-                // Not the head that was named; but perhaps the head is what this very write made of it, and the answer was lost.
-                guard let parent = before.head.parent, conditions.match?.revision == parent,
-                    try request.leads(to: before, writing, fingerprint)
-                else { throw .mismatch(current: before.head.revision) }
-                return answer(call, reading, parent: parent, since, wish, conditions)
-            }
-            let (next, changeset) = try request.session(after: before, writing, fingerprint)
-            var written = Written(before: before, after: next, slot: slot, changeset: changeset)
-            conditions.remember(&written, fingerprint)
-            if try commit(written, writing.table) { return answer(call, written, since, wish, conditions) }
-        }
-    }
+    // MARK: Steps
 
-    /// Makes the session; nil if somebody else did meanwhile.
-    private static func create(
-        _ writing: Writing, _ request: ChangesRequest, _ fingerprint: RequestFingerprint, _ conditions: WriteConditions
-    ) throws(Problem) -> Written? {
-        guard case .state(let state) = request.content else { throw .noSession(writing.name) }
+    /// Makes the session.
+    private func first() throws(Problem) -> Step {
+        guard case .state(let state) = request.content else { throw .noSession(call.session) }
         if conditions.match != nil { throw .mismatch(current: nil) }
-        var session = writing.firstSession(state, settings: request.settings, after: nil, maker: fingerprint)
+        var session = call.writing.firstSession(state, settings: request.settings, after: nil, maker: fingerprint)
         conditions.remember(&session, status: 201, before: nil, fingerprint)
-        do throws(SessionTable.Refusal) {
-            let slot = try writing.table.create(writing.name, session)
-            return Written(before: nil, after: session, slot: slot, changeset: nil)
-        } catch {
-            guard case .conflict = error else { throw .full }
-            return nil
+        return .put(session) { [session] slot in
+            answer(slot, session, status: 201, minimalFrom: nil, base: since == .absent ? .nothing : since)
         }
     }
 
-    /// Puts the written session in place; false if somebody else was faster.
-    private static func commit(_ written: Written, _ table: SessionTable) throws(Problem) -> Bool {
-        guard let before = written.before, written.isNews || written.remembersKey else { return true }
-        do throws(SessionTable.Refusal) {
-            try table.commit(written.slot, at: before.head.revision, written.after)
-            return true
-        } catch {
-            guard case .conflict = error else { throw .full }
-            return false
+    /// Computes the next session, unless this request was done before or changes nothing.
+    private func next(_ reading: Reading) throws(Problem) -> Step {
+        let before = reading.session
+        if let entry = try conditions.replayed(before, fingerprint) {
+            return again(reading, status: entry.status, from: entry.before)
         }
+        if try !conditions.isMet(before.head.revision, call) {
+            // Not the head that was named; but perhaps the head is what this very write made of it, and the answer was lost.
+            guard let parent = before.head.parent, conditions.match?.revision == parent,
+                try request.leads(to: before, call.writing, fingerprint)
+            else { throw .mismatch(current: before.head.revision) }
+            return again(reading, status: 200, from: parent)
+        }
+        if let sequence = reading.missing(since) { return .recall(sequence) }
+        var (after, changeset) = try request.session(after: before, call.writing, fingerprint)
+        if conditions.key == nil, after.head.revision == before.head.revision {
+            return reading.isCertain
+                ? .answer(.now(answer(reading.slot, after, changeset, from: before.head.revision))) : .verify
+        }
+        conditions.remember(&after, status: 200, before: before.head.revision, fingerprint)
+        return .put(after) { [after, changeset] slot in answer(slot, after, changeset, from: before.head.revision) }
+    }
+
+    /// What a write that was done before would answer now: from the head before the first try, if the client names no other.
+    private func again(_ reading: Reading, status: Int, from before: Revision?) -> Step {
+        guard reading.isCertain else { return .verify }
+        let base = since == .absent ? before.map(Since.revision) ?? .nothing : since
+        if let sequence = reading.missing(base) { return .recall(sequence) }
+        return .answer(.now(answer(reading.slot, reading.session, status: status, minimalFrom: before, base: base)))
     }
 
     // MARK: Answers
 
-    private static func answer(
-        _ call: Call, _ written: Written, _ since: Since, _ wish: ChangesWish, _ conditions: WriteConditions
-    ) -> Response {
-        let reading = Reading(slot: written.slot, session: written.after, bounds: call.service.table.bounds.history)
-        let before = written.before?.head.revision
-        let location = written.before == nil ? [Field("Location", "/v1/sessions/\(call.session)")] : []
-        if conditions.wantsMinimal { return minimal(call, since, before, written.after, written.status, location) }
-        let isDirect = since == .absent || before.map { since == .revision($0) } == true
-        if isDirect, let before, let changeset = written.changeset {
-            let answer = ChangesAnswer(changeset, from: before, to: reading.destination, wish)
-            return call.service.counted(answer).response(fields: location)
+    /// Of a write to a session that was at `before`: its own changeset, unless the client stands elsewhere.
+    private func answer(_ slot: SessionSlot, _ after: Session, _ changeset: Changeset, from before: Revision) -> Response {
+        guard !conditions.wantsMinimal, since == .absent || since == .revision(before) else {
+            return answer(slot, after, status: 200, minimalFrom: before, base: since)
         }
-        let answer = reading.answer(since: since == .absent ? .nothing : since, wish)
-        return call.service.counted(answer).response(status: written.status, fields: location)
+        let reading = Reading(slot: slot, session: after, bounds: call.service.table.bounds.history)
+        return call.service.counted(ChangesAnswer(changeset, from: before, to: reading.destination, wish)).response()
     }
 
-    /// A write that was done before: what it would answer now, from the head before the first try.
-    private static func answer(
-        _ call: Call, _ reading: Reading, _ entry: ReplayWindow.Entry, _ since: Since, _ wish: ChangesWish,
-        _ conditions: WriteConditions
-    ) -> Response {
-        let location = entry.status == 201 ? [Field("Location", "/v1/sessions/\(call.session)")] : []
-        if conditions.wantsMinimal {
-            return minimal(call, since, entry.before, reading.session, entry.status, location)
-        }
-        let base = since == .absent ? entry.before.map(Since.revision) ?? .nothing : since
-        return call.service.counted(reading.answer(since: base, wish)).response(status: entry.status, fields: location)
+    private func answer(_ slot: SessionSlot, _ session: Session, status: Int, minimalFrom before: Revision?, base: Since) -> Response {
+        let location = status == 201 ? [Field("Location", "/v1/sessions/\(call.session)")] : []
+        if conditions.wantsMinimal { return minimal(before, session, status, location) }
+        let reading = Reading(slot: slot, session: session, bounds: call.service.table.bounds.history)
+        return call.service.counted(reading.answer(since: base, wish)).response(status: status, fields: location)
     }
 
-    /// A write whose answer was lost.
-    private static func answer(
-        _ call: Call, _ reading: Reading, parent: Revision, _ since: Since, _ wish: ChangesWish,
-        _ conditions: WriteConditions
-    ) -> Response {
-        if conditions.wantsMinimal { return minimal(call, since, parent, reading.session, 200, []) }
-        let base = since == .absent ? .revision(parent) : since
-        return call.service.counted(reading.answer(since: base, wish)).response()
-    }
-
-    private static func minimal(
-        _ call: Call, _ since: Since, _ before: Revision?, _ session: Session, _ status: Int, _ fields: [Field]
-    ) -> Response {
+    private func minimal(_ before: Revision?, _ session: Session, _ status: Int, _ fields: [Field]) -> Response {
         var from = before
         if case .revision(let revision) = since { from = revision }
         if since == .nothing { from = nil }

@@ -6,31 +6,24 @@ enum PutSession {
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {
         let shape = try call.parameters.shape()
-        return { (body) throws(Problem) in try put(call, SessionRequest(putting: body, shape, call.service.options)) }
+        return { (body) throws(Problem) in
+            let isLarge = body.count > DiffService.largeBody
+            let request = try SessionRequest(putting: body, shape, call.service.options)
+            return try SessionWork(call: call, isWrite: true, isLarge: isLarge) { (reading) throws(Problem) in
+                try step(call, request, reading)
+            }.reply()
+        }
     }
 
-    private static func put(_ call: Call, _ request: SessionRequest) throws(Problem) -> Reply {
-        let table = call.service.table
-        let writing = call.service.writing(call.session)
-        while true {
-            let slot = table.slot(call.session)
-            let before = slot?.session
-            let session = writing.firstSession(
-                request.state, settings: request.settings, after: before?.head.revision, maker: nil)
-            if let slot, let before, try wasAnswered(call, before, session) {
-                return .now(answer(call, before, slot, isNew: false))
-            }
-            try checkAbsence(call.head, before?.head.revision)
-            do throws(SessionTable.Refusal) {
-                if let slot, let before {
-                    try table.commit(slot, at: before.head.revision, session)
-                    return .now(answer(call, session, slot, isNew: false))
-                }
-                return .now(answer(call, session, try table.create(call.session, session), isNew: true))
-            } catch {
-                guard case .conflict = error else { throw .full }
-            }
+    private static func step(_ call: Call, _ request: SessionRequest, _ reading: Reading?) throws(Problem) -> Step {
+        let before = reading?.session
+        let session = call.writing.firstSession(
+            request.state, settings: request.settings, after: before?.head.revision, maker: nil)
+        if let reading, let before, try wasAnswered(call, before, session) {
+            return reading.isCertain ? .answer(.now(answer(call, before, reading.slot, isNew: false))) : .verify
         }
+        try checkAbsence(call.head, before?.head.revision)
+        return .put(session) { answer(call, session, $0, isNew: before == nil) }
     }
 
     private static func checkAbsence(_ head: RequestHead, _ current: Revision?) throws(Problem) {
@@ -66,9 +59,4 @@ enum PutSession {
         if isNew { fields.append(Field("Location", "/v1/sessions/\(call.session)")) }
         return Response(status: isNew ? 201 : 200, fields: fields, body: .bytes(writer.bytes()))
     }
-}
-
-extension Problem {
-    /// No room, whatever else would be thrown out.
-    static var full: Problem { Problem(.capacity, "this state is larger than the server's memory for states") }
 }

@@ -21,6 +21,8 @@ final class Metrics: Sendable {
         var operations = OperationCounts()
         var streamLag = Histogram()
         var streams = 0
+        var storeConflicts = 0
+        var storeFailures = 0
     }
 
     private let tally = Locked(Tally())
@@ -51,10 +53,21 @@ final class Metrics: Sendable {
     /// Time from a commit until a stream was told.
     func streamLagged(_ lag: Duration) { tally.withLock { $0.streamLag.add(lag / .seconds(1)) } }
 
+    /// A store did not do what it was asked.
+    func count(_ failure: StoreFailure) {
+        tally.withLock { tally in
+            switch failure {
+            case .conflict: tally.storeConflicts += 1
+            case .unavailable: tally.storeFailures += 1
+            case .capacity: break
+            }
+        }
+    }
+
     // MARK: Text
 
     /// All of it.
-    func text(_ table: SessionTable, _ connections: Server.Counters?) -> String {
+    func text(_ store: any SessionStore, _ connections: Server.Counters?) -> String {
         let tally = tally.withLock { $0 }
         var text = MetricsText()
         text.family("diffserver_requests_total", "counter", "Requests by route and status.")
@@ -70,14 +83,17 @@ final class Metrics: Sendable {
         text.single("diffserver_connections", "gauge", "Connections that are open.", connections?.openConnections ?? 0)
         text.single("diffserver_connections_accepted_total", "counter", "Connections.", connections?.acceptedConnections ?? 0)
         text.single("diffserver_connections_refused_total", "counter", "Connections above the limit.", connections?.refusedConnections ?? 0)
-        let (sessions, bytes) = table.size
-        text.single("diffserver_sessions", "gauge", "Sessions that are alive.", sessions)
+        let (sessions, bytes) = store.table.size
+        text.single("diffserver_sessions", "gauge", "Sessions in memory.", sessions)
         text.single("diffserver_session_bytes", "gauge", "Bytes of their snapshots and history.", bytes)
-        let counts = table.counters.values
+        let counts = store.table.counters.values
         text.single("diffserver_sessions_created_total", "counter", "Sessions made.", counts.creations)
         text.single("diffserver_commits_total", "counter", "New revisions of sessions.", counts.commits)
         text.single("diffserver_evictions_total", "counter", "Sessions that made room for others.", counts.evictions)
         text.single("diffserver_expirations_total", "counter", "Sessions that nobody used.", counts.expirations)
+        text.single("diffserver_store_ready", "gauge", "Whether the store can be reached and written.", store.isReady ? 1 : 0)
+        text.single("diffserver_store_failures_total", "counter", "Requests that the store failed.", tally.storeFailures)
+        text.single("diffserver_store_conflicts_total", "counter", "Writes begun again since another was faster.", tally.storeConflicts)
         text.family("diffserver_resets_total", "counter", "Answers with a whole state, by reason.")
         for reason in ResetReason.allCases {
             text.sample("diffserver_resets_total", "reason=\"\(reason.rawValue)\"", tally.resets[reason] ?? 0)

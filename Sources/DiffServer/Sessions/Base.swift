@@ -6,6 +6,8 @@ enum Base: Sendable {
     case head(marks: Marks)
     /// A past state.
     case past(Skeleton, marks: Marks)
+    /// A past state whose skeleton only the store has.
+    case stored(sequence: UInt64)
     /// Nothing that a changeset could start from.
     case none(ResetReason)
 }
@@ -41,7 +43,8 @@ extension Session {
             return .head(marks: marks(after: revision.sequence))
         }
         if let entry = history.entry(revision, at: now, bounds: bounds) {
-            return .past(entry.skeleton, marks: marks(after: revision.sequence))
+            guard let skeleton = entry.skeleton else { return .stored(sequence: entry.revision.sequence) }
+            return .past(skeleton, marks: marks(after: revision.sequence))
         }
         if revision.sequence == 0 { return .none(.unknown) }
         if revision.sequence < startedOverAt { return .none(.replaced) }

@@ -5,7 +5,10 @@ struct History: Sendable {
     /// One past revision.
     struct Entry: Sendable {
         var revision: Revision
-        var skeleton: Skeleton
+        /// Nil while only the store has it.
+        var skeleton: Skeleton?
+        /// What the skeleton takes, here or where it would be.
+        var bytes: Int
         /// Redrawn on the way to this revision.
         var marks: Marks
         var retired: Moment
@@ -27,7 +30,9 @@ struct History: Sendable {
     /// Adds what was the head until now, and forgets what is out of bounds.
     mutating func retire(_ head: Session.Head, at now: Moment, bounds: Bounds) {
         let skeleton = Skeleton(of: head.snapshot, fingerprints: head.fingerprints)
-        entries.append(Entry(revision: head.revision, skeleton: skeleton, marks: head.marks, retired: now))
+        entries.append(
+            Entry(
+                revision: head.revision, skeleton: skeleton, bytes: skeleton.footprint, marks: head.marks, retired: now))
         footprint += skeleton.footprint
         trim(at: now, bounds: bounds)
     }
@@ -39,10 +44,35 @@ struct History: Sendable {
             let entry = entries[surplus]
             guard entries.count - surplus > bounds.revisions || footprint > bounds.bytes || now - entry.retired > bounds.age
             else { break }
-            footprint -= entry.skeleton.footprint
+            footprint -= entry.bytes
             surplus += 1
         }
         if surplus > 0 { entries.removeFirst(surplus) }
+    }
+
+    /// What a store knows, oldest first.
+    init(_ entries: [Entry] = []) {
+        self.entries = entries
+        footprint = entries.reduce(0) { $0 + $1.bytes }
+    }
+
+    /// Puts in the skeleton of a revision, or forgets the revision if nobody has its skeleton.
+    mutating func recall(_ sequence: UInt64, _ skeleton: Skeleton?) {
+        guard let index = entries.firstIndex(where: { $0.revision.sequence == sequence }) else { return }
+        if let skeleton {
+            entries[index].skeleton = skeleton
+        } else {
+            footprint -= entries[index].bytes
+            entries.remove(at: index)
+        }
+    }
+
+    /// Takes over skeletons that another reading of the same past holds already.
+    mutating func recall(from other: History) {
+        for index in entries.indices where entries[index].skeleton == nil {
+            let revision = entries[index].revision
+            entries[index].skeleton = other.entries.last { $0.revision == revision }?.skeleton
+        }
     }
 
     /// The newest revision with a digest; its own sequence first.

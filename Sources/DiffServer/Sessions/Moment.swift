@@ -10,6 +10,22 @@ struct Moment: Comparable, Sendable {
         return Moment(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
+    /// A moment that was written down, in milliseconds since 1970 by the calendar's clock.
+    init(wallMilliseconds: Int) {
+        self.init(nanoseconds: Self.now.nanoseconds &+ (Int64(wallMilliseconds) &- Self.wallClock) &* 1_000_000)
+    }
+
+    private init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// The moment as others can read it, in milliseconds since 1970.
+    var wallMilliseconds: Int { Int(Self.wallClock - (Self.now.nanoseconds - nanoseconds) / 1_000_000) }
+
+    private static var wallClock: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
     static func < (one: Moment, other: Moment) -> Bool { one.nanoseconds < other.nanoseconds }
 
     static func - (one: Moment, other: Moment) -> Duration { .nanoseconds(one.nanoseconds - other.nanoseconds) }

@@ -5,6 +5,27 @@ struct Reading: Sendable {
     let slot: SessionSlot
     let session: Session
     let bounds: History.Bounds
+    /// Whether the session is the head, not just what was the head when this process last heard of it.
+    let isCertain: Bool
+
+    /// Nil if the session in the slot is gone.
+    init?(slot: SessionSlot, bounds: History.Bounds, isCertain: Bool = true) {
+        guard let session = slot.session else { return nil }
+        self.init(slot: slot, session: session, bounds: bounds, isCertain: isCertain)
+    }
+
+    init(slot: SessionSlot, session: Session, bounds: History.Bounds, isCertain: Bool = true) {
+        (self.slot, self.session, self.bounds, self.isCertain) = (slot, session, bounds, isCertain)
+    }
+
+    /// The session as it is in the slot now.
+    var renewed: Reading? { Reading(slot: slot, bounds: bounds, isCertain: isCertain) }
+
+    /// The sequence of a base that has to be brought from the store before an answer can start from it.
+    func missing(_ since: Since) -> UInt64? {
+        guard case .revision(let revision) = since, case .stored(let sequence) = base(revision) else { return nil }
+        return sequence
+    }
 
     var destination: Destination {
         Destination(session: slot.name, revision: session.head.revision, snapshot: session.head.snapshot)
@@ -13,8 +34,10 @@ struct Reading: Sendable {
     /// Whether changes can be computed from a base; otherwise the reader gets the whole state.
     func isUsable(_ since: Since) -> Bool {
         guard case .revision(let revision) = since else { return false }
-        if case .none = base(revision) { return false }
-        return true
+        switch base(revision) {
+        case .head, .past: return true
+        case .stored, .none: return false
+        }
     }
 
     func base(_ revision: Revision) -> Base { session.base(revision, at: .now, bounds: bounds) }
@@ -28,6 +51,8 @@ struct Reading: Sendable {
         let snapshot = session.head.snapshot
         switch base(revision) {
         case .none(let reason): return ChangesAnswer(reset: reason, from: revision, to: destination, wish)
+        // Nobody waited for it, so it is as good as forgotten.
+        case .stored: return ChangesAnswer(reset: .expired, from: revision, to: destination, wish)
         case .head(let marks):
             return shared(from: revision, wish) { Changeset(from: snapshot, to: snapshot, marks: marks) }
         case .past(let skeleton, let marks):

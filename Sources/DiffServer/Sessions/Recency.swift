@@ -3,6 +3,8 @@ struct Recency {
     fileprivate(set) var newer: SessionSlot?
     fileprivate unowned(unsafe) var older: SessionSlot?
     var expires = Moment.now
+    /// What `expires` was when a store last heard of it.
+    var stored = Moment.now
     var timeToLive = Duration.seconds(3600)
     /// Charged to the table's budget.
     var bytes = 0

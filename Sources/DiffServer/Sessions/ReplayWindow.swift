@@ -19,13 +19,16 @@ struct ReplayWindow: Sendable {
     static let capacity = 64
     static let age = Duration.seconds(600)
 
-    private var entries: [(key: Key, entry: Entry)] = []
+    private(set) var entries: [(key: Key, entry: Entry)] = []
 
     var footprint: Int { entries.count * 192 }
 
     func entry(_ key: Key, at now: Moment) -> Entry? {
         entries.last { $0.key == key && now - $0.entry.done <= Self.age }?.entry
     }
+
+    /// Takes over what was written down.
+    mutating func remember(_ written: (key: Key, entry: Entry)) { entries.append(written) }
 
     mutating func remember(_ entry: Entry, by key: Key) {
         entries.removeAll { entry.done - $0.entry.done > Self.age || $0.key == key }

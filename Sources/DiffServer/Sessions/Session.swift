@@ -8,6 +8,8 @@ struct Session: Sendable {
     var replays = ReplayWindow()
     /// First sequence since the session was last started over by PUT; readers of earlier ones are told `replaced`. 0: it never was.
     var startedOverAt: UInt64
+    /// What a store that others write to calls this value: a new name with each commit. 0 where it has none.
+    var version: UInt64 = 0
 
     /// The newest state.
     struct Head: Sendable {

@@ -4,6 +4,7 @@
 // slots with locks of their own, so a reader of one session never waits for the writer of another.
 
 import HTTPCore
+import SnapshotKit
 
 /// Sessions in memory.
 final class SessionTable: Sendable {
@@ -16,14 +17,6 @@ final class SessionTable: Sendable {
         var history = History.Bounds()
         /// Streams and held requests of one session.
         var readers = 10_000
-    }
-
-    /// Why a session could not be put in.
-    enum Refusal: Error {
-        /// It is there already, or no longer at the revision that was named.
-        case conflict
-        /// It alone is larger than the budget.
-        case capacity
     }
 
     let bounds: Bounds
@@ -66,6 +59,14 @@ final class SessionTable: Sendable {
         return found
     }
 
+    /// A session that is alive, as the table holds it; counts as use.
+    func reading(_ name: String, isCertain: Bool = true) -> Reading? {
+        slot(name).flatMap { Reading(slot: $0, bounds: bounds.history, isCertain: isCertain) }
+    }
+
+    /// Whether a session is here, used or not.
+    func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
+
     /// When a session will be gone unless it is used again.
     func expiry(of slot: SessionSlot) -> WallTime {
         let left = registry.withLock { _ in slot.recency.expires } - .now
@@ -75,43 +76,76 @@ final class SessionTable: Sendable {
     // MARK: Writing
 
     /// Puts in a session under a name that has none.
-    func create(_ name: String, _ session: Session) throws(Refusal) -> SessionSlot {
-        try checkRoom(for: session)
+    func create(_ name: String, _ session: Session) -> Result<SessionSlot, StoreFailure> {
+        guard hasRoom(for: session) else { return .failure(.capacity) }
+        guard let slot = insert(name, session) else { return .failure(.conflict) }
+        counters.created()
+        return .success(slot)
+    }
+
+    /// Puts in a session under a name that has none; nil if it has.
+    private func insert(_ name: String, _ session: Session) -> SessionSlot? {
         let slot = SessionSlot(name: name, session)
         let (isNew, evicted) = registry.withLock { registry -> (Bool, [SessionSlot]) in
             guard registry.slots[name] == nil else { return (false, []) }
             registry.slots[name] = slot
             slot.recency.timeToLive = session.settings.timeToLive
             slot.recency.expires = .now + session.settings.timeToLive
+            slot.recency.stored = slot.recency.expires
             registry.order.add(slot)
             registry.charge(slot, session.footprint)
             return (true, registry.evict(within: room, sparing: slot))
         }
         evict(evicted)
-        guard isNew else { throw .conflict }
-        counters.created()
-        return slot
+        return isNew ? slot : nil
     }
 
     /// Puts `next` in place of a session that is still at `revision`.
-    func commit(_ slot: SessionSlot, at revision: Revision, _ next: Session) throws(Refusal) {
-        try checkRoom(for: next)
-        guard slot.replace(at: revision, by: next) else { throw .conflict }
+    func commit(_ next: Session, to slot: SessionSlot, at revision: Revision) -> Result<Void, StoreFailure> {
+        guard hasRoom(for: next) else { return .failure(.capacity) }
+        guard replace(slot, at: revision, by: next) else { return .failure(.conflict) }
+        if next.head.revision != revision { counters.committed() }
+        return .success(())
+    }
+
+    private func replace(_ slot: SessionSlot, at revision: Revision, by next: Session) -> Bool {
+        guard slot.replace(at: revision, by: next) else { return false }
         let evicted = registry.withLock { registry -> [SessionSlot] in
             guard registry.slots[slot.name] === slot else { return [] }
             slot.recency.timeToLive = next.settings.timeToLive
             slot.recency.expires = .now + next.settings.timeToLive
+            slot.recency.stored = slot.recency.expires
             registry.charge(slot, next.footprint)
             return registry.evict(within: room, sparing: slot)
         }
         evict(evicted)
-        if next.head.revision != revision { counters.committed() }
+        return true
+    }
+
+    /// Takes over what a store has: under a name that has no session here, or in place of the one that is still at `known`.
+    ///
+    /// - Returns: its slot; nil if somebody else was faster.
+    func adopt(_ session: Session, as name: String, inPlaceOf known: SessionSlot?, at revision: Revision?) -> SessionSlot? {
+        guard let known, let revision else { return insert(name, session) }
+        return replace(known, at: revision, by: session) ? known : nil
+    }
+
+    /// Puts a skeleton that a store brought into a session's history, or takes its revision out if there is none.
+    func recall(_ sequence: UInt64, of slot: SessionSlot, _ skeleton: Skeleton?) {
+        var footprint: Int?
+        _ = slot.amend { session in
+            session.history.recall(sequence, skeleton)
+            footprint = session.footprint
+        }
+        guard let footprint else { return }
+        registry.withLock { registry in if registry.slots[slot.name] === slot { registry.charge(slot, footprint) } }
     }
 
     /// Takes a session away, if it is at `revision` (nil: whichever it is at).
-    func delete(_ slot: SessionSlot, at revision: Revision?) throws(Refusal) {
-        guard slot.end(at: revision, because: .deleted(slot.name)) else { throw .conflict }
+    func drop(_ slot: SessionSlot, at revision: Revision?) -> Result<Void, StoreFailure> {
+        guard slot.end(at: revision, because: .deleted(slot.name)) else { return .failure(.conflict) }
         registry.withLock { $0.remove(slot) }
+        return .success(())
     }
 
     /// What sessions may hold at the moment.
@@ -121,9 +155,8 @@ final class SessionTable: Sendable {
         return room
     }
 
-    private func checkRoom(for session: Session) throws(Refusal) {
-        if session.footprint > bounds.bytes { throw .capacity }
-    }
+    /// Whether a session fits at all, whatever else would be thrown out.
+    func hasRoom(for session: Session) -> Bool { session.footprint <= bounds.bytes }
 
     // MARK: Leaving
 
@@ -138,7 +171,9 @@ final class SessionTable: Sendable {
     private func finish(_ slot: SessionSlot, because problem: Problem) { _ = slot.end(because: problem) }
 
     /// Takes away sessions whose time has run out and that nobody reads. O(sessions).
-    func sweep(at now: Moment = .now) {
+    ///
+    /// - Returns: those that were taken away.
+    func sweep(at now: Moment = .now) -> [SessionSlot] {
         let expired = registry.withLock { registry in
             let expired = registry.slots.values.filter { slot in
                 guard slot.recency.expires <= now else { return false }
@@ -152,6 +187,18 @@ final class SessionTable: Sendable {
         for slot in expired {
             finish(slot, because: .expired(slot.name))
             counters.expired()
+        }
+        return expired
+    }
+
+    /// Sessions whose use a store should write down: their end has moved by more than a sixteenth of their time since it last did. O(sessions).
+    func usedSinceStored(at now: Moment = .now) -> [(slot: SessionSlot, left: Duration)] {
+        registry.withLock { registry in
+            registry.slots.values.compactMap { slot in
+                guard slot.recency.expires - slot.recency.stored > slot.recency.timeToLive / 16 else { return nil }
+                slot.recency.stored = slot.recency.expires
+                return (slot, slot.recency.expires - now)
+            }
         }
     }
 

@@ -1,25 +1,8 @@
-// A write: read the session, compute the next one from it, put it in its place if nobody was faster, else begin again. Nothing is
-// computed under a lock, so a large write delays nobody; a writer begins again only if another one got through.
-
 import SnapshotKit
-
-/// What a write did.
-struct Written: Sendable {
-    /// Nil where the write made the session.
-    var before: Session?
-    var after: Session
-    var slot: SessionSlot
-    /// From `before` to `after`.
-    var changeset: Changeset?
-    /// Whether the session now remembers the write's key.
-    var remembersKey = false
-    var status: Int { before == nil ? 201 : 200 }
-    var isNews: Bool { before?.head.revision != after.head.revision }
-}
 
 /// Computes the sessions that follow others.
 struct Writing: Sendable {
-    let table: SessionTable
+    let bounds: History.Bounds
     let hash: KeyedHash
     let name: String
 
@@ -47,7 +30,7 @@ struct Writing: Sendable {
         let isSame = digest == before.head.revision.digest
         if isSame, marks.isEmpty { return (before, changeset) }
         var next = before
-        next.history.retire(before.head, at: .now, bounds: table.bounds.history)
+        next.history.retire(before.head, at: .now, bounds: bounds)
         // The old snapshot stays where nothing but marks came: what it ignores must not creep in.
         next.head = Session.Head(
             revision: Revision(sequence: before.head.revision.sequence + 1, digest: digest),

@@ -15,6 +15,8 @@ public struct Marks: Sendable, Equatable {
     /// No marks.
     public static let none = Marks()
 
+    private init() {}
+
     /// Whether there are no marks.
     public var isEmpty: Bool { items.isEmpty && sections.isEmpty }
 
@@ -32,6 +34,34 @@ public struct Marks: Sendable, Equatable {
         items.merge(other.items, uniquingKeysWith: Self.stronger)
         sections.merge(other.sections, uniquingKeysWith: Self.stronger)
     }
+
+    /// Writes the marks as `{"items":{id:how},"sections":{id:how}}`.
+    public func write(into writer: inout JSONWriter) {
+        for (name, marks, end) in [("{\"items\":{", items, "}"), (",\"sections\":{", sections, "}}")] {
+            writer.append(verbatim: name)
+            var list = JSONList()
+            for (id, redraw) in marks {
+                list.separate(&writer)
+                writer.append(string: id)
+                writer.append(redraw == .reload ? ":\"reload\"" : ":\"reconfigure\"")
+            }
+            writer.append(verbatim: end)
+        }
+    }
+
+    /// Reads what `write` wrote; nil for anything else.
+    public init?(_ value: JSONSlice) {
+        guard let groups = value.members else { return nil }
+        for (name, path) in [("items", \Marks.items), ("sections", \Marks.sections)] {
+            guard let marks = groups[name]?.members else { return nil }
+            for (id, redraw) in marks {
+                guard let text = redraw.string, let redraw = Self.redraws[text] else { return nil }
+                self[keyPath: path][Array(id.utf8)] = redraw
+            }
+        }
+    }
+
+    private static let redraws: [String: Redraw] = ["reload": .reload, "reconfigure": .reconfigure]
 
     private static func stronger(_ one: Redraw, _ other: Redraw) -> Redraw {
         one == .reload || other == .reload ? .reload : .reconfigure

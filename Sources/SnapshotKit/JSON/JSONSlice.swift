@@ -42,19 +42,41 @@ extension JSONSlice {
         return padded.withUnsafeBytes { memory -> [String: JSONSlice]? in
             var scanner = JSONScanner(base: memory.baseAddress!, count: json.count, maxDepth: 64)
             guard (try? scanner.skipValue(depth: 0)) != nil, (try? scanner.finish()) != nil else { return nil }
-            var cursor = JSONCursor(memory.baseAddress!)
+            return JSONSlice(bytes: padded, range: 0..<json.count).members
+        }
+    }
+
+    /// The members of an object; nil if the value is anything else.
+    public var members: [String: JSONSlice]? {
+        withCursor { (cursor, base) -> [String: JSONSlice]? in
             cursor.skipSpace()
             guard cursor.byte == UInt8(ascii: "{") else { return nil }
             var members: [String: JSONSlice] = [:]
             guard cursor.enter() else { return members }
             repeat {
                 let name = String(decoding: Array(cursor.takeName().text), as: UTF8.self)
-                let start = cursor.at - memory.baseAddress!
-                cursor.skipValue()
-                members[name] = JSONSlice(bytes: padded, range: start..<cursor.at - memory.baseAddress!)
+                members[name] = takeValue(&cursor, base)
             } while cursor.takesComma()
             return members
         }
+    }
+
+    /// The elements of an array; nil if the value is anything else.
+    public var elements: [JSONSlice]? {
+        withCursor { (cursor, base) -> [JSONSlice]? in
+            cursor.skipSpace()
+            guard cursor.byte == UInt8(ascii: "[") else { return nil }
+            var elements: [JSONSlice] = []
+            guard cursor.enter() else { return elements }
+            repeat { elements.append(takeValue(&cursor, base)) } while cursor.takesComma()
+            return elements
+        }
+    }
+
+    private func takeValue(_ cursor: inout JSONCursor, _ base: UnsafeRawPointer) -> JSONSlice {
+        let start = cursor.at - base
+        cursor.skipValue()
+        return JSONSlice(bytes: bytes, range: start..<cursor.at - base)
     }
 
     /// The value as a string; nil if it is anything else.

@@ -28,6 +28,11 @@ public struct Fingerprints: Sendable {
         }
     }
 
+    /// Fingerprints that were computed before.
+    init(items: [Fingerprint], sections: [UInt64], by hash: KeyedHash) {
+        (self.items, self.sections, self.hash) = (items, sections, hash)
+    }
+
     /// The fingerprint of the row that an unchanged row was.
     private func unchanged(_ item: Int, _ view: ColumnsView, _ changeset: Changeset) -> Fingerprint? {
         let row = view.row(ofItem: item)

@@ -1,0 +1,40 @@
+import HTTPCore
+import SnapshotKit
+
+/// Sessions that live in this process and end with it: the table itself, asked at once.
+final class MemoryStore: SessionStore {
+    let table: SessionTable
+    let hash: KeyedHash
+    let isImmediate = true
+    let isSole = true
+    let isReady = true
+
+    init(table: SessionTable, hash: KeyedHash) {
+        self.table = table
+        self.hash = hash
+    }
+
+    func open(_ name: String, on loop: EventLoop?, _ done: Completion<Reading?>) { done(.success(table.reading(name))) }
+
+    func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: Completion<SessionSlot>) {
+        done(table.create(name, session))
+    }
+
+    func commit(
+        _ next: Session, to slot: SessionSlot, at revision: Revision, on loop: EventLoop?, _ done: Completion<SessionSlot>
+    ) {
+        done(table.commit(next, to: slot, at: revision).map { slot })
+    }
+
+    func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: Completion<Void>) {
+        done(table.drop(slot, at: revision))
+    }
+
+    func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: Completion<Void>) { done(.success(())) }
+
+    func readersChanged(of slot: SessionSlot) {}
+
+    func sweep() { _ = table.sweep() }
+
+    func close() {}
+}

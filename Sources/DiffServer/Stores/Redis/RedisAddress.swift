@@ -1,0 +1,126 @@
+import HTTPCore
+
+/// Where a Redis is, as a person writes it.
+///
+///     redis://[user[:password]@]host[:port][/database]
+///     rediss://…                                                  the same over TLS
+///     unix:/path
+///     redis-sentinel://[user[:password]@]host[:port],host[:port],…/name-of-the-primary[/database]
+///     rediss-sentinel://…
+///
+/// User, password and the primary's name are percent-decoded. A password alone is written `:password@`.
+struct RedisAddress: Sendable, Hashable {
+    /// One server, or sentinels who know which one is the primary.
+    enum Place: Sendable, Hashable {
+        case server(ConnectAddress)
+        case sentinels([ConnectAddress], primary: String)
+    }
+
+    struct Credentials: Sendable, Hashable {
+        /// Nil for the default user.
+        var user: String?
+        var password: String
+    }
+
+    var place: Place
+    var credentials: Credentials?
+    var database = 0
+    var usesTLS = false
+
+    private static let port: UInt16 = 6379
+    private static let sentinelPort: UInt16 = 26379
+
+    /// Nil for what is not such an address.
+    init?(_ text: String) {
+        if text.hasPrefix("unix:") {
+            let path = text.dropFirst(5)
+            guard path.hasPrefix("/"), !path.hasPrefix("//") else { return nil }
+            place = .server(.unix(path: String(path)))
+            return
+        }
+        guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return nil }
+        let hasSentinels: Bool
+        switch text[..<colon] {
+        case "redis": (usesTLS, hasSentinels) = (false, false)
+        case "rediss": (usesTLS, hasSentinels) = (true, false)
+        case "redis-sentinel": (usesTLS, hasSentinels) = (false, true)
+        case "rediss-sentinel": (usesTLS, hasSentinels) = (true, true)
+        default: return nil
+        }
+        var parts = text[colon...].dropFirst(3).split(separator: "/", omittingEmptySubsequences: false)
+        let authority = parts.removeFirst()
+        var hosts = authority
+        if let at = authority.lastIndex(of: "@") {
+            guard let read = Self.credentials(authority[..<at]) else { return nil }
+            credentials = read
+            hosts = authority[authority.index(after: at)...]
+        }
+        if hasSentinels {
+            let written = hosts.split(separator: ",", omittingEmptySubsequences: false)
+            let sentinels = written.compactMap { Self.destination($0, defaultPort: Self.sentinelPort) }
+            guard sentinels.count == written.count, !parts.isEmpty, let name = Self.decoded(parts.removeFirst()), !name.isEmpty
+            else { return nil }
+            place = .sentinels(sentinels, primary: name)
+        } else {
+            guard let server = Self.destination(hosts, defaultPort: Self.port) else { return nil }
+            place = .server(server)
+        }
+        guard parts.count <= 1 else { return nil }
+        guard let database = parts.first, !database.isEmpty else { return }
+        guard database.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }), let number = Int(database) else { return nil }
+        self.database = number
+    }
+
+    private static func credentials(_ text: Substring) -> Credentials? {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let user = decoded(parts[0]), let password = parts.count > 1 ? decoded(parts[1]) : "" else { return nil }
+        guard !user.isEmpty || !password.isEmpty else { return nil }
+        return Credentials(user: user.isEmpty ? nil : user, password: password)
+    }
+
+    private static func destination(_ text: Substring, defaultPort: UInt16) -> ConnectAddress? {
+        var host = text
+        var port = defaultPort
+        let bracket = text.lastIndex(of: "]")
+        if let colon = text.lastIndex(of: ":"), bracket.map({ $0 < colon }) ?? true {
+            guard let number = UInt16(text[text.index(after: colon)...]), number > 0 else { return nil }
+            port = number
+            host = text[..<colon]
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        return host.isEmpty ? nil : .tcp(host: String(host), port: port)
+    }
+
+    private static func decoded(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let value = Hex.decode(Substring(rest.prefix(2))), value.count == 1 else { return nil }
+            bytes += value
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension RedisAddress: CustomStringConvertible {
+    /// For logs: without the credentials.
+    var description: String {
+        let scheme = usesTLS ? "rediss" : "redis"
+        let path = database == 0 ? "" : "/\(database)"
+        switch place {
+        case .server(.unix(let file)): return "unix:\(file)"
+        case .server(let server): return "\(scheme)://\(server)\(path)"
+        case .sentinels(let sentinels, let primary):
+            return "\(scheme)-sentinel://\(sentinels.map(\.description).joined(separator: ","))/\(primary)\(path)"
+        }
+    }
+}

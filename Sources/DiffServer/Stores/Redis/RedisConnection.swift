@@ -1,0 +1,148 @@
+import HTTPCore
+
+/// One connection to one Redis: commands leave in the order they are given, those of one turn of the loop in one write, and each answer is
+/// that of the oldest command without one.
+///
+/// Confined to its loop. Commands may be sent before the connection is open. When it is lost, every command without an answer fails; that is
+/// also what becomes of a server that leaves one waiting for longer than `patience`.
+final class RedisConnection: @unchecked Sendable {
+    typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
+
+    private struct Outstanding {
+        let sent: Moment
+        let completion: Completion
+    }
+
+    private let loop: EventLoop
+    private let reader = RedisReader()
+    private var socket: OutgoingConnection?
+    private var outstanding = Line<Outstanding>()
+    private var watchdog: Timer?
+    private var isOpen = false
+    private var isRetired = false
+
+    /// How long an answer may take.
+    var patience: Duration
+    /// Called once when the connection is lost, before its commands fail.
+    var whenLost: ((RedisFailure) -> Void)?
+    /// Called when the server turns out not to take commands; the command has failed as unavailable.
+    var whenMisplaced: ((RedisError) -> Void)?
+    /// Takes all answers as they come, in place of commands: for a connection that subscribes.
+    var whenReceived: ((RedisReply) -> Void)?
+
+    init(to destination: ConnectAddress, tls: OutgoingTLS?, on loop: EventLoop, patience: Duration) {
+        self.loop = loop
+        self.patience = patience
+        socket = OutgoingConnection(
+            to: destination, tls: tls, on: loop, within: patience,
+            .init(
+                opened: { [weak self] in self?.isOpen = true },
+                received: { [weak self] in self?.receive($0) },
+                closed: { [weak self] in self?.lose($0.description) }))
+    }
+
+    deinit {
+        guard let socket else { return }
+        loop.execute { socket.close() }
+    }
+
+    var isLost: Bool { socket == nil }
+
+    func send(_ command: RedisCommand, _ completion: @escaping Completion) {
+        guard let socket, !isRetired else { return completion(.failure(.unavailable("no connection"))) }
+        outstanding.append(Outstanding(sent: .now, completion: completion))
+        socket.send(command.bytes)
+        if watchdog == nil { watch(for: patience) }
+    }
+
+    /// Sends what has no answer of its own.
+    func post(_ command: RedisCommand) { socket?.send(command.bytes) }
+
+    /// Closes once the last command has its answer; takes no more meanwhile.
+    func retire() {
+        isRetired = true
+        if outstanding.isEmpty { lose("retired") }
+    }
+
+    /// Closes, and fails what has no answer.
+    func lose(_ reason: String) {
+        guard let socket else { return }
+        self.socket = nil
+        socket.close()
+        watchdog?.cancel()
+        watchdog = nil
+        // What was never sent was not executed.
+        let failure: RedisFailure = isOpen ? .lost(reason) : .unavailable(reason)
+        let whenLost = whenLost
+        let commands = outstanding
+        outstanding = Line()
+        self.whenLost = nil
+        whenMisplaced = nil
+        whenReceived = nil
+        whenLost?(failure)
+        for command in commands.elements { command.completion(.failure(failure)) }
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) {
+        do throws(RedisReader.Garbage) {
+            try reader.feed(bytes)
+            while socket != nil, let reply = try reader.next() { deliver(reply) }
+        } catch {
+            lose("not what Redis says: \(error.reason)")
+        }
+    }
+
+    private func deliver(_ reply: RedisReply) {
+        if let whenReceived { return whenReceived(reply) }
+        guard let oldest = outstanding.popFirst() else { return lose("an answer that nobody asked for") }
+        guard case .error(let error) = reply else {
+            oldest.completion(.success(reply))
+            if isRetired, outstanding.isEmpty { lose("retired") }
+            return
+        }
+        let whenMisplaced = error.isMisplaced ? whenMisplaced : nil
+        oldest.completion(.failure(error.isMisplaced ? .unavailable(error.text) : .refused(error)))
+        whenMisplaced?(error)
+        if isRetired, outstanding.isEmpty { lose("retired") }
+    }
+
+    /// One timer for all commands: when it rings it looks at the oldest.
+    private func watch(for span: Duration) {
+        watchdog = loop.schedule(after: span) { [weak self] in self?.look() }
+    }
+
+    private func look() {
+        watchdog = nil
+        guard let oldest = outstanding.first else { return }
+        let left = patience - (.now - oldest.sent)
+        if left <= .zero { lose("no answer within \(patience)") } else { watch(for: left) }
+    }
+}
+
+/// A queue in an array: what was taken out at the front is left behind until it is the greater part.
+struct Line<Element> {
+    private var storage: [Element?] = []
+    private var start = 0
+
+    var isEmpty: Bool { start == storage.count }
+    var count: Int { storage.count - start }
+    var first: Element? { isEmpty ? nil : storage[start] }
+    var elements: [Element] { storage[start...].compactMap { $0 } }
+
+    mutating func append(_ element: Element) { storage.append(element) }
+
+    mutating func popFirst() -> Element? {
+        guard !isEmpty else { return nil }
+        let element = storage[start]
+        storage[start] = nil
+        start += 1
+        if start == storage.count {
+            storage.removeAll(keepingCapacity: storage.count < 4096)
+            start = 0
+        } else if start >= 64, start * 2 >= storage.count {
+            storage.removeFirst(start)
+            start = 0
+        }
+        return element
+    }
+}

@@ -1,0 +1,281 @@
+// Sessions in a Redis that many processes share, so that any of them serves any session.
+//
+// The table is a cache. Whatever is answered from it was validated by a round trip (`read` names the version that is known, and most often
+// hears that it is the head); a write is tried on what the table holds, and Redis compares. So no answer is ever stale, and no write is
+// ever based on what is no longer there, however late a hint comes: hints only wake readers.
+//
+// What a read brings is taken into the table only in place of what it was asked with; otherwise somebody else was faster, and it is asked
+// again. So a slot never goes back to an older value.
+
+import Dispatch
+import HTTPCore
+import SnapshotKit
+import Synchronization
+
+/// Sessions in Redis.
+final class RedisStore: SessionStore {
+    let table: SessionTable
+    let hash: KeyedHash
+    let isImmediate = false
+    let isSole = false
+
+    private let address: RedisAddress
+    private let options: RedisOptions
+    /// For what belongs to no request: hints, the sweep, the start.
+    private let loop: EventLoop
+    private let link: RedisLink
+    private let links = Locked<[ObjectIdentifier: RedisLink]>([:])
+    private let watch: RedisWatch
+    private let digestKey: String
+    private let isAgreed = Atomic<Bool>(true)
+    private let workers = DispatchQueue(label: "diff.redis.records", attributes: .concurrent)
+
+    /// Records above this take longer to read than the other requests of a loop should wait.
+    private static let largeRecord = 256 * 1024
+
+    /// - Throws: if Redis cannot be reached, or its sessions were made with another key.
+    init(_ address: RedisAddress, _ options: RedisOptions, digestKey: String?, table: SessionTable) throws(StoreError) {
+        self.table = table
+        self.address = address
+        self.options = options
+        do throws(ListenError) { loop = try EventLoop.standalone() } catch { throw StoreError("\(error)") }
+        link = RedisLink(address, options, on: loop)
+        watch = RedisWatch(address, options, on: loop)
+        do throws(StoreError) {
+            self.digestKey = try Self.agreedKey(digestKey, link, address)
+        } catch {
+            link.close()
+            loop.end()
+            throw error
+        }
+        hash = .digests(self.digestKey)
+        watch.start { [weak self] slot in
+            self?.revalidate(slot)
+        } renewed: { [weak self] in
+            self?.assertKey()
+        }
+    }
+
+    var isReady: Bool { link.isUp && isAgreed.load(ordering: .relaxed) }
+
+    func close() {
+        watch.close()
+        link.close()
+        for link in links.withLock({ Array($0.values) }) { link.close() }
+        loop.end()
+    }
+
+    /// The link of a request's loop.
+    private func link(on loop: EventLoop?) -> RedisLink {
+        guard let loop, loop !== self.loop else { return link }
+        return links.withLock { links in
+            if let link = links[ObjectIdentifier(loop)] { return link }
+            let link = RedisLink(address, options, on: loop)
+            links[ObjectIdentifier(loop)] = link
+            return link
+        }
+    }
+
+    // MARK: Reading
+
+    func open(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
+        let known = table.reading(name)
+        let version = known?.session.versionText ?? ""
+        link(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], [RedisArgument(version)]) { [self] result in
+            switch result {
+            case .failure(let failure): done(.failure(StoreFailure(failure)))
+            case .success(.null):
+                if let known { _ = table.drop(known.slot, at: known.session.head.revision) }
+                done(.success(nil))
+            case .success(.array(let parts)) where parts.isEmpty:
+                guard let reading = known?.renewed else { return open(name, on: loop, done) }
+                done(.success(reading))
+            case .success(let reply):
+                guard let found = FoundRecord(reply) else { return done(.failure(.unavailable("what it holds is no session"))) }
+                let takeOver = { @Sendable [self] in adopt(found, name, inPlaceOf: known, on: loop, done) }
+                if found.record.head.count > Self.largeRecord { workers.async(execute: takeOver) } else { takeOver() }
+            }
+        }
+    }
+
+    private func adopt(
+        _ found: FoundRecord, _ name: String, inPlaceOf known: Reading?, on loop: EventLoop?, _ done: @escaping Completion<Reading?>
+    ) {
+        do throws(SessionRecord.Failure) {
+            var session = try found.record.session(named: name, hash: hash)
+            session.version = found.version
+            if let known { session.inherit(from: known.session) }
+            let slot = table.adopt(session, as: name, inPlaceOf: known?.slot, at: known?.session.head.revision)
+            guard let slot, let reading = Reading(slot: slot, bounds: table.bounds.history) else { return open(name, on: loop, done) }
+            done(.success(reading))
+        } catch {
+            switch error {
+            case .damaged: done(.failure(.unavailable("the record of \"\(name)\" is damaged")))
+            case .format(let format): done(.failure(.unavailable("the record of \"\(name)\" has format \(format)")))
+            }
+        }
+    }
+
+    func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
+        guard let field = slot.session?.history.field(sequence) else { return done(.success(())) }
+        link(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) { [table, hash] result in
+            switch result {
+            case .failure(let failure): done(.failure(StoreFailure(failure)))
+            case .success(let reply):
+                var skeleton: Skeleton?
+                if case .bytes(let bytes) = reply { skeleton = try? Skeleton(document: bytes, hash: hash) }
+                table.recall(sequence, of: slot, skeleton)
+                done(.success(()))
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>) {
+        guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
+        var session = session
+        session.version = 0
+        put(session, name, after: nil, on: loop) { [table] result in
+            done(
+                result.flatMap { session in
+                    switch table.create(name, session) {
+                    // Its readers here were faster, or it took the place of one that had ended and of which this process had not heard.
+                    case .failure(.conflict): table.slot(name).map { .success($0) } ?? table.create(name, session)
+                    case let outcome: outcome
+                    }
+                })
+        }
+    }
+
+    func commit(
+        _ next: Session, to slot: SessionSlot, at revision: Revision, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>
+    ) {
+        guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
+        guard let before = slot.session, before.head.revision == revision else { return done(.failure(.conflict)) }
+        put(next, slot.name, after: before, on: loop) { [table] result in
+            done(
+                result.map { next in
+                    // A slot that moved on or made room meanwhile is no loss: whoever needs the session next asks for it.
+                    _ = table.commit(next, to: slot, at: revision)
+                    return slot
+                })
+        }
+    }
+
+    /// - Parameter done: hears the session as it is stored.
+    private func put(
+        _ next: Session, _ name: String, after before: Session?, on loop: EventLoop?, _ done: @escaping Completion<Session>
+    ) {
+        let version = UInt64.random(in: 1 ... .max)
+        let arguments = RedisScripts.commitArguments(next, as: version, after: before)
+        link(on: loop).run(RedisScripts.commit, keys: [RedisArgument(RedisScripts.key(name))], arguments) { result in
+            switch result {
+            case .failure(let failure): done(.failure(StoreFailure(failure)))
+            case .success(.integer(1)):
+                var stored = next
+                stored.version = version
+                done(.success(stored))
+            case .success: done(.failure(.conflict))
+            }
+        }
+    }
+
+    func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
+        let before = slot.session
+        guard revision == nil || before?.head.revision == revision else { return done(.failure(.conflict)) }
+        let version = revision == nil ? "" : before?.versionText ?? ""
+        link(on: loop).run(RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(slot.name))], [RedisArgument(version)]) {
+            [table] result in
+            switch result {
+            case .failure(let failure): done(.failure(StoreFailure(failure)))
+            case .success(.integer(1)):
+                if let before { _ = table.drop(slot, at: before.head.revision) }
+                done(.success(()))
+            case .success: done(.failure(.conflict))
+            }
+        }
+    }
+
+    // MARK: Readers and time
+
+    func readersChanged(of slot: SessionSlot) { watch.readersChanged(of: slot) }
+
+    func sweep() {
+        // What nobody here used in time leaves the cache; in Redis it ends by itself.
+        _ = table.sweep()
+        if watch.sweep() { assertKey() }
+    }
+
+    /// Sees to it that the slot holds the head, and its readers hear of it.
+    private func revalidate(_ slot: SessionSlot) { open(slot.name, on: loop) { [watch] _ in watch.revalidated(slot) } }
+
+    // MARK: The key
+
+    private static let keyName = RedisArgument(RedisScripts.prefix + "key")
+
+    /// The key of the digests of all who share this Redis: the given one, or a new one, if it has none yet.
+    private static func agreedKey(_ given: String?, _ link: RedisLink, _ address: RedisAddress) throws(StoreError) -> String {
+        let answer = Locked<Result<RedisReply, RedisFailure>>(.failure(.unavailable("no answer")))
+        let isThere = DispatchSemaphore(value: 0)
+        let proposal = given ?? StoreAddress.newDigestKey()
+        link.run(RedisScripts.agree, keys: [keyName], [RedisArgument(proposal)]) { result in
+            answer.withLock { $0 = result }
+            isThere.signal()
+        }
+        isThere.wait()
+        switch answer.withLock({ $0 }) {
+        case .failure(let failure): throw StoreError("\(address): \(failure)")
+        case .success(let reply):
+            guard let key = reply.text else { throw StoreError("\(address): its \(RedisScripts.prefix)key is no text") }
+            if let given, given != key { throw StoreError("\(address): used with another --digest-key") }
+            return key
+        }
+    }
+
+    /// Puts the key back where the store was emptied. If a process with another one was faster, this one can be of no use any more.
+    private func assertKey() {
+        link.run(RedisScripts.agree, keys: [Self.keyName], [RedisArgument(digestKey)]) { [self] result in
+            guard case .success(let reply) = result else { return }
+            let agrees = reply.text == digestKey
+            if isAgreed.exchange(agrees, ordering: .relaxed), !agrees {
+                options.notice("redis: it was emptied and is used with another digest key now; this process must be started again")
+            }
+        }
+    }
+}
+
+/// What `read` brings.
+private struct FoundRecord: Sendable {
+    let version: UInt64
+    let record: SessionRecord
+
+    init?(_ reply: RedisReply) {
+        guard let parts = reply.elements, parts.count == 3, let text = parts[0].text, let version = UInt64(text, radix: 16),
+            case .bytes(let meta) = parts[1], case .bytes(let head) = parts[2]
+        else { return nil }
+        self.version = version
+        record = SessionRecord(meta: meta, head: head)
+    }
+}
+
+extension Session {
+    /// Takes over the skeletons that a reading of the same session's past holds, and the one of its head, at which its readers stand.
+    fileprivate mutating func inherit(from other: Session) {
+        history.recall(from: other.history)
+        let revision = other.head.revision
+        guard history.entries.contains(where: { $0.revision == revision && $0.skeleton == nil }) else { return }
+        history.recall(revision.sequence, Skeleton(of: other.head.snapshot, fingerprints: other.head.fingerprints))
+    }
+}
+
+extension StoreFailure {
+    /// In words for a client, who is told no addresses; the log has the reason.
+    init(_ failure: RedisFailure) {
+        switch failure {
+        case .unavailable: self = .unavailable("no connection")
+        case .lost: self = .unavailable("the connection was lost")
+        case .refused(let error): self = .unavailable(String(error.code))
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import CSQLite
+
+/// A connection to a database, and its prepared statements. Used by one thread at a time.
+final class SQLiteDatabase {
+    private let handle: OpaquePointer
+    private var statements: [String: OpaquePointer] = [:]
+
+    /// What SQLite answers when something is wrong.
+    struct Failure: Error {
+        let message: String
+    }
+
+    /// - Throws: where the file cannot be opened as a database.
+    init(path: String) throws(Failure) {
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK, let opened else {
+            let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+            sqlite3_close_v2(opened)
+            throw Failure(message: message)
+        }
+        handle = opened
+        sqlite3_busy_timeout(handle, 5000)
+    }
+
+    deinit {
+        for statement in statements.values { sqlite3_finalize(statement) }
+        sqlite3_close_v2(handle)
+    }
+
+    /// A value of a row, or for a parameter.
+    enum Value {
+        case integer(Int)
+        case text(String)
+        case blob([UInt8])
+        case null
+    }
+
+    /// Runs one statement to its end.
+    ///
+    /// - Parameter row: called with the columns of each row.
+    /// - Returns: how many rows it changed.
+    @discardableResult
+    func run(_ sql: String, _ values: [Value] = [], row: (Row) -> Void = { _ in }) throws(Failure) -> Int {
+        let statement = try prepared(sql)
+        defer {
+            sqlite3_reset(statement)
+            sqlite3_clear_bindings(statement)
+        }
+        for (index, value) in values.enumerated() { try bind(value, Int32(index + 1), statement) }
+        while true {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: row(Row(statement: statement))
+            case SQLITE_DONE: return Int(sqlite3_changes(handle))
+            default: throw failure()
+            }
+        }
+    }
+
+    /// The first column of the first row, as a number.
+    func integer(_ sql: String) throws(Failure) -> Int {
+        var value = 0
+        try run(sql) { value = $0.integer(0) }
+        return value
+    }
+
+    private func prepared(_ sql: String) throws(Failure) -> OpaquePointer {
+        if let statement = statements[sql] { return statement }
+        var statement: OpaquePointer?
+        guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else { throw failure() }
+        statements[sql] = statement
+        return statement
+    }
+
+    private func bind(_ value: Value, _ index: Int32, _ statement: OpaquePointer) throws(Failure) {
+        let code: Int32
+        switch value {
+        case .integer(let number): code = sqlite3_bind_int64(statement, index, Int64(number))
+        case .text(let text): code = csqlite_bind_text(statement, index, text, Int32(text.utf8.count))
+        case .blob(let bytes): code = csqlite_bind_blob(statement, index, bytes, Int32(bytes.count))
+        case .null: code = sqlite3_bind_null(statement, index)
+        }
+        guard code == SQLITE_OK else { throw failure() }
+    }
+
+    private func failure() -> Failure { Failure(message: String(cString: sqlite3_errmsg(handle))) }
+
+    /// Whether no transaction is open: an error may have ended it.
+    var isIdle: Bool { sqlite3_get_autocommit(handle) != 0 }
+
+    /// One row of a result, valid until the next one is asked for.
+    struct Row {
+        fileprivate let statement: OpaquePointer
+
+        func integer(_ column: Int32) -> Int { Int(sqlite3_column_int64(statement, column)) }
+
+        func text(_ column: Int32) -> String {
+            guard let text = sqlite3_column_text(statement, column) else { return "" }
+            return String(cString: text)
+        }
+
+        func blob(_ column: Int32) -> [UInt8] {
+            guard let start = sqlite3_column_blob(statement, column) else { return [] }
+            return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
+        }
+    }
+}

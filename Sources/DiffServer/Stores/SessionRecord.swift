@@ -1,0 +1,202 @@
+// A session as a store keeps it: JSON, so that an operator can read it and an older process can refuse it. The head is the document that GET
+// answers; `meta` is all else but the skeletons of past revisions, of which it only has the list: those are kept one by one, since a
+// commit adds one and forgets some, and few readers ever need one that this process has not made itself.
+//
+// What is read is checked: the digest of the head must be that of its revision. So a record that was torn or altered is noticed.
+
+import SnapshotKit
+
+/// The head of a session and what is known of its past, in bytes.
+struct SessionRecord: Sendable, Equatable {
+    /// Of `meta`. A process reads its own format and the one before.
+    static let format = 1
+    private static let readable = 1...1
+
+    var meta: [UInt8]
+    var head: [UInt8]
+
+    init(meta: [UInt8], head: [UInt8]) { (self.meta, self.head) = (meta, head) }
+
+    init(_ session: Session) {
+        meta = Self.meta(session)
+        head = session.head.snapshot.documentJSON()
+    }
+
+    /// Why bytes are no session.
+    enum Failure: Error, Equatable {
+        /// Written by a newer process, or one that is too old.
+        case format(Int)
+        case damaged
+    }
+
+    // MARK: Writing
+
+    private static func meta(_ session: Session) -> [UInt8] {
+        var writer = RecordWriter()
+        writer.number("format", format)
+        writer.text("revision", session.head.revision.text)
+        writer.text("parent", session.head.parent?.text)
+        writer.text("maker", session.head.maker.map { String($0.value, radix: 16) })
+        writer.number("made", session.head.made.wallMilliseconds)
+        writer.marks(session.head.marks)
+        writer.number("startedOverAt", Int(clamping: session.startedOverAt))
+        writer.number("ttl", Int(session.settings.timeToLive.components.seconds))
+        writer.list("ignore", session.settings.ignored) { $0.writer.append(string: $1.description) }
+        writer.list("replays", session.replays.entries) { writer, replay in
+            writer.object {
+                $0.text("writer", replay.key.writer)
+                $0.text("key", replay.key.key)
+                $0.text("fingerprint", String(replay.entry.fingerprint.value, radix: 16))
+                $0.number("status", replay.entry.status)
+                $0.text("before", replay.entry.before?.text)
+                $0.number("done", replay.entry.done.wallMilliseconds)
+            }
+        }
+        writer.list("history", session.history.entries) { writer, entry in
+            writer.object {
+                $0.text("revision", entry.revision.text)
+                $0.number("bytes", entry.bytes)
+                $0.number("retired", entry.retired.wallMilliseconds)
+                $0.marks(entry.marks)
+            }
+        }
+        return writer.finished()
+    }
+
+    // MARK: Reading
+
+    /// The session; of its past, only the list.
+    func session(named name: String, hash: KeyedHash) throws(Failure) -> Session {
+        guard let members = JSONSlice.members(of: meta), let format = members["format"]?.integer else { throw .damaged }
+        guard Self.readable.contains(format) else { throw .format(format) }
+        guard let revision = members.revision("revision"), let made = members["made"]?.integer,
+            let startedOverAt = members["startedOverAt"]?.integer, let ttl = members["ttl"]?.integer,
+            let pointers = members["ignore"]?.strings, let replays = members["replays"]?.elements,
+            let history = members["history"]?.elements
+        else { throw .damaged }
+        let ignored = pointers.compactMap { JSONPointer($0) }
+        guard let snapshot = try? Snapshot(json: head, limits: .none), ignored.count == pointers.count else { throw .damaged }
+        let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: ignored)
+        guard fingerprints.digest(of: snapshot, salt: Array(name.utf8)) == revision.digest else { throw .damaged }
+        var session = Session(
+            head: Session.Head(
+                revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: try members.marks(),
+                parent: members.revision("parent"),
+                maker: members["maker"]?.string.flatMap { UInt64($0, radix: 16) }.map(RequestFingerprint.init(value:)),
+                made: Moment(wallMilliseconds: made)),
+            history: History(), settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored),
+            startedOverAt: UInt64(clamping: startedOverAt))
+        for replay in replays { session.replays.remember(try Self.replay(replay)) }
+        var entries: [History.Entry] = []
+        for entry in history { entries.append(try Self.entry(entry)) }
+        session.history = History(entries)
+        return session
+    }
+
+    private static func replay(_ value: JSONSlice) throws(Failure) -> (key: ReplayWindow.Key, entry: ReplayWindow.Entry) {
+        guard let members = value.members, let writer = members["writer"]?.string, let key = members["key"]?.string,
+            let fingerprint = members["fingerprint"]?.string.flatMap({ UInt64($0, radix: 16) }),
+            let status = members["status"]?.integer, let done = members["done"]?.integer
+        else { throw .damaged }
+        return (
+            ReplayWindow.Key(writer: writer, key: key),
+            ReplayWindow.Entry(
+                fingerprint: RequestFingerprint(value: fingerprint), status: status, before: members.revision("before"),
+                done: Moment(wallMilliseconds: done))
+        )
+    }
+
+    private static func entry(_ value: JSONSlice) throws(Failure) -> History.Entry {
+        guard let members = value.members, let revision = members.revision("revision"), let bytes = members["bytes"]?.integer,
+            let retired = members["retired"]?.integer, bytes >= 0
+        else { throw .damaged }
+        return History.Entry(
+            revision: revision, skeleton: nil, bytes: bytes, marks: try members.marks(), retired: Moment(wallMilliseconds: retired))
+    }
+}
+
+extension SessionRecord {
+    /// What a commit changes in a store, besides the record: skeletons that come and those that go, by their sequences.
+    struct Past: Sendable {
+        var added: [(sequence: UInt64, skeleton: [UInt8])] = []
+        var removed: [UInt64] = []
+
+        init(from before: Session, to next: Session) {
+            let kept = Set(next.history.entries.map(\.revision.sequence))
+            let known = Set(before.history.entries.map(\.revision.sequence))
+            removed = known.subtracting(kept).sorted()
+            for entry in next.history.entries where !known.contains(entry.revision.sequence) {
+                guard let skeleton = entry.skeleton else { continue }
+                var writer = JSONWriter(capacity: entry.bytes + 64)
+                skeleton.writeDocument(into: &writer)
+                added.append((entry.revision.sequence, writer.bytes()))
+            }
+        }
+    }
+}
+
+extension [String: JSONSlice] {
+    fileprivate func revision(_ name: String) -> Revision? { self[name]?.string.flatMap { Revision($0) } }
+
+    /// None are not written.
+    fileprivate func marks() throws(SessionRecord.Failure) -> Marks {
+        guard let value = self["marks"] else { return .none }
+        guard let marks = Marks(value) else { throw .damaged }
+        return marks
+    }
+}
+
+/// Writes the members of an object; those that are nil are left out.
+private struct RecordWriter {
+    var writer = JSONWriter(capacity: 1024)
+    private var isEmpty = true
+
+    init() { writer.append("{") }
+
+    private mutating func name(_ name: String) {
+        writer.append(isEmpty ? "\"" : ",\"")
+        writer.append(verbatim: name)
+        writer.append("\":")
+        isEmpty = false
+    }
+
+    mutating func number(_ name: String, _ value: Int) {
+        self.name(name)
+        writer.append(value)
+    }
+
+    mutating func text(_ name: String, _ value: String?) {
+        guard let value else { return }
+        self.name(name)
+        writer.append(string: value)
+    }
+
+    mutating func marks(_ marks: Marks) {
+        guard !marks.isEmpty else { return }
+        name("marks")
+        marks.write(into: &writer)
+    }
+
+    mutating func list<Element>(_ name: String, _ elements: [Element], _ write: (inout RecordWriter, Element) -> Void) {
+        self.name(name)
+        writer.append("[")
+        for (index, element) in elements.enumerated() {
+            if index > 0 { writer.append(",") }
+            write(&self, element)
+        }
+        writer.append("]")
+    }
+
+    mutating func object(_ members: (inout RecordWriter) -> Void) {
+        writer.append("{")
+        isEmpty = true
+        members(&self)
+        isEmpty = false
+        writer.append("}")
+    }
+
+    consuming func finished() -> [UInt8] {
+        writer.append("}")
+        return writer.bytes()
+    }
+}

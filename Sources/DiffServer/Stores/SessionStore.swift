@@ -1,0 +1,70 @@
+// Where sessions live. The wire contract knows nothing of it: a store is asked for a session, is given the one that is to follow a
+// revision, and says whether it came to that. All that is computed is computed here, from values; a store only keeps them.
+//
+// Every store has a `SessionTable`: sessions that this process holds as parsed values, and the readers that wait for them. For `memory`
+// the table is the store. For the others it is a cache, and they see to it that a value is used only while it is the head.
+
+import HTTPCore
+import SnapshotKit
+
+/// Keeps sessions, and tells of their next revisions.
+///
+/// A call may be made from any thread. Its completion is called once: before the call returns if the store `isImmediate`, else on any
+/// thread; what it changed is in the table by then.
+protocol SessionStore: AnyObject, Sendable {
+    /// The sessions that this process holds, and who waits for them.
+    var table: SessionTable { get }
+    /// Keys the digests of revisions; who shares sessions shares it.
+    var hash: KeyedHash { get }
+    /// Whether each call is done when it returns.
+    var isImmediate: Bool { get }
+    /// Whether nobody else writes to the sessions: what the table holds is the head, and what it does not hold must be looked for once.
+    var isSole: Bool { get }
+    /// Whether the store can be reached. `/readyz` says so.
+    var isReady: Bool { get }
+
+    /// The head of a session as it is now, with what is known of its past; nil if there is none. Counts as use.
+    ///
+    /// - Parameter loop: of the request; a store that answers on loops may answer on this one.
+    func open(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>)
+    /// Puts in a session under a name that has none, else fails with `conflict`.
+    func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>)
+    /// Puts `next` in place of a session that is still at `revision`, else fails with `conflict`.
+    func commit(
+        _ next: Session, to slot: SessionSlot, at revision: Revision, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>)
+    /// Takes a session away if it is at `revision` (nil: whichever it is at), else fails with `conflict`.
+    func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: @escaping Completion<Void>)
+    /// Brings the skeleton of a past revision of a session into its slot, or takes that revision out of its history if nobody has it any more.
+    func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: @escaping Completion<Void>)
+    /// A session's first reader came, or its last one left (`slot.readerCount` tells which): while there are any, commits by others must
+    /// reach the slot.
+    func readersChanged(of slot: SessionSlot)
+    /// Takes away what nobody used in time. Called each second.
+    func sweep()
+    /// Ends what is under way, as the process goes down: what was answered is kept.
+    func close()
+}
+
+/// What a store answers with.
+typealias Completion<Value> = @Sendable (Result<Value, StoreFailure>) -> Void
+
+/// Why a store did not do what it was asked.
+enum StoreFailure: Error, Equatable {
+    /// It is there already, is there no longer, or is no longer at the revision that was named.
+    case conflict
+    /// It alone is larger than the budget.
+    case capacity
+    /// The store is out of reach, full, or damaged. Whether it was done before is not known.
+    case unavailable(String)
+}
+
+extension Problem {
+    /// What a client is told; a conflict is never told, but tried again.
+    init(_ failure: StoreFailure) {
+        switch failure {
+        case .conflict: self.init(.internalError, "a conflict was not resolved")
+        case .capacity: self.init(.capacity, "this state is larger than the server's memory for states")
+        case .unavailable(let reason): self.init(.storeUnavailable, "the store is out of reach: \(reason)", retryAfter: 1)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import HTTPCore
+
+/// Where sessions live, as `--store` names it.
+enum StoreAddress: Sendable, Equatable {
+    case memory
+    /// A database in this file.
+    case sqlite(path: String)
+    /// A Redis that other processes use too.
+    case redis(RedisAddress)
+
+    init?(_ text: String) {
+        if text == "memory" {
+            self = .memory
+        } else if text.hasPrefix("sqlite:"), text.count > 7 {
+            self = .sqlite(path: String(text.dropFirst(7)))
+        } else if let address = RedisAddress(text) {
+            self = .redis(address)
+        } else {
+            return nil
+        }
+    }
+
+    /// The store, ready for use.
+    ///
+    /// - Throws: what is wrong with the place, in words for whoever started the process.
+    func open(table: SessionTable, options: Options, journal: Journal) throws(StoreError) -> any SessionStore {
+        switch self {
+        case .memory: MemoryStore(table: table, hash: .digests(options.digestKey ?? Self.newDigestKey()))
+        case .sqlite(let path):
+            try SQLiteStore(path: path, isDurable: options.isDurable, digestKey: options.digestKey, table: table)
+        case .redis(let address):
+            try RedisStore(
+                address, try redisOptions(isEncrypted: address.usesTLS, options, journal), digestKey: options.digestKey, table: table)
+        }
+    }
+
+    private func redisOptions(
+        isEncrypted: Bool, _ options: Options, _ journal: Journal
+    ) throws(StoreError) -> RedisOptions {
+        var redis = RedisOptions()
+        if isEncrypted {
+            do throws(ListenError) { redis.tls = try OutgoingTLS(authorityFile: options.storeAuthority) } catch {
+                throw StoreError("--store-ca: \(error)")
+            }
+        }
+        redis.notice = { journal.log($0, level: "warning") }
+        return redis
+    }
+
+    /// A key for digests that nobody chose.
+    static func newDigestKey() -> String { Hex.encode(Digests.random(32)) }
+}
+
+/// Why a store cannot be used at all.
+struct StoreError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

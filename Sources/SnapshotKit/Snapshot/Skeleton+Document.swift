@@ -1,0 +1,120 @@
+// A skeleton as a document: a state like any other, whose contents and kinds are fingerprints in hexadecimal. So a store keeps it as text
+// that the strict reader of states checks again, and a record that was damaged is refused, never trusted.
+
+extension Skeleton {
+    /// Writes the skeleton as a state. O(n).
+    public func writeDocument(into writer: inout JSONWriter) {
+        columns.withView { view in
+            writer.append("{\"sections\":[")
+            var list = JSONList()
+            for section in view.sections.indices {
+                let node = view.sections[section]
+                list.separate(&writer)
+                writer.append("{\"id\":")
+                writer.append(view.id(ofSection: section).token)
+                if node.flags.contains(.hasContent) {
+                    writer.append(",\"content\":")
+                    writer.append(fingerprint: columns.sectionFingerprints[section], digits: 16)
+                }
+                if node.flags.contains(.isCollapsed) { writer.append(",\"expanded\":false") }
+                writer.append(",\"items\":[")
+                writer.append(skeletons: Int(node.firstItem)..<Int(node.endItem), of: view)
+                writer.append("]}")
+            }
+            writer.append("]}")
+        }
+    }
+
+    /// Reads what `writeDocument` wrote. O(n).
+    ///
+    /// - Parameter hash: the function of its fingerprints.
+    /// - Throws: where the text is no such document.
+    public init(document: consuming [UInt8], hash: KeyedHash) throws(StateError) {
+        let snapshot = try Snapshot(json: document, limits: .none)
+        guard let fingerprints = Fingerprints(writtenIn: snapshot, by: hash) else {
+            throw .wrongShape([Violation(pointer: "", code: "wrong-type", detail: "a skeleton's contents are fingerprints")])
+        }
+        self.init(of: snapshot, fingerprints: fingerprints)
+    }
+}
+
+extension Fingerprints {
+    /// What the contents of a skeleton's document say; nil if they are no fingerprints.
+    fileprivate init?(writtenIn snapshot: Snapshot, by hash: KeyedHash) {
+        let read = snapshot.columns.withView { view -> ([Fingerprint], [UInt64])? in
+            var items = [Fingerprint](repeating: Fingerprint(), count: view.nodes.count)
+            for item in view.nodes.indices {
+                let flags = view.nodes[item].flags
+                if flags.contains(.hasContent) {
+                    guard let content = UInt64(written: view.content(ofItem: item)) else { return nil }
+                    items[item].content = content
+                }
+                if flags.contains(.hasKind) {
+                    guard let kind = UInt64(written: view.kind(ofItem: item)) else { return nil }
+                    items[item].kind = UInt32(truncatingIfNeeded: kind)
+                }
+            }
+            var sections = [UInt64](repeating: 0, count: view.sections.count)
+            for section in view.sections.indices where view.sections[section].flags.contains(.hasContent) {
+                guard let content = UInt64(written: view.content(ofSection: section)) else { return nil }
+                sections[section] = content
+            }
+            return (items, sections)
+        }
+        guard let read else { return nil }
+        self.init(items: read.0, sections: read.1, by: hash)
+    }
+}
+
+extension UInt64 {
+    /// A fingerprint as `append(fingerprint:)` writes it; nil for anything else.
+    fileprivate init?(written text: UnsafeRawBufferPointer) {
+        guard (3...18).contains(text.count), text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\"") else { return nil }
+        var value: UInt64 = 0
+        for byte in text[1..<text.count - 1] {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt64(byte - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt64(byte - UInt8(ascii: "a") + 10)
+            default: return nil
+            }
+        }
+        self = value
+    }
+}
+
+extension JSONWriter {
+    /// Siblings with all that is below them; `range` covers whole subtrees.
+    fileprivate mutating func append(skeletons range: Range<Int>, of view: ColumnsView) {
+        var list = JSONList()
+        var item = range.lowerBound
+        while item < range.upperBound {
+            let node = view.nodes[item]
+            list.separate(&self)
+            append("{\"id\":")
+            append(view.id(ofItem: item).token)
+            if node.flags.contains(.hasContent) {
+                append(",\"content\":")
+                append(fingerprint: view.fingerprints[item].content, digits: 16)
+            }
+            if node.flags.contains(.hasKind) {
+                append(",\"kind\":")
+                append(fingerprint: UInt64(view.fingerprints[item].kind), digits: 8)
+            }
+            if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
+            if Int(node.end) > item + 1 {
+                append(",\"items\":[")
+                append(skeletons: item + 1..<Int(node.end), of: view)
+                append("]")
+            }
+            append(byte: UInt8(ascii: "}"))
+            item = Int(node.end)
+        }
+    }
+
+    /// The last `digits` hexadecimal digits, as a string.
+    fileprivate mutating func append(fingerprint: UInt64, digits: Int) {
+        append(byte: UInt8(ascii: "\""))
+        for place in (0..<digits).reversed() { append(byte: hexByte(UInt8(truncatingIfNeeded: fingerprint >> UInt64(place * 4) & 0xF))) }
+        append(byte: UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import HTTPCore
+import SnapshotKit
+import Testing
+
+@testable import diffserver
+
+/// What every store promises.
+@Suite struct SessionStoreTests {
+    @Test(arguments: StoreKind.allCases)
+    func `a session that was never made is not there`(_ kind: StoreKind) async throws {
+        let store = try StoreFixture(kind).store()
+        #expect(try await store.opened("a") == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `what was created is found, by later processes too`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        var store = try fixture.store()
+        let text = #"""
+            {"sections":[{"id":1,"content":{"z":1.50,"a":"\u00e9"},"expanded":false,"items":["x",{"id":"y","kind":"k","content":[1e400]}]},
+            {"id":"\u0074","items":[{"id":"p","expanded":false,"items":[7]}]}]}
+            """#
+        let session = try store.first("a", text, ttl: .seconds(77), ignoring: ["/a"])
+        _ = try await store.created("a", session)
+        store = try fixture.later(than: store)
+        let found = try #require(try await store.opened("a")).session
+        #expect(found.head.revision == session.head.revision)
+        #expect(found.head.snapshot.documentJSON() == session.head.snapshot.documentJSON())
+        #expect(found.settings == session.settings)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `one of two creations succeeds`(_ kind: StoreKind) async throws {
+        let store = try StoreFixture(kind).store()
+        _ = try await store.created("a", try store.first("a", #"["x"]"#))
+        await #expect(throws: StoreFailure.conflict) { _ = try await store.created("a", try store.first("a", #"["y"]"#)) }
+        #expect(try await store.opened("a")?.session.head.snapshot.rowCount == 1)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a commit at an old revision changes nothing`(_ kind: StoreKind) async throws {
+        let store = try StoreFixture(kind).store()
+        let one = try store.first("a", #"["x"]"#)
+        let slot = try await store.created("a", one)
+        let two = try store.next("a", one, #"["x","y"]"#)
+        try await store.committed(two, to: slot, at: one.head.revision)
+        let other = try store.next("a", one, #"["z"]"#)
+        await #expect(throws: StoreFailure.conflict) { try await store.committed(other, to: slot, at: one.head.revision) }
+        #expect(try await store.opened("a")?.session.head.revision == two.head.revision)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `of many writers at one revision one gets through`(_ kind: StoreKind) async throws {
+        let store = try StoreFixture(kind).store()
+        let one = try store.first("a", #"["x"]"#)
+        let slot = try await store.created("a", one)
+        let winners = try await withThrowingTaskGroup(of: Revision?.self) { group in
+            for writer in 0..<32 {
+                group.addTask {
+                    let next = try store.next("a", one, #"["x",\#(writer)]"#)
+                    do {
+                        try await store.committed(next, to: slot, at: one.head.revision)
+                        return next.head.revision
+                    } catch StoreFailure.conflict { return nil }
+                }
+            }
+            return try await group.reduce(into: [Revision]()) { if let revision = $1 { $0.append(revision) } }
+        }
+        #expect(winners.count == 1)
+        #expect(try await store.opened("a")?.session.head.revision == winners.first)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a session goes only at the revision that was named`(_ kind: StoreKind) async throws {
+        let store = try StoreFixture(kind).store()
+        let one = try store.first("a", #"["x"]"#)
+        let slot = try await store.created("a", one)
+        let two = try store.next("a", one, #"["y"]"#)
+        try await store.committed(two, to: slot, at: one.head.revision)
+        await #expect(throws: StoreFailure.conflict) { try await store.dropped(slot, at: one.head.revision) }
+        try await store.dropped(slot, at: two.head.revision)
+        #expect(try await store.opened("a") == nil)
+        _ = try await store.created("a", one)
+        #expect(try await store.opened("a")?.session.head.revision == one.head.revision)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a remembered revision is a base, for later processes too`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        var store = try fixture.store()
+        let states = [#"[{"id":"a","content":1},"b"]"#, #"["b",{"id":"a","content":1}]"#, #"["b",{"id":"a","content":2},"c"]"#]
+        var session = try store.first("s", states[0])
+        let base = session.head.revision
+        let slot = try await store.created("s", session)
+        for state in states.dropFirst() {
+            let next = try store.next("s", session, state)
+            try await store.committed(next, to: slot, at: session.head.revision)
+            session = next
+        }
+        store = try fixture.later(than: store)
+        var reading = try #require(try await store.opened("s"))
+        if let sequence = reading.missing(.revision(base)) {
+            try await store.recalled(sequence, of: reading.slot)
+            reading = try #require(reading.renewed)
+        }
+        guard case .past(let skeleton, _) = reading.base(base) else { throw Missing() }
+        let head = reading.session.head
+        let changes = Changeset(from: skeleton, to: head.snapshot, fingerprints: head.fingerprints).json(.keyed)
+        let expected = Changeset(from: try Snapshot(json: states[0]), to: try Snapshot(json: states[2])).json(.keyed)
+        #expect(String(decoding: changes, as: UTF8.self) == String(decoding: expected, as: UTF8.self))
+    }
+
+    private struct Missing: Error {}
+
+    @Test(arguments: StoreKind.allCases)
+    func `history keeps its bounds`(_ kind: StoreKind) async throws {
+        var bounds = SessionTable.Bounds()
+        bounds.history.revisions = 3
+        let fixture = try StoreFixture(kind)
+        var store = try fixture.store(bounds: bounds)
+        var session = try store.first("s", "[0]")
+        let slot = try await store.created("s", session)
+        for state in 1...9 {
+            let next = try store.next("s", session, "[\(state)]")
+            try await store.committed(next, to: slot, at: session.head.revision)
+            session = next
+        }
+        store = try fixture.later(than: store)
+        let reading = try #require(try await store.opened("s"))
+        #expect(reading.session.history.entries.map(\.revision.sequence) == [7, 8, 9])
+        for sequence in [7, 8, 9] as [UInt64] { try await store.recalled(sequence, of: reading.slot) }
+        #expect(reading.slot.session?.history.entries.allSatisfy { $0.skeleton != nil } == true)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `answered keys and marks are remembered by later processes`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        var store = try fixture.store()
+        let one = try store.first("s", #"["a","b"]"#)
+        let slot = try await store.created("s", one)
+        let batch = Array(#"{"edits":[{"op":"reload","items":["a"]}]}"#.utf8)
+        let request = try ChangesRequest(posting: batch, .native, Options())
+        var (two, _) = try request.session(after: one, store.writing("s"), RequestFingerprint(value: 9))
+        let key = ReplayWindow.Key(writer: "w", key: "k")
+        two.replays.remember(
+            .init(fingerprint: RequestFingerprint(value: 9), status: 200, before: one.head.revision, done: .now), by: key)
+        try await store.committed(two, to: slot, at: one.head.revision)
+        store = try fixture.later(than: store)
+        let found = try #require(try await store.opened("s")).session
+        #expect(found.head.marks == two.head.marks)
+        #expect(found.head.maker == RequestFingerprint(value: 9))
+        #expect(found.head.parent == one.head.revision)
+        #expect(found.replays.entry(key, at: .now)?.before == one.head.revision)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an unused session ends in its time`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        let store = try fixture.store()
+        _ = try await store.created("s", try store.first("s", "[0]", ttl: .milliseconds(300)))
+        try await Task.sleep(for: .milliseconds(400))
+        store.sweep()
+        #expect(try await store.opened("s") == nil)
+        #expect(try await fixture.later(than: store).opened("s") == nil)
+        _ = try await store.created("s", try store.first("s", "[1]"))
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `readers hear of commits and of the end`(_ kind: StoreKind) async throws {
+        let store = try StoreFixture(kind).store()
+        let one = try store.first("s", "[0]")
+        let slot = try await store.created("s", one)
+        let reader = Listener()
+        _ = slot.add(reader, limit: 10)
+        store.readersChanged(of: slot)
+        let two = try store.next("s", one, "[1]")
+        try await store.committed(two, to: slot, at: one.head.revision)
+        #expect(reader.counts.withLock { $0 } == [1, 0])
+        try await store.dropped(slot, at: nil)
+        #expect(reader.counts.withLock { $0 } == [1, 1])
+    }
+}
+
+/// Counts what a reader hears: changes, and ends.
+private final class Listener: SessionReader {
+    let counts = Locked([0, 0])
+    func sessionChanged() { counts.withLock { $0[0] += 1 } }
+    func sessionEnded(_ problem: Problem) { counts.withLock { $0[1] += 1 } }
+}

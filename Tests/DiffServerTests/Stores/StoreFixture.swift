@@ -1,0 +1,104 @@
+import Foundation
+import HTTPCore
+import SnapshotKit
+
+@testable import diffserver
+
+/// The stores that the conformance suite speaks to.
+enum StoreKind: String, CaseIterable, Sendable {
+    case memory, sqlite, redis
+
+    static let allCases: [StoreKind] = RedisServer.isInstalled ? [.memory, .sqlite, .redis] : [.memory, .sqlite]
+}
+
+/// A place where sessions are kept, and processes that use it.
+final class StoreFixture {
+    let kind: StoreKind
+    private let folder: String
+    private var opened: [any SessionStore] = []
+    private var redis: RedisServer?
+
+    init(_ kind: StoreKind) throws {
+        self.kind = kind
+        folder = NSTemporaryDirectory() + "diffserver-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        if kind == .redis { redis = try RedisServer() }
+    }
+
+    deinit {
+        for store in opened { store.close() }
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// What the first process sees.
+    func store(bounds: SessionTable.Bounds = .init()) throws -> any SessionStore {
+        var options = Options()
+        options.tableBounds = bounds
+        let table = SessionTable(bounds: bounds, bodies: BodyBudget(memory: bounds.bytes, maxBody: options.maxBodyBytes))
+        let store: any SessionStore
+        switch kind {
+        case .memory: store = MemoryStore(table: table, hash: .digests("tests"))
+        case .sqlite: store = try SQLiteStore(path: folder + "/sessions.db", isDurable: true, digestKey: "tests", table: table)
+        case .redis:
+            let address = RedisAddress("unix:\(redis?.socket ?? "")")!
+            store = try RedisStore(address, RedisOptions(), digestKey: "tests", table: table)
+        }
+        opened.append(store)
+        return store
+    }
+
+    /// What a process sees that comes later: the same sessions, of which it has read nothing. For stores that end with their process, or
+    /// that one process owns, it is the one after it.
+    func later(than store: any SessionStore) throws -> any SessionStore {
+        switch kind {
+        case .memory: return store
+        case .redis: return try self.store(bounds: store.table.bounds)
+        case .sqlite:
+            store.close()
+            opened.removeAll { $0 === store }
+            return try self.store()
+        }
+    }
+}
+
+extension SessionStore {
+    func opened(_ name: String) async throws -> Reading? {
+        try await answer { self.open(name, on: nil, $0) }
+    }
+
+    func created(_ name: String, _ session: Session) async throws -> SessionSlot {
+        try await answer { self.create(name, session, on: nil, $0) }
+    }
+
+    @discardableResult
+    func committed(_ next: Session, to slot: SessionSlot, at revision: Revision) async throws -> SessionSlot {
+        try await answer { self.commit(next, to: slot, at: revision, on: nil, $0) }
+    }
+
+    func dropped(_ slot: SessionSlot, at revision: Revision?) async throws {
+        try await answer { self.drop(slot, at: revision, on: nil, $0) }
+    }
+
+    func recalled(_ sequence: UInt64, of slot: SessionSlot) async throws {
+        try await answer { self.recall(sequence, of: slot, on: nil, $0) }
+    }
+
+    private func answer<Value: Sendable>(_ ask: (@escaping Completion<Value>) -> Void) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            ask { continuation.resume(with: $0.mapError { $0 as any Error }) }
+        }
+    }
+
+    func writing(_ name: String) -> Writing { Writing(bounds: table.bounds.history, hash: hash, name: name) }
+
+    /// A session's first state.
+    func first(_ name: String, _ json: String, ttl: Duration = .seconds(3600), ignoring ignored: [String] = []) throws -> Session {
+        let settings = Session.Settings(timeToLive: ttl, ignored: ignored.compactMap { JSONPointer($0) })
+        return writing(name).firstSession(try Snapshot(json: json), settings: settings, after: nil, maker: nil)
+    }
+
+    /// What follows a session.
+    func next(_ name: String, _ before: Session, _ json: String) throws -> Session {
+        writing(name).session(after: before, try Snapshot(json: json), maker: RequestFingerprint(value: 7)).0
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A process of redis-server in a directory of its own, killed and cleared away with this object.
+final class RedisServer: @unchecked Sendable {
+    static let isInstalled = ["/usr/bin", "/usr/local/bin"].contains { access("\($0)/redis-server", X_OK) == 0 }
+    static let missing = "redis-server is not installed"
+
+    struct Failure: Error { let log: String }
+
+    let directory: String
+    let port: UInt16
+    var socket: String { "\(directory)/s" }
+    private let configuration: String
+    private let mode: [String]
+    private var process = Process()
+
+    /// - Parameter settings: lines of redis.conf; `DIRECTORY` and `PORT` stand for what they are.
+    init(port: UInt16? = nil, asSentinel: Bool = false, _ settings: [String] = []) throws {
+        var template = Array("/tmp/diffserver-redis-XXXXXX".utf8CString)
+        directory = String(cString: mkdtemp(&template))
+        self.port = port ?? Self.freePort()
+        mode = asSentinel ? ["--sentinel"] : []
+        configuration = "\(directory)/redis.conf"
+        let common = ["bind 127.0.0.1", "port \(self.port)", "unixsocket \(directory)/s", "dir \(directory)", "logfile \(directory)/log"]
+        let server = asSentinel ? [] : ["save \"\"", "appendonly no", "repl-diskless-sync-delay 0"]
+        let text = (common + server + settings).joined(separator: "\n")
+            .replacing("DIRECTORY", with: directory).replacing("PORT", with: "\(self.port)")
+        try (text + "\n").write(toFile: configuration, atomically: true, encoding: .utf8)
+        try start()
+    }
+
+    deinit {
+        kill()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// Starts it, again if it was killed, and waits until it answers.
+    func start() throws {
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["redis-server", configuration] + mode
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        for _ in 0..<500 {
+            if cli("PING").contains(/PONG|NOAUTH|LOADING|MASTERDOWN/) { return }
+            usleep(10_000)
+        }
+        throw Failure(log: (try? String(contentsOfFile: "\(directory)/log", encoding: .utf8)) ?? "no log")
+    }
+
+    /// Ends it at once, as a lost machine would.
+    func kill() {
+        guard process.isRunning else { return }
+        Glibc.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    /// Stops it in the middle of whatever it does, and lets it go on.
+    func pause() { Glibc.kill(process.processIdentifier, SIGSTOP) }
+    func resume() { Glibc.kill(process.processIdentifier, SIGCONT) }
+
+    /// What redis-cli prints.
+    @discardableResult
+    func cli(_ arguments: String...) -> String {
+        let client = Process()
+        client.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        client.arguments = ["redis-cli", "-s", socket] + arguments
+        let output = Pipe()
+        client.standardOutput = output
+        client.standardError = output
+        guard (try? client.run()) != nil else { return "" }
+        let printed = output.fileHandleForReading.readDataToEndOfFile()
+        client.waitUntilExit()
+        return String(decoding: printed, as: UTF8.self)
+    }
+
+    /// A port that nobody has, taken out of the range that the kernel gives to others.
+    static func freePort() -> UInt16 {
+        while true {
+            let port = UInt16(20_000 + (Int(getpid()) * 7 + next.add(1, ordering: .relaxed).newValue * 2) % 10_000)
+            let probe = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(probe) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let isFree = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(probe, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+            if isFree { return port }
+        }
+    }
+
+    private static let next = Atomic<Int>(0)
+}
+
+/// A server on a Unix socket that says what it is told, to one client after the other.
+final class FakeServer: @unchecked Sendable {
+    let path: String
+    private let descriptor: Int32
+    private let answer: @Sendable (_ connection: Int, _ request: String) -> String?
+
+    /// - Parameter answer: to what came in one read; nil closes. Called with the connection's number, from 0.
+    init(_ answer: @escaping @Sendable (_ connection: Int, _ request: String) -> String?) {
+        self.answer = answer
+        path = "/tmp/diffserver-fake-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        _ = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        listen(descriptor, 16)
+        let listening = descriptor
+        Thread.detachNewThread { [answer] in
+            for number in 0... {
+                let client = accept(listening, nil, nil)
+                guard client >= 0 else { return }
+                Thread.detachNewThread { Self.serve(client, number, answer) }
+            }
+        }
+    }
+
+    deinit {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        close(descriptor)
+        unlink(path)
+    }
+
+    private static func serve(_ client: Int32, _ number: Int, _ answer: (Int, String) -> String?) {
+        defer { close(client) }
+        var room = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(client, &room, room.count, 0)
+            guard count > 0, let text = answer(number, String(decoding: room[..<count], as: UTF8.self)) else { return }
+            _ = text.withCString { send(client, $0, strlen($0), Int32(MSG_NOSIGNAL)) }
+        }
+    }
+}

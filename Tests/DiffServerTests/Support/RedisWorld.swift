@@ -1,0 +1,96 @@
+import Foundation
+
+@testable import HTTPCore
+@testable import diffserver
+
+/// A loop of its own, ended with this object.
+final class RunningLoop: Sendable {
+    let loop: EventLoop
+
+    init() throws {
+        loop = try EventLoop(index: 0)
+        loop.start()
+    }
+
+    deinit { loop.stop() }
+}
+
+/// A link on a loop of its own.
+final class TestLink: Sendable {
+    private let running: RunningLoop
+    let link: RedisLink
+
+    init(_ address: String, _ change: (inout RedisOptions) -> Void = { _ in }) throws {
+        var options = RedisOptions()
+        change(&options)
+        running = try RunningLoop()
+        link = RedisLink(RedisAddress(address)!, options, on: running.loop)
+    }
+
+    deinit { link.close() }
+
+    func send(_ arguments: RedisArgument...) async -> Result<RedisReply, RedisFailure> { await send(RedisCommand(arguments)) }
+
+    func send(_ command: RedisCommand) async -> Result<RedisReply, RedisFailure> {
+        await withCheckedContinuation { continuation in
+            link.send(command) { continuation.resume(returning: $0) }
+        }
+    }
+
+    func run(_ script: RedisScript, _ keys: [RedisArgument], _ arguments: [RedisArgument]) async -> Result<RedisReply, RedisFailure> {
+        await withCheckedContinuation { continuation in
+            link.run(script, keys: keys, arguments) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Asks until the answer is the wanted one, at most ten seconds.
+    func eventually(_ wanted: RedisReply, _ arguments: RedisArgument...) async -> Bool {
+        for _ in 0..<1000 {
+            if await send(RedisCommand(arguments)) == .success(wanted) { return true }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return false
+    }
+}
+
+/// A subscriber on a loop of its own, and what it heard.
+final class TestSubscriber: Sendable {
+    private let running: RunningLoop
+    let subscriber: RedisSubscriber
+    let heard: Locked<[String]>
+
+    init(_ address: String, _ change: (inout RedisOptions) -> Void = { _ in }) throws {
+        var options = RedisOptions()
+        change(&options)
+        running = try RunningLoop()
+        let heard = Locked<[String]>([])
+        self.heard = heard
+        subscriber = RedisSubscriber(
+            RedisAddress(address)!, options, on: running.loop,
+            .init(
+                message: { channel, payload in
+                    heard.withLock { $0.append("\(channel) \(String(decoding: payload, as: UTF8.self))") }
+                },
+                renewed: { heard.withLock { $0.append("renewed") } }))
+    }
+
+    deinit { subscriber.close() }
+
+    func subscribe(_ channel: String) async -> RedisFailure? {
+        await withCheckedContinuation { continuation in
+            subscriber.subscribe(channel) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Waits until what was heard is what is wanted, at most ten seconds.
+    func hears(_ wanted: [String]) async -> Bool { await eventually { heard.withLock { $0 == wanted } } }
+}
+
+/// Waits until a condition holds, at most ten seconds.
+func eventually(_ condition: () async -> Bool) async -> Bool {
+    for _ in 0..<1000 {
+        if await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+}
