@@ -4,7 +4,7 @@
 //     v  the version: a new random name with each commit. Comparing revisions would not do: a commit that only remembers an answered key
 //        keeps the revision, and a session that was deleted and made again may come to one that it had.
 //     r  the revision, for people
-//     t  its time to live in milliseconds
+//     t  its time to live in milliseconds; what is read somewhere lives longer, since its readers are heard of only now and then
 //     m  the record's meta, h  its head
 //     k<revision>  the skeleton of a past revision
 //
@@ -25,13 +25,15 @@ enum RedisScripts {
         return String(key.dropFirst(prefix.count + 1).dropLast())
     }
 
-    /// The version that is known → nothing if there is none, `{}` if it is the same, else `{version, meta, head}`.
+    /// The version that is known, and by how much longer than its time it is to live → nothing if there is none, `{}` if it is the same, else
+    /// `{version, meta, head}`.
     static let read = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't')
         if not found[1] then return false end
         local time = tonumber(found[2])
-        if redis.call('PTTL', KEYS[1]) < time then redis.call('PEXPIRE', KEYS[1], math.floor(time * 17 / 16)) end
+        local least = time + tonumber(ARGV[2])
+        if redis.call('PTTL', KEYS[1]) < least then redis.call('PEXPIRE', KEYS[1], math.floor(least + time / 16)) end
         if found[1] == ARGV[1] then return {} end
         local record = redis.call('HMGET', KEYS[1], 'm', 'h')
         return {found[1], record[1], record[2]}
@@ -41,13 +43,15 @@ enum RedisScripts {
     /// those fields, then those that come, each with its value → 1, or 0 where the version is another.
     static let commit = RedisScript(
         """
-        if (redis.call('HGET', KEYS[1], 'v') or '') ~= ARGV[1] then return 0 end
+        local found = redis.call('HMGET', KEYS[1], 'v', 't')
+        if (found[1] or '') ~= ARGV[1] then return 0 end
         redis.call('HSET', KEYS[1], 'v', ARGV[2], 'r', ARGV[3], 't', ARGV[4], 'm', ARGV[5])
         if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'h', ARGV[6]) end
         local first = 8 + tonumber(ARGV[7])
         for i = 8, first - 1 do redis.call('HDEL', KEYS[1], ARGV[i]) end
         for i = first, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
-        redis.call('PEXPIRE', KEYS[1], math.floor(tonumber(ARGV[4]) * 17 / 16))
+        local time = math.floor(tonumber(ARGV[4]) * 17 / 16)
+        if found[2] ~= ARGV[4] or redis.call('PTTL', KEYS[1]) < time then redis.call('PEXPIRE', KEYS[1], time) end
         redis.call('PUBLISH', KEYS[1], ARGV[2])
         return 1
         """)

@@ -79,9 +79,16 @@ final class RedisStore: SessionStore {
     // MARK: Reading
 
     func open(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
+        open(name, keepingFor: .zero, on: loop, done)
+    }
+
+    /// - Parameter longer: what is added to its time to live.
+    private func open(
+        _ name: String, keepingFor longer: Duration, on loop: EventLoop?, _ done: @escaping Completion<Reading?>
+    ) {
         let known = table.reading(name)
-        let version = known?.session.versionText ?? ""
-        link(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], [RedisArgument(version)]) { [self] result in
+        let arguments = [RedisArgument(known?.session.versionText ?? ""), RedisArgument(Int(longer / .milliseconds(1)))]
+        link(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], arguments) { [self] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(.null):
@@ -208,7 +215,10 @@ final class RedisStore: SessionStore {
     }
 
     /// Sees to it that the slot holds the head, and its readers hear of it.
-    private func revalidate(_ slot: SessionSlot) { open(slot.name, on: loop) { [watch] _ in watch.revalidated(slot) } }
+    private func revalidate(_ slot: SessionSlot) {
+        // Its readers use it all the time, but are told so only here, and that one in a while.
+        open(slot.name, keepingFor: RedisWatch.period * 2, on: loop) { [watch] _ in watch.revalidated(slot) }
+    }
 
     // MARK: The key
 

@@ -21,8 +21,9 @@ final class RedisWatch: Sendable {
         var validations: [ObjectIdentifier: Bool] = [:]
     }
 
-    /// Between two validations of a session whose hints may have been lost, in calls of `sweep`.
-    private static let period = 10
+    /// Between two validations of a session whose hints may have been lost.
+    static let period = Duration.seconds(sweeps)
+    private static let sweeps = 10
 
     init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop) {
         self.address = address
@@ -79,9 +80,9 @@ final class RedisWatch: Sendable {
     /// - Returns: whether all have had their turn.
     func sweep() -> Bool {
         let (slots, tick) = state.withLock { state in
-            state.tick = (state.tick + 1) % Self.period
+            state.tick = (state.tick + 1) % Self.sweeps
             let tick = state.tick
-            return (state.slots.values.filter { Int(bitPattern: ObjectIdentifier($0)) >> 4 % Self.period == tick }, tick)
+            return (state.slots.values.filter { Int(bitPattern: ObjectIdentifier($0)) >> 4 % Self.sweeps == tick }, tick)
         }
         for slot in slots { validate(slot) }
         return tick == 0
