@@ -5,7 +5,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build setup setup-test unit end-to-end page openapi races fuzz replay format lint bench bench-http bench-service image image-test clean
+.PHONY: help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service image image-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ unit: setup-test ## the libraries' tests
 
 end-to-end: setup-test build ## tests of the built server, from outside
 	DIFFSERVER_BINARY=$(BINARY) Tests/EndToEnd/run
+
+end-to-end-stores: setup-test build ## the same, with sessions in SQLite and in Redis
+	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY=$(BINARY) Tests/EndToEnd/run
+	DIFFSERVER_STORE=redis DIFFSERVER_BINARY=$(BINARY) Tests/EndToEnd/run
 
 # The client is for Node 20 and later, and Debian 12 has 18.
 page: setup-test build ## tests of the playground and the JavaScript client, in Node 20 and in Chromium

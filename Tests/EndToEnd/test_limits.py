@@ -8,6 +8,7 @@ from support.case import ServiceCase
 from support.client import session_path
 from support.events import Stream
 from support.states import canonical
+from support.store import memory_only
 
 
 class Heads(ServiceCase):
@@ -247,6 +248,7 @@ class Sessions(ServiceCase):
         """Asked without using it: a 412 or 404 of a write that cannot succeed tells."""
         return self.get_session(session).status == 200
 
+    @memory_only
     def test_the_least_recently_used_session_goes_and_those_with_streams_last(self):
         one, first = self.made(["1"])
         two, _ = self.made(["2"])
@@ -262,6 +264,7 @@ class Sessions(ServiceCase):
             self.made([str(number)])
         self.assertTrue(self.is_here(one))
 
+    @memory_only
     def test_when_streams_are_everywhere_the_least_recent_of_them_goes_or_503(self):
         streams = []
         for number in range(3):
@@ -288,6 +291,7 @@ class Memory(ServiceCase):
     def state(self, kilobytes, mark=""):
         return [{"id": f"{mark}{number}", "content": "x" * 1000} for number in range(kilobytes)]
 
+    @memory_only
     def test_the_budget_holds_and_the_least_recently_used_go(self):
         names = [self.new_name() for _ in range(40)]
         for name in names:
@@ -309,6 +313,7 @@ class Memory(ServiceCase):
 class ResidentMemory(ServiceCase):
     options = ("--memory", "24MiB")
 
+    @memory_only
     def test_the_process_stays_near_its_budget_whatever_is_posted(self):
         self.made(["a"])
         before = self.server.resident_bytes()

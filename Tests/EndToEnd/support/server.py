@@ -8,6 +8,8 @@ import subprocess
 import threading
 import time
 
+from .store import Store
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
@@ -36,8 +38,9 @@ class Server:
         arguments = [binary(), "serve"]
         if listen is not None:
             arguments += ["--listen", listen]
+        self.store = Store(options)
         self.process = subprocess.Popen(
-            arguments + list(options), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            arguments + self.store.options + list(options), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, env=environment(variables))
         self.lines = []
         self._told = threading.Condition()
@@ -97,6 +100,7 @@ class Server:
             with self._told:
                 self._told.wait_for(lambda: self._ended, 5)
             self.process.stderr.close()
+            self.store.close()
 
     def stop(self):
         if self.process.poll() is None:
@@ -108,14 +112,17 @@ class Server:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def sockets(self):
-        """The sockets the process holds, each by its own name."""
+        """The connections that clients have to the process, each by its own name; not those that it has to a store."""
+        with open(f"/proc/{self.pid}/net/tcp", encoding="ascii") as table:
+            rows = [line.split() for line in table.readlines()[1:]]
+        of_clients = {f"socket:[{row[9]}]" for row in rows if int(row[1].split(":")[1], 16) == self.port}
         found = set()
         for number in os.listdir(f"/proc/{self.pid}/fd"):
             try:
                 found.add(os.readlink(f"/proc/{self.pid}/fd/{number}"))
             except FileNotFoundError:
                 continue
-        return {each for each in found if each.startswith("socket:")}
+        return found & of_clients
 
     def resident_bytes(self):
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
