@@ -46,3 +46,8 @@ struct EntityTags {
     /// The one revision that is named, if it is one.
     var revision: Revision? { tags.count == 1 ? Revision(tags[0]) : nil }
 }
+
+extension Call {
+    /// Whether a write is to be done whatever is there now.
+    var isUnconditional: Bool { EntityTags(head, "if-match") == nil && EntityTags(head, "if-none-match") == nil }
+}

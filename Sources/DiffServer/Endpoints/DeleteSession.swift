@@ -4,7 +4,7 @@ import HTTPCore
 enum DeleteSession {
     @Sendable
     static func answer(_ call: Call) throws(Problem) -> Reply {
-        try SessionWork(call: call, isWrite: true) { (reading) throws(Problem) in
+        try SessionWork(call: call, isWrite: true, replacesDamaged: call.isUnconditional) { (reading) throws(Problem) in
             guard let revision = reading?.session.head.revision else { return .answer(.now(Response(status: 204))) }
             let condition = try EntityTags.condition(call)
             if let condition, !condition.matches(revision) { throw .mismatch(current: revision) }

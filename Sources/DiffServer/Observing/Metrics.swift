@@ -58,7 +58,7 @@ final class Metrics: Sendable {
         tally.withLock { tally in
             switch failure {
             case .conflict: tally.storeConflicts += 1
-            case .unavailable: tally.storeFailures += 1
+            case .unavailable, .damaged: tally.storeFailures += 1
             case .capacity: break
             }
         }

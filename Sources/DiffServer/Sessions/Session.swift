@@ -8,7 +8,8 @@ struct Session: Sendable {
     var replays = ReplayWindow()
     /// First sequence since the session was last started over by PUT; readers of earlier ones are told `replaced`. 0: it never was.
     var startedOverAt: UInt64
-    /// What a store that others write to calls this value: a new name with each commit. 0 where it has none.
+    /// What a store other than memory calls this value: a new name with each commit. 0 where it has none; of a session that is to be
+    /// committed, the one that it was made of.
     var version: UInt64 = 0
 
     /// The newest state.

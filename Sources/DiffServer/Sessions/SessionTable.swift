@@ -130,6 +130,9 @@ final class SessionTable: Sendable {
         return replace(known, at: revision, by: session) ? known : nil
     }
 
+    /// A store has written down that a session ends then.
+    func stored(_ slot: SessionSlot, until end: Moment) { registry.withLock { _ in slot.recency.stored = end } }
+
     /// Puts a skeleton that a store brought into a session's history, or takes its revision out if there is none.
     func recall(_ sequence: UInt64, of slot: SessionSlot, _ skeleton: Skeleton?) {
         var footprint: Int?

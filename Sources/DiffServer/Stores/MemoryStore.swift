@@ -14,7 +14,11 @@ final class MemoryStore: SessionStore {
         self.hash = hash
     }
 
+    func expected(_ name: String) -> Reading? { nil }
+
     func open(_ name: String, on loop: EventLoop?, _ done: Completion<Reading?>) { done(.success(table.reading(name))) }
+
+    func reopen(_ name: String, on loop: EventLoop?, _ done: Completion<Reading?>) { open(name, on: loop, done) }
 
     func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: Completion<SessionSlot>) {
         done(table.create(name, session))
@@ -29,6 +33,9 @@ final class MemoryStore: SessionStore {
     func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: Completion<Void>) {
         done(table.drop(slot, at: revision))
     }
+
+    /// Whatever is here can be read.
+    func discard(_ name: String, on loop: EventLoop?, _ done: Completion<Void>) { done(.success(())) }
 
     func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: Completion<Void>) { done(.success(())) }
 

@@ -23,10 +23,14 @@ protocol SessionStore: AnyObject, Sendable {
     /// Whether the store can be reached. `/readyz` says so.
     var isReady: Bool { get }
 
+    /// What a write may be tried on before anybody is asked for the head; nil if there is nothing better.
+    func expected(_ name: String) -> Reading?
     /// The head of a session as it is now, with what is known of its past; nil if there is none. Counts as use.
     ///
     /// - Parameter loop: of the request; a store that answers on loops may answer on this one.
     func open(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>)
+    /// The same, no older than what a write was just tried on.
+    func reopen(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>)
     /// Puts in a session under a name that has none, else fails with `conflict`.
     func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>)
     /// Puts `next` in place of a session that is still at `revision`, else fails with `conflict`.
@@ -34,6 +38,8 @@ protocol SessionStore: AnyObject, Sendable {
         _ next: Session, to slot: SessionSlot, at revision: Revision, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>)
     /// Takes a session away if it is at `revision` (nil: whichever it is at), else fails with `conflict`.
     func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: @escaping Completion<Void>)
+    /// Takes away what is there under a name and cannot be read.
+    func discard(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Void>)
     /// Brings the skeleton of a past revision of a session into its slot, or takes that revision out of its history if nobody has it any more.
     func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: @escaping Completion<Void>)
     /// A session's first reader came, or its last one left (`slot.readerCount` tells which): while there are any, commits by others must
@@ -54,6 +60,8 @@ enum StoreFailure: Error, Equatable {
     case conflict
     /// It alone is larger than the budget.
     case capacity
+    /// What is there under this name cannot be read.
+    case damaged(String)
     /// The store is out of reach, full, or damaged. Whether it was done before is not known.
     case unavailable(String)
 }
@@ -64,6 +72,7 @@ extension Problem {
         switch failure {
         case .conflict: self.init(.internalError, "a conflict was not resolved")
         case .capacity: self.init(.capacity, "this state is larger than the server's memory for states")
+        case .damaged(let name): self.init(.storeUnavailable, "the record of \"\(name)\" is damaged", retryAfter: 60)
         case .unavailable(let reason): self.init(.storeUnavailable, "the store is out of reach: \(reason)", retryAfter: 1)
         }
     }

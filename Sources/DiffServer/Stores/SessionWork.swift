@@ -26,6 +26,8 @@ struct SessionWork: Sendable {
     let call: Call
     /// Whether it may be tried on what the table holds.
     let isWrite: Bool
+    /// Whether what cannot be read may be thrown away for it.
+    var replacesDamaged = false
     /// Whether a step takes long enough that no loop should wait for it.
     var isLarge = false
     /// The next step, from the session as it is; nil if there is none.
@@ -61,17 +63,32 @@ struct SessionWork: Sendable {
     private typealias Finish = @Sendable (Result<Reply, Problem>) -> Void
 
     private func run(on loop: EventLoop?, _ finish: @escaping Finish) {
-        if isWrite, !store.isSole, let reading = store.table.reading(call.session, isCertain: false) {
+        if isWrite, let reading = store.expected(call.session) {
             take(reading, on: loop, finish)
         } else {
-            open(on: loop, finish)
+            store.open(call.session, on: loop, opened(on: loop, finish))
         }
     }
 
-    private func open(on loop: EventLoop?, _ finish: @escaping Finish) {
-        store.open(call.session, on: loop) { result in
+    /// On the head, since what was tried on something else came to nothing.
+    private func verify(on loop: EventLoop?, _ finish: @escaping Finish) {
+        store.reopen(call.session, on: loop, opened(on: loop, finish))
+    }
+
+    private func opened(on loop: EventLoop?, _ finish: @escaping Finish) -> Completion<Reading?> {
+        { result in
             switch result {
             case .success(let reading): goOn(on: loop) { take(reading, on: loop, finish) }
+            case .failure(.damaged) where replacesDamaged: discard(on: loop, finish)
+            case .failure(let failure): fail(failure, finish)
+            }
+        }
+    }
+
+    private func discard(on loop: EventLoop?, _ finish: @escaping Finish) {
+        store.discard(call.session, on: loop) { result in
+            switch result {
+            case .success: run(on: loop, finish)
             case .failure(let failure): fail(failure, finish)
             }
         }
@@ -85,18 +102,18 @@ struct SessionWork: Sendable {
     /// Somebody else was faster: from the start, on what is the head now.
     private func beginAgain(on loop: EventLoop?, _ finish: @escaping Finish) {
         call.service.metrics.count(.conflict)
-        open(on: loop, finish)
+        if store.isSole { goOn(on: loop) { run(on: loop, finish) } } else { verify(on: loop, finish) }
     }
 
     private func take(_ reading: Reading?, on loop: EventLoop?, _ finish: @escaping Finish) {
         let isCertain = reading?.isCertain ?? true
         let next: Step
         do throws(Problem) { next = try step(reading) } catch {
-            return isCertain ? finish(.failure(error)) : open(on: loop, finish)
+            return isCertain ? finish(.failure(error)) : verify(on: loop, finish)
         }
         switch next {
         case .answer(let reply): finish(.success(reply))
-        case .verify: open(on: loop, finish)
+        case .verify: verify(on: loop, finish)
         case .recall(let sequence): recall(sequence, reading, on: loop, finish)
         case .put(let session, let answer): put(session, over: reading, on: loop, answer, finish)
         case .drop(let revision, let answer): drop(reading, at: revision, on: loop, answer, finish)
@@ -138,10 +155,16 @@ struct SessionWork: Sendable {
         guard let reading else { preconditionFailure("nothing can be missing where nothing is") }
         store.recall(sequence, of: reading.slot, on: loop) { result in
             switch result {
-            case .success: goOn(on: loop) { take(reading.renewed, on: loop, finish) }
+            case .success: goOn(on: loop) { again(reading, on: loop, finish) }
             case .failure(let failure): fail(failure, finish)
             }
         }
+    }
+
+    /// With what was brought; from the start, where the session has left memory meanwhile, or what it was tried on may have.
+    private func again(_ reading: Reading, on loop: EventLoop?, _ finish: @escaping Finish) {
+        guard reading.isCertain, let renewed = reading.renewed else { return run(on: loop, finish) }
+        take(renewed, on: loop, finish)
     }
 
     /// Goes on where the request lives, or where large ones are worked on: a store's thread has more to do than to compare states.

@@ -74,13 +74,13 @@ enum RedisScripts {
     /// The arguments of `commit`.
     ///
     /// - Parameter before: what the session is to follow; nil for a new one.
-    static func commitArguments(_ next: Session, as version: UInt64, after before: Session?) -> [RedisArgument] {
+    static func commitArguments(_ next: Session, after before: Session?) -> [RedisArgument] {
         let isNews = before?.head.revision != next.head.revision
         let record = SessionRecord(next)
         let milliseconds = next.settings.timeToLive / .milliseconds(1)
         var arguments = [
-            RedisArgument(next.version == 0 ? before.map { $0.versionText } ?? "" : next.versionText),
-            RedisArgument(Session.text(version)), RedisArgument(next.head.revision.text), RedisArgument(Int(milliseconds)),
+            RedisArgument(before?.versionText ?? ""), RedisArgument(next.versionText), RedisArgument(next.head.revision.text),
+            RedisArgument(Int(milliseconds)),
             RedisArgument(record.meta), RedisArgument(isNews ? record.head : []),
         ]
         guard let before else { return arguments + ["0"] }

@@ -28,6 +28,7 @@ final class RedisStore: SessionStore {
     private let watch: RedisWatch
     private let digestKey: String
     private let isAgreed = Atomic<Bool>(true)
+    private let lines = SessionLines()
     private let workers = DispatchQueue(label: "diff.redis.records", attributes: .concurrent)
 
     /// Records above this take longer to read than the other requests of a loop should wait.
@@ -78,6 +79,16 @@ final class RedisStore: SessionStore {
 
     // MARK: Reading
 
+    /// Most often nobody else has written meanwhile, and Redis compares.
+    func expected(_ name: String) -> Reading? {
+        guard let (slot, session) = lines.newest(name) else { return table.reading(name, isCertain: false) }
+        return Reading(slot: slot, session: session, bounds: table.bounds.history, isCertain: false)
+    }
+
+    func reopen(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
+        lines.afterThose(of: name) { [self] in open(name, on: loop, done) }
+    }
+
     func open(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
         open(name, keepingFor: .zero, on: loop, done)
     }
@@ -117,7 +128,7 @@ final class RedisStore: SessionStore {
             done(.success(reading))
         } catch {
             switch error {
-            case .damaged: done(.failure(.unavailable("the record of \"\(name)\" is damaged")))
+            case .damaged: done(.failure(.damaged(name)))
             case .format(let format): done(.failure(.unavailable("the record of \"\(name)\" has format \(format)")))
             }
         }
@@ -125,13 +136,14 @@ final class RedisStore: SessionStore {
 
     func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
         guard let field = slot.session?.history.field(sequence) else { return done(.success(())) }
-        link(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) { [table, hash] result in
+        link(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) { [table, lines, hash] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(let reply):
                 var skeleton: Skeleton?
                 if case .bytes(let bytes) = reply { skeleton = try? Skeleton(document: bytes, hash: hash) }
                 table.recall(sequence, of: slot, skeleton)
+                lines.recall(sequence, of: slot, skeleton)
                 done(.success(()))
             }
         }
@@ -141,11 +153,10 @@ final class RedisStore: SessionStore {
 
     func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>) {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
-        var session = session
-        session.version = 0
+        let session = session.renamed()
         put(session, name, after: nil, on: loop) { [table] result in
             done(
-                result.flatMap { session in
+                result.flatMap {
                     switch table.create(name, session) {
                     // Its readers here were faster, or it took the place of one that had ended and of which this process had not heard.
                     case .failure(.conflict): table.slot(name).map { .success($0) } ?? table.create(name, session)
@@ -159,30 +170,27 @@ final class RedisStore: SessionStore {
         _ next: Session, to slot: SessionSlot, at revision: Revision, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>
     ) {
         guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
-        guard let before = slot.session, before.head.revision == revision else { return done(.failure(.conflict)) }
-        put(next, slot.name, after: before, on: loop) { [table] result in
-            done(
-                result.map { next in
-                    // A slot that moved on or made room meanwhile is no loss: whoever needs the session next asks for it.
-                    _ = table.commit(next, to: slot, at: revision)
-                    return slot
-                })
+        guard case .session(let before) = lines.last(of: slot), next.follows(before, at: revision) else {
+            return done(.failure(.conflict))
         }
+        let next = next.renamed()
+        let hasEntered = lines.enter(slot, behind: before.version, next: next) {
+            put(next, slot.name, after: before, on: loop) { [table, lines] result in
+                // A slot that moved on or made room meanwhile is no loss: whoever needs the session next asks for it.
+                if case .success = result { _ = table.commit(next, to: slot, at: revision) }
+                lines.leave(slot.name, result)
+                done(result.map { slot })
+            }
+        }
+        if !hasEntered { done(.failure(.conflict)) }
     }
 
-    /// - Parameter done: hears the session as it is stored.
-    private func put(
-        _ next: Session, _ name: String, after before: Session?, on loop: EventLoop?, _ done: @escaping Completion<Session>
-    ) {
-        let version = UInt64.random(in: 1 ... .max)
-        let arguments = RedisScripts.commitArguments(next, as: version, after: before)
+    private func put(_ next: Session, _ name: String, after before: Session?, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
+        let arguments = RedisScripts.commitArguments(next, after: before)
         link(on: loop).run(RedisScripts.commit, keys: [RedisArgument(RedisScripts.key(name))], arguments) { result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
-            case .success(.integer(1)):
-                var stored = next
-                stored.version = version
-                done(.success(stored))
+            case .success(.integer(1)): done(.success(()))
             case .success: done(.failure(.conflict))
             }
         }
@@ -201,6 +209,12 @@ final class RedisStore: SessionStore {
                 done(.success(()))
             case .success: done(.failure(.conflict))
             }
+        }
+    }
+
+    func discard(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
+        link(on: loop).run(RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(name))], [RedisArgument("")]) { result in
+            done(result.map { _ in }.mapError { StoreFailure($0) })
         }
     }
 

@@ -7,7 +7,11 @@ final class SQLiteDatabase {
 
     /// What SQLite answers when something is wrong.
     struct Failure: Error {
+        var code = SQLITE_ERROR
         let message: String
+
+        /// Whether it lies in what was read or written, and other statements may well succeed.
+        var isLocal: Bool { [SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_TOOBIG].contains(code & 0xFF) }
     }
 
     /// - Throws: where the file cannot be opened as a database.
@@ -33,7 +37,8 @@ final class SQLiteDatabase {
         case integer(Int)
         case text(String)
         case blob([UInt8])
-        case null
+
+        static func word(_ word: UInt64) -> Value { .integer(Int(bitPattern: UInt(word))) }
     }
 
     /// Runs one statement to its end.
@@ -78,12 +83,11 @@ final class SQLiteDatabase {
         case .integer(let number): code = sqlite3_bind_int64(statement, index, Int64(number))
         case .text(let text): code = csqlite_bind_text(statement, index, text, Int32(text.utf8.count))
         case .blob(let bytes): code = csqlite_bind_blob(statement, index, bytes, Int32(bytes.count))
-        case .null: code = sqlite3_bind_null(statement, index)
         }
         guard code == SQLITE_OK else { throw failure() }
     }
 
-    private func failure() -> Failure { Failure(message: String(cString: sqlite3_errmsg(handle))) }
+    private func failure() -> Failure { Failure(code: sqlite3_errcode(handle), message: String(cString: sqlite3_errmsg(handle))) }
 
     /// Whether no transaction is open: an error may have ended it.
     var isIdle: Bool { sqlite3_get_autocommit(handle) != 0 }
@@ -93,6 +97,8 @@ final class SQLiteDatabase {
         fileprivate let statement: OpaquePointer
 
         func integer(_ column: Int32) -> Int { Int(sqlite3_column_int64(statement, column)) }
+
+        func word(_ column: Int32) -> UInt64 { UInt64(UInt(bitPattern: integer(column))) }
 
         func text(_ column: Int32) -> String {
             guard let text = sqlite3_column_text(statement, column) else { return "" }

@@ -1,4 +1,3 @@
-import CSQLite
 import Glibc
 
 /// The file of a store, opened and checked: ours, of a format that we know, and nobody else's at the moment.
@@ -18,16 +17,26 @@ struct SQLiteFile {
         guard lock >= 0 else { throw StoreError("\(path): \(String(cString: strerror(errno)))") }
         // Held as long as the process lives: its end, however it comes, frees the file.
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw StoreError("\(path): another process has it open") }
-        try checkIsDatabase()
+        try checkHeader()
     }
 
     /// Lets others have the file.
     func release() { flock(lock, LOCK_UN) }
 
-    private func checkIsDatabase() throws(StoreError) {
-        var magic = [UInt8](repeating: 0, count: 16)
-        let count = pread(lock, &magic, 16, 0)
-        guard count == 0 || magic == Array("SQLite format 3\0".utf8) else { throw StoreError("\(path): this is no SQLite database") }
+    /// Looks into the file's header (https://www.sqlite.org/fileformat.html §1.3) before SQLite opens it, which may well write to it.
+    private func checkHeader() throws(StoreError) {
+        var header = [UInt8](repeating: 0, count: 100)
+        let count = pread(lock, &header, header.count, 0)
+        guard count >= 0 else { throw StoreError("\(path): \(String(cString: strerror(errno)))") }
+        if count == 0 { return }
+        func number(_ offset: Int) -> Int { header[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
+        guard count == header.count, header.starts(with: "SQLite format 3\0".utf8) else {
+            throw StoreError("\(path): this is no SQLite database")
+        }
+        guard number(68) == Self.applicationID else { throw StoreError("\(path): this is another program's database") }
+        guard number(60) <= Self.format else {
+            throw StoreError("\(path): written by a newer diffserver (format \(number(60)); this one knows \(Self.format))")
+        }
     }
 
     /// A connection; the tables are there.
@@ -36,45 +45,21 @@ struct SQLiteFile {
     func connection(isDurable: Bool) throws(StoreError) -> SQLiteDatabase {
         do throws(SQLiteDatabase.Failure) {
             let database = try SQLiteDatabase(path: path)
-            let isEmpty = try database.integer("SELECT count(*) FROM sqlite_schema") == 0
-            try checkOrigin(database, isEmpty)
+            // Made before the log is: the header has to tell, whenever the process ends.
+            if try database.integer("SELECT count(*) FROM sqlite_schema") == 0 { try create(database) }
             try database.run("PRAGMA journal_mode = WAL")
             try database.run(isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
             try database.run("PRAGMA foreign_keys = ON")
             try database.run("PRAGMA wal_autocheckpoint = 8000")
-            try database.run("PRAGMA cache_size = -2048")
-            if isEmpty { try create(database) }
+            try database.run("PRAGMA journal_size_limit = 67108864")
+            try database.run("PRAGMA cache_size = -16384")
             return database
         } catch { throw StoreError("\(path): \(error.message)") }
     }
 
-    private func checkOrigin(_ database: SQLiteDatabase, _ isEmpty: Bool) throws(SQLiteDatabase.Failure) {
-        if isEmpty { return }
-        guard try database.integer("PRAGMA application_id") == Self.applicationID else {
-            throw SQLiteDatabase.Failure(message: "this is another program's database")
-        }
-        let format = try database.integer("PRAGMA user_version")
-        guard format <= Self.format else {
-            throw SQLiteDatabase.Failure(message: "written by a newer diffserver (format \(format); this one knows \(Self.format))")
-        }
-    }
-
     private func create(_ database: SQLiteDatabase) throws(SQLiteDatabase.Failure) {
         try database.run("BEGIN")
-        try database.run("CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
-        try database.run(
-            """
-            CREATE TABLE session (
-                id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision TEXT NOT NULL,
-                expires INTEGER NOT NULL, meta BLOB NOT NULL, head BLOB NOT NULL)
-            """)
-        try database.run("CREATE INDEX session_by_end ON session (expires)")
-        try database.run(
-            """
-            CREATE TABLE skeleton (
-                session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE, sequence INTEGER NOT NULL, body BLOB NOT NULL,
-                PRIMARY KEY (session, sequence))
-            """)
+        for table in SQLiteDatabase.schema { try database.run(table) }
         try database.run("PRAGMA application_id = \(Self.applicationID)")
         try database.run("PRAGMA user_version = \(Self.format)")
         try database.run("COMMIT")
@@ -85,10 +70,7 @@ struct SQLiteFile {
     /// - Throws: if another was given.
     func digestKey(_ given: String?, _ database: SQLiteDatabase) throws(StoreError) -> String {
         do throws(SQLiteDatabase.Failure) {
-            try database.run(
-                "INSERT INTO setting VALUES ('digest-key', ?) ON CONFLICT DO NOTHING", [.text(given ?? StoreAddress.newDigestKey())])
-            var key = ""
-            try database.run("SELECT value FROM setting WHERE name = 'digest-key'") { key = $0.text(0) }
+            let key = try database.setting("digest-key", orElse: given ?? StoreAddress.newDigestKey())
             if let given, given != key { throw SQLiteDatabase.Failure(message: "made with another --digest-key") }
             return key
         } catch { throw StoreError("\(path): \(error.message)") }

@@ -1,7 +1,6 @@
 // Sessions in a database on this machine. The file is this process's alone, so what the table holds is the head, and reads of sessions that
 // it holds never ask the database. A commit is written first and put into the table then: whatever a client was ever told is on the disk.
 
-import CSQLite
 import Dispatch
 import Glibc
 import HTTPCore
@@ -15,9 +14,12 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     let isSole = true
     private let file: SQLiteFile
     private let database: SQLiteDatabase
-    private let writer: SQLiteWriter
     private let readQueue = DispatchQueue(label: "diff.sqlite.read")
     private let isDurable: Bool
+    let writer: SQLiteWriter
+    let lines = SessionLines()
+    /// Who waits for sessions that are being read.
+    private let waiting = Locked<[String: [Completion<Reading?>]]>([:])
 
     /// - Throws: if the file cannot be used.
     init(path: String, isDurable: Bool, digestKey: String?, table: SessionTable) throws(StoreError) {
@@ -33,30 +35,61 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     var isReady: Bool { writer.isWell }
 
+    func close() {
+        writer.finish()
+        file.release()
+    }
+
     // MARK: Reading
+
+    func expected(_ name: String) -> Reading? {
+        lines.newest(name).map { Reading(slot: $0.slot, session: $0.session, bounds: table.bounds.history, isCertain: false) }
+    }
 
     func open(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
         if let reading = table.reading(name) { return done(.success(reading)) }
-        readQueue.async { [self] in done(load(name)) }
+        let isFirst = waiting.withLock { waiting in
+            waiting[name, default: []].append(done)
+            return waiting[name]?.count == 1
+        }
+        if isFirst { load(name) }
     }
 
-    private func load(_ name: String) -> Result<Reading?, StoreFailure> {
-        // Somebody else may have brought it while this request was waiting.
+    func reopen(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
+        lines.afterThose(of: name) { [self] in open(name, on: loop, done) }
+    }
+
+    private func load(_ name: String) {
+        guard lines.enterAlone(name, again: { [self] in load(name) }) else { return }
+        readQueue.async { [self] in
+            let result = found(name)
+            let waiting = waiting.withLock { $0.removeValue(forKey: name) ?? [] }
+            lines.leave(name, .success(()))
+            for done in waiting { done(result) }
+        }
+    }
+
+    private func found(_ name: String) -> Result<Reading?, StoreFailure> {
+        // Somebody else may have made it while this request was waiting.
         if let reading = table.reading(name) { return .success(reading) }
-        var record: SessionRecord?
         do throws(SQLiteDatabase.Failure) {
-            try database.run("SELECT meta, head FROM session WHERE name = ? AND expires > ?", [.text(name), .integer(Self.now)]) {
-                record = SessionRecord(meta: $0.blob(0), head: $0.blob(1))
-            }
-        } catch { return .failure(.unavailable(error.message)) }
-        guard let record else { return .success(nil) }
+            guard let found = try database.session(named: name) else { return .success(nil) }
+            return adopt(found, name)
+        } catch { return .failure(StoreFailure(error)) }
+    }
+
+    private func adopt(_ found: FoundSession, _ name: String) -> Result<Reading?, StoreFailure> {
         do throws(SessionRecord.Failure) {
-            let session = try record.session(named: name, hash: hash)
-            _ = table.adopt(session, as: name, inPlaceOf: nil, at: nil)
-            return .success(table.reading(name))
+            guard hash.sum(found.record.meta) == found.sum else { throw .damaged }
+            var session = try found.record.session(named: name, hash: hash)
+            guard session.head.revision.text == found.revision else { throw .damaged }
+            session.version = found.version
+            guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return .success(table.reading(name)) }
+            table.stored(slot, until: Moment(wallMilliseconds: found.expires))
+            return .success(Reading(slot: slot, session: session, bounds: table.bounds.history))
         } catch {
             switch error {
-            case .damaged: return .failure(.unavailable("the record of \"\(name)\" is damaged"))
+            case .damaged: return .failure(.damaged(name))
             case .format(let format): return .failure(.unavailable("the record of \"\(name)\" has format \(format)"))
             }
         }
@@ -64,96 +97,14 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
         readQueue.async { [self] in
-            var body: [UInt8]?
             do throws(SQLiteDatabase.Failure) {
-                try database.run(
-                    "SELECT body FROM skeleton WHERE session = (SELECT id FROM session WHERE name = ?) AND sequence = ?",
-                    [.text(slot.name), .integer(Int(clamping: sequence))]
-                ) { body = $0.blob(0) }
-            } catch { return done(.failure(.unavailable(error.message))) }
-            table.recall(sequence, of: slot, body.flatMap { try? Skeleton(document: $0, hash: hash) })
-            done(.success(()))
+                let body = try database.skeleton(sequence, of: slot.name, hash: hash)
+                let skeleton = body.flatMap { try? Skeleton(document: $0, hash: hash) }
+                table.recall(sequence, of: slot, skeleton)
+                lines.recall(sequence, of: slot, skeleton)
+                done(.success(()))
+            } catch { done(.failure(StoreFailure(error))) }
         }
-    }
-
-    // MARK: Writing
-
-    func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>) {
-        guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
-        let record = SessionRecord(session)
-        let revision = session.head.revision.text
-        let ttl = session.settings.timeToLive
-        submit { (database) throws(SQLiteDatabase.Failure) in
-            try database.run("DELETE FROM session WHERE name = ? AND expires <= ?", [.text(name), .integer(Self.now)])
-            let count = try database.run(
-                "INSERT INTO session (name, revision, expires, meta, head) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING",
-                [.text(name), .text(revision), .integer(Self.end(ttl)), .blob(record.meta), .blob(record.head)])
-            return count == 1 ? .written : .conflict
-        } done: { [table] result in
-            done(result.flatMap { table.create(name, session) })
-        }
-    }
-
-    func commit(
-        _ next: Session, to slot: SessionSlot, at revision: Revision, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>
-    ) {
-        guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
-        guard let before = slot.session, before.head.revision == revision else { return done(.failure(.conflict)) }
-        let isNews = next.head.revision != revision
-        let past = SessionRecord.Past(from: before, to: next)
-        let record = SessionRecord(next)
-        submit { (database) throws(SQLiteDatabase.Failure) in
-            let sets = isNews ? "revision = ?, expires = ?, meta = ?, head = ?" : "revision = ?, expires = ?, meta = ?"
-            var values: [SQLiteDatabase.Value] = [
-                .text(next.head.revision.text), .integer(Self.end(next.settings.timeToLive)), .blob(record.meta),
-            ]
-            if isNews { values.append(.blob(record.head)) }
-            let count = try database.run(
-                "UPDATE session SET \(sets) WHERE name = ? AND revision = ?", values + [.text(slot.name), .text(revision.text)])
-            guard count == 1 else { return .conflict }
-            for sequence in past.removed {
-                try database.run(
-                    "DELETE FROM skeleton WHERE session = (SELECT id FROM session WHERE name = ?) AND sequence = ?",
-                    [.text(slot.name), .integer(Int(clamping: sequence))])
-            }
-            for (sequence, body) in past.added {
-                try database.run(
-                    "INSERT OR REPLACE INTO skeleton SELECT id, ?, ? FROM session WHERE name = ?",
-                    [.integer(Int(clamping: sequence)), .blob(body), .text(slot.name)])
-            }
-            return .written
-        } done: { [table] result in
-            // A slot that made room meanwhile is no loss: the next reader brings the session again.
-            done(
-                result.map {
-                    _ = table.commit(next, to: slot, at: revision); return slot
-                })
-        }
-    }
-
-    func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
-        submit { (database) throws(SQLiteDatabase.Failure) in
-            let condition = revision == nil ? "" : " AND revision = ?"
-            let count = try database.run(
-                "DELETE FROM session WHERE name = ?" + condition, [.text(slot.name)] + (revision.map { [.text($0.text)] } ?? []))
-            return count == 1 || revision == nil ? .written : .conflict
-        } done: { [table] result in
-            done(result.map { _ = table.drop(slot, at: nil) })
-        }
-    }
-
-    private func submit(
-        _ write: @escaping @Sendable (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> SQLiteWriter.Outcome,
-        done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void
-    ) {
-        writer.submit(
-            SQLiteWriter.Job(write: write) { result in
-                switch result {
-                case .success(.written): done(.success(()))
-                case .success(.conflict): done(.failure(.conflict))
-                case .failure(let failure): done(.failure(failure))
-                }
-            })
     }
 
     // MARK: Time
@@ -164,39 +115,25 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     func sweep() {
         for slot in table.sweep() { forget(slot.name) }
         for (slot, left) in table.usedSinceStored() {
-            let end = Self.end(left)
-            submit { (database) throws(SQLiteDatabase.Failure) in
-                try database.run("UPDATE session SET expires = ? WHERE name = ?", [.integer(end), .text(slot.name)])
-                return .written
-            } done: { _ in
-            }
+            let name = slot.name
+            writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.extend(name, by: left) }
         }
         readQueue.async { [self] in forgetUnused() }
         if !isDurable { readQueue.async { [self] in _ = try? database.run("PRAGMA wal_checkpoint(PASSIVE)") } }
+        // Nobody may write to a process that is not ready, so it has to find out by itself that it is again.
+        if !writer.isWell { writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.probe() } }
     }
 
     /// Takes out sessions whose time ran out while they were not in memory. Those that are there have been used since.
     private func forgetUnused() {
-        var names: [String] = []
-        _ = try? database.run("SELECT name FROM session WHERE expires <= ? LIMIT 500", [.integer(Self.now)]) { names.append($0.text(0)) }
-        for name in names where !table.holds(name) { forget(name) }
+        for name in (try? database.expired()) ?? [] where !table.holds(name) { forget(name) }
     }
 
     private func forget(_ name: String) {
-        submit { (database) throws(SQLiteDatabase.Failure) in
-            try database.run("DELETE FROM session WHERE name = ? AND expires <= ?", [.text(name), .integer(Self.now)])
-            return .written
-        } done: { _ in
-        }
+        writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.forgetExpired(name) }
     }
+}
 
-    func close() {
-        writer.finish()
-        file.release()
-    }
-
-    /// Milliseconds since 1970.
-    private static var now: Int { Moment.now.wallMilliseconds }
-
-    private static func end(_ left: Duration) -> Int { (Moment.now + left).wallMilliseconds }
+extension StoreFailure {
+    init(_ failure: SQLiteDatabase.Failure) { self = .unavailable(failure.message) }
 }

@@ -2,16 +2,17 @@
 // everybody once that is on the disk. While one fsync runs the next group gathers, so the disk's own pace decides how large groups are,
 // and nobody waits for a timer.
 
-import CSQLite
 import Dispatch
 import HTTPCore
 
 /// Writes to a database, many in one transaction.
 final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `queue`, the rest to locks
+    typealias Write = @Sendable (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Outcome
+
     /// Something to write. `write` runs within a transaction and may run twice; `done` is told when it is durable, or why it is not.
-    struct Job: Sendable {
-        let write: @Sendable (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Outcome
-        let done: @Sendable (Result<Outcome, StoreFailure>) -> Void
+    private struct Job {
+        let write: Write
+        let done: @Sendable (Result<Void, StoreFailure>) -> Void
     }
 
     /// What became of it.
@@ -32,15 +33,23 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
 
     init(_ database: SQLiteDatabase) { self.database = database }
 
-    /// Nil while all is well.
     var isWell: Bool { trouble.withLock { $0 == nil } }
 
-    func submit(_ job: Job) {
+    func submit(_ write: @escaping Write, done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void) {
         let isFirst = jobs.withLock { jobs in
-            jobs.append(job)
+            jobs.append(Job(write: write, done: done))
             return jobs.count == 1
         }
         if isFirst { queue.async { self.writeAll() } }
+    }
+
+    /// Writes something of which nobody needs to hear.
+    func submit(_ write: @escaping @Sendable (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Void) {
+        submit { (database) throws(SQLiteDatabase.Failure) in
+            try write(database)
+            return .written
+        } done: { _ in
+        }
     }
 
     /// Returns when everything that was submitted is written.
@@ -59,18 +68,26 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     }
 
     private func write(_ group: [Job]) {
+        let outcomes: [Outcome]
         do throws(SQLiteDatabase.Failure) {
-            try database.run("BEGIN IMMEDIATE")
-            var outcomes: [Outcome] = []
-            for job in group { outcomes.append(try job.write(database)) }
-            try database.run("COMMIT")
-            trouble.withLock { $0 = nil }
-            for (job, outcome) in zip(group, outcomes) { job.done(.success(outcome)) }
+            outcomes = try written(group)
         } catch {
             if !database.isIdle { _ = try? database.run("ROLLBACK") }
-            let reason = error.message
-            trouble.withLock { $0 = reason }
-            for job in group { job.done(.failure(.unavailable(reason))) }
+            // One session's damage is not the others' trouble.
+            if error.isLocal, group.count > 1 { return group.forEach { write([$0]) } }
+            if !error.isLocal { trouble.withLock { $0 = error.message } }
+            for job in group { job.done(.failure(StoreFailure(error))) }
+            return
         }
+        trouble.withLock { $0 = nil }
+        for (job, outcome) in zip(group, outcomes) { job.done(outcome == .written ? .success(()) : .failure(.conflict)) }
+    }
+
+    private func written(_ group: [Job]) throws(SQLiteDatabase.Failure) -> [Outcome] {
+        try database.run("BEGIN IMMEDIATE")
+        var outcomes: [Outcome] = []
+        for job in group { outcomes.append(try job.write(database)) }
+        try database.run("COMMIT")
+        return outcomes
     }
 }

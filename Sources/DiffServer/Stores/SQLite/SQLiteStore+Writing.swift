@@ -1,0 +1,94 @@
+import HTTPCore
+import SnapshotKit
+
+extension SQLiteStore {
+    func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>) {
+        guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
+        guard !table.holds(name) else { return done(.failure(.conflict)) }
+        guard lines.enterAlone(name, again: { [self] in create(name, session, on: loop, done) }) else { return }
+        let session = session.renamed()
+        let row = SessionRow(session, named: name)
+        writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
+            try database.insert(row, hash: hash) ? .written : .conflict
+        } done: { [self] result in
+            let outcome = result.flatMap { table.create(name, session) }
+            lines.leave(name, result)
+            done(outcome)
+        }
+    }
+
+    func commit(
+        _ next: Session, to slot: SessionSlot, at revision: Revision, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>
+    ) {
+        guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
+        switch lines.last(of: slot) {
+        case .gone: done(.failure(.conflict))
+        case .unknown: lines.afterThose(of: slot.name) { [self] in commit(next, to: slot, at: revision, on: loop, done) }
+        case .session(let before):
+            guard next.follows(before, at: revision) else { return done(.failure(.conflict)) }
+            commit(next.renamed(), to: slot, after: before, done)
+        }
+    }
+
+    private func commit(_ next: Session, to slot: SessionSlot, after before: Session, _ done: @escaping Completion<SessionSlot>) {
+        let row = SessionRow(next, named: slot.name)
+        let past = SessionRecord.Past(from: before, to: next)
+        let isNews = next.head.revision != before.head.revision
+        let hasEntered = lines.enter(slot, behind: before.version, next: next) {
+            writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
+                try database.update(row, standingOn: before.version, withHead: isNews, past, hash: hash) ? .written : .conflict
+            } done: { [self] result in
+                switch result {
+                // A slot that made room meanwhile is no loss: the next reader brings the session again.
+                case .success: _ = table.commit(next, to: slot, at: before.head.revision)
+                case .failure(let failure): failed(failure, before, slot)
+                }
+                lines.leave(slot.name, result)
+                done(result.map { slot })
+            }
+        }
+        if !hasEntered { done(.failure(.conflict)) }
+    }
+
+    func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
+        switch lines.last(of: slot) {
+        case .gone: done(.failure(.conflict))
+        case .unknown: lines.afterThose(of: slot.name) { [self] in drop(slot, at: revision, on: loop, done) }
+        case .session(let before):
+            guard revision == nil || before.head.revision == revision else { return done(.failure(.conflict)) }
+            drop(slot, before, done)
+        }
+    }
+
+    private func drop(_ slot: SessionSlot, _ before: Session, _ done: @escaping Completion<Void>) {
+        let hasEntered = lines.enter(slot, behind: before.version, next: nil) {
+            writer.submit { (database) throws(SQLiteDatabase.Failure) in
+                try database.delete(slot.name, version: before.version) ? .written : .conflict
+            } done: { [self] result in
+                switch result {
+                case .success: _ = table.drop(slot, at: nil)
+                case .failure(let failure): failed(failure, before, slot)
+                }
+                lines.leave(slot.name, result)
+                done(result)
+            }
+        }
+        if !hasEntered { done(.failure(.conflict)) }
+    }
+
+    /// What a write stood on was not in the database. If the table has it, somebody has changed the file: the next one looks there.
+    private func failed(_ failure: StoreFailure, _ before: Session, _ slot: SessionSlot) {
+        if failure == .conflict { _ = table.drop(slot, at: before.head.revision) }
+    }
+
+    func discard(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
+        guard lines.enterAlone(name, again: { [self] in discard(name, on: loop, done) }) else { return }
+        writer.submit { (database) throws(SQLiteDatabase.Failure) in
+            try database.delete(name)
+            return .written
+        } done: { [self] result in
+            lines.leave(name, result)
+            done(result)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+// Writes of one session stand in line, each upon what the one before it makes of the session, though the store has not said yet that it came
+// to that. So many writers of one session share one fsync or one round trip, where else all but one of them would have to begin again
+// behind each.
+//
+// What stands in line is nobody's head: only writes are tried on it. If a write fails, those behind it find in the store that the version
+// they stood on is not there, and begin again on what is. Who must not meet writes stands in line alone: SQLite lets in so who reads
+// a session, so that what comes into memory is never older than what was written.
+
+import HTTPCore
+import SnapshotKit
+
+/// What is under way between the sessions in memory and those in a store.
+final class SessionLines: Sendable {
+    /// What a write has to stand on.
+    enum Last {
+        case session(Session)
+        /// Not known before those in line are done.
+        case unknown
+        case gone
+    }
+
+    private struct Line {
+        /// Nil where the session is read or made.
+        let slot: SessionSlot?
+        /// What the last in line makes of the session; nil if nothing can follow that before it is done.
+        var newest: Session?
+        var entered = 1
+        var left = 0
+        var waiting: [(place: Int, goOn: @Sendable () -> Void)] = []
+    }
+
+    private let lines = Locked<[String: Line]>([:])
+
+    // MARK: Looking
+
+    /// What a write can be tried on; nil if nothing is under way, or nothing can follow it.
+    func newest(_ name: String) -> (slot: SessionSlot, session: Session)? {
+        lines.withLock { lines in
+            guard let line = lines[name], let slot = line.slot, let session = line.newest else { return nil }
+            return (slot, session)
+        }
+    }
+
+    func last(of slot: SessionSlot) -> Last { lines.withLock { Self.last(of: slot, $0[slot.name]) } }
+
+    private static func last(of slot: SessionSlot, _ line: Line?) -> Last {
+        guard let line else { return slot.session.map { .session($0) } ?? .gone }
+        guard let newest = line.newest else { return .unknown }
+        return line.slot === slot ? .session(newest) : .gone
+    }
+
+    // MARK: Standing in line
+
+    /// Lets in what must be alone with its session; else that is called again when those before it are done.
+    func enterAlone(_ name: String, again: @escaping @Sendable () -> Void) -> Bool {
+        lines.withLock { lines in
+            guard let place = lines[name]?.entered else {
+                lines[name] = Line(slot: nil, newest: nil)
+                return true
+            }
+            lines[name]?.waiting.append((place, again))
+            return false
+        }
+    }
+
+    /// Lets a write in behind the version that it stands on, unless another was faster.
+    ///
+    /// - Parameter next: what it makes of the session; nil if it takes that away.
+    /// - Parameter submit: hands it on, within the lock, so that the order is the same there.
+    func enter(_ slot: SessionSlot, behind version: UInt64, next: Session?, submit: () -> Void) -> Bool {
+        lines.withLock { lines in
+            guard case .session(let last) = Self.last(of: slot, lines[slot.name]), last.version == version else { return false }
+            if lines[slot.name] == nil {
+                lines[slot.name] = Line(slot: slot, newest: next)
+            } else {
+                lines[slot.name]!.newest = next
+                lines[slot.name]!.entered += 1
+            }
+            submit()
+            return true
+        }
+    }
+
+    /// Calls when those in line now are done; at once if there are none.
+    func afterThose(of name: String, _ goOn: @escaping @Sendable () -> Void) {
+        let isFree = lines.withLock { lines in
+            guard let place = lines[name]?.entered else { return true }
+            lines[name]?.waiting.append((place, goOn))
+            return false
+        }
+        if isFree { goOn() }
+    }
+
+    /// The first in line is done; behind a failure nothing can follow before all are.
+    func leave(_ name: String, _ result: Result<Void, StoreFailure>) {
+        let ready = lines.withLock { lines -> [@Sendable () -> Void] in
+            guard var line = lines.removeValue(forKey: name) else { return [] }
+            line.left += 1
+            if case .failure = result { line.newest = nil }
+            let ready = line.waiting.filter { $0.place <= line.left }.map(\.goOn)
+            line.waiting.removeAll { $0.place <= line.left }
+            if line.left < line.entered { lines[name] = line }
+            return ready
+        }
+        for goOn in ready { goOn() }
+    }
+
+    /// Puts a skeleton that was brought from the store where the next writes find it.
+    func recall(_ sequence: UInt64, of slot: SessionSlot, _ skeleton: Skeleton?) {
+        lines.withLock { lines in
+            if lines[slot.name]?.slot === slot { lines[slot.name]?.newest?.history.recall(sequence, skeleton) }
+        }
+    }
+}
+
+extension Session {
+    /// The same under a version of its own.
+    func renamed() -> Session {
+        var session = self
+        session.version = .random(in: 1 ... .max)
+        return session
+    }
+
+    /// Whether this was made of `before`. A session that was started over names no version that it follows.
+    func follows(_ before: Session, at revision: Revision) -> Bool {
+        before.head.revision == revision && (version == 0 || version == before.version)
+    }
+}

@@ -1,0 +1,249 @@
+"""Databases that cannot be used, disks that are full, records that are damaged: a clear error, and nothing is overwritten."""
+
+import os
+import pathlib
+import resource
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support.database import SQLiteCase
+from support.events import Stream
+from support.client import session_path
+from support.server import binary, environment
+
+UNLIMITED = resource.RLIM_INFINITY
+
+
+class Refusals(unittest.TestCase):
+    """Starts that fail."""
+
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="diffserver-sqlite-"))
+        self.addCleanup(shutil.rmtree, self.directory)
+        self.path = self.directory / "sessions.db"
+
+    def files(self):
+        return {each.name: each.read_bytes() for each in self.directory.iterdir()}
+
+    def assertRefused(self, pattern, path=None, **how):
+        before = self.files()
+        done = subprocess.run(
+            [binary(), "serve", "--listen", "127.0.0.1:0", "--store", f"sqlite:{path or self.path}"], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20, text=True, **how)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, rf"^diffserver: {path or self.path}: {pattern}\n$")
+        self.assertEqual(self.files(), before)
+
+    def test_what_is_no_database(self):
+        for content in (b"a shopping list\n" * 100, b"x", b"SQLite format 3\0", b"\0" * 8192):
+            with self.subTest(content[:20]):
+                self.path.write_bytes(content)
+                self.assertRefused("this is no SQLite database")
+
+    def test_another_programs_database(self):
+        for mode in ("delete", "wal"):
+            with self.subTest(mode):
+                database = sqlite3.connect(self.path)
+                database.execute(f"PRAGMA journal_mode = {mode}")
+                database.execute("CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT)")
+                database.commit()
+                self.assertRefused("this is another program's database")
+                database.close()
+                self.path.unlink()
+
+    def test_a_newer_format(self):
+        database = sqlite3.connect(self.path)
+        database.execute(f"PRAGMA application_id = {0x64696666}")
+        database.execute("PRAGMA user_version = 2")
+        database.execute("CREATE TABLE unheard_of (id INTEGER PRIMARY KEY)")
+        database.close()
+        self.assertRefused(r"written by a newer diffserver \(format 2; this one knows 1\)")
+
+    def test_a_directory_that_is_not_there_or_that_is_the_file(self):
+        self.assertRefused("No such file or directory", self.directory / "none" / "sessions.db")
+        self.assertRefused("Is a directory", self.directory)
+
+    def test_a_directory_that_cannot_be_written(self):
+        self.directory.chmod(0o555)
+        self.addCleanup(self.directory.chmod, 0o755)
+        nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        self.assertRefused("Permission denied", **nobody)
+
+
+class SecondProcess(SQLiteCase):
+    def test_it_is_turned_away_and_the_first_goes_on(self):
+        self.post("s", {"state": ["a"]})
+        done = subprocess.run(
+            [binary(), "serve", "--listen", "127.0.0.1:0", "--store", f"sqlite:{self.path}"], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20, text=True)
+        self.assertEqual((done.returncode, done.stderr), (1, f"diffserver: {self.path}: another process has it open\n"))
+        self.assertEqual(self.post("s", {"state": ["a", "b"]}).status, 200)
+        self.assertEqual(self.shown("s"), ["a", "b"])
+
+    def test_another_key_is_turned_away(self):
+        self.node.stop()
+        done = subprocess.run(
+            [binary(), "serve", "--listen", "127.0.0.1:0", "--store", f"sqlite:{self.path}", "--digest-key", "other"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20, text=True)
+        self.assertEqual((done.returncode, done.stderr), (1, f"diffserver: {self.path}: made with another --digest-key\n"))
+
+
+class FullDisk(SQLiteCase):
+    """A limit on the size of files, which can be set and lifted while the process runs, stands for the disk."""
+
+    def limit(self, size):
+        resource.prlimit(self.node.server.pid, resource.RLIMIT_FSIZE, (size, UNLIMITED))
+
+    def test_writes_are_503_while_it_lasts_and_nothing_is_lost(self):
+        large = "x" * 200_000
+        first = self.post("s", {"state": [{"id": "a", "content": large}]}).json["to"]
+        stream = Stream(self.node, session_path("s", "changes"), {"since": first})
+        self.addCleanup(stream.close)
+        self.limit(max(each.stat().st_size for each in self.directory.iterdir()))
+        for session, body in (("s", {"state": ["b"]}), ("new", {"state": ["c"]}), ("s", {"edits": [{"op": "clear"}]})):
+            # Some may find room in the log; what does not is refused.
+            for number in range(20):
+                refused = self.post(session, {"state": [{"id": number, "content": large}]})
+                if refused.status == 503:
+                    break
+            refused = self.post(session, {"state": [{"id": "big", "content": large}]})
+            self.assertEqual((refused.status, refused.json["type"]), (503, "/problems/store-unavailable"), refused)
+            self.assertGreaterEqual(int(refused.headers["Retry-After"]), 1)
+        known = self.shown("s")
+        ready = self.client.request("GET", "/readyz")
+        self.assertEqual((ready.status, ready.json["type"]), (503, "/problems/store-unavailable"), ready)
+        self.assertEqual(self.client.request("GET", "/livez").status, 200)
+        self.assertEqual(self.metric("diffserver_store_ready"), 0)
+        self.assertGreater(self.metric("diffserver_store_failures_total"), 0)
+        self.assertEqual(self.request("DELETE", "s").status, 503)
+
+        self.limit(UNLIMITED)
+        # It finds out by itself, since nobody writes to a server that is not ready.
+        deadline = time.monotonic() + 5
+        while self.client.request("GET", "/readyz").status != 200 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertEqual(self.client.request("GET", "/readyz").status, 200)
+        self.assertEqual(self.shown("s"), known)
+        self.assertEqual(self.post("s", {"edits": [{"op": "insert", "items": ["more"]}]}).status, 200)
+        self.restarted()
+        self.assertEqual(self.shown("s"), [*known, "more"])
+
+    def test_a_start_on_a_full_disk_is_an_error(self):
+        self.node.stop()
+        for each in self.directory.iterdir():
+            each.unlink()
+        done = subprocess.run(
+            [binary(), "serve", "--listen", "127.0.0.1:0", "--store", f"sqlite:{self.path}"], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), timeout=20, text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, UNLIMITED)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, f"^diffserver: {self.path}: disk I/O error\n$")
+
+
+class Damage(SQLiteCase):
+    """Bytes that are not what they were."""
+
+    def setUp(self):
+        super().setUp()
+        self.revisions = {}
+        for number in range(6):
+            session = f"s{number}"
+            first = self.post(session, self.state(number, "before")).json["to"]
+            second = self.post(session, self.state(number, "after")).json["to"]
+            self.revisions[session] = (first, second)
+
+    def state(self, number, mark):
+        return {"state": [{"id": f"{mark}-{row}-of-{number}", "content": "x" * 100} for row in range(60)]}
+
+    def ids(self, session, mark="after"):
+        return [f"{mark}-{row}-of-{session[1:]}" for row in range(60)]
+
+    def edited(self, change):
+        """Stops the node, has the database changed, and starts it again."""
+        self.node.stop()
+        database = sqlite3.connect(self.path)
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        change(database)
+        database.commit()
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        database.close()
+        self.node.start()
+
+    def damage(self, table, column, text, where):
+        """Flips a bit of a text within a value, behind the database's back as a disk would."""
+        def change(database):
+            key, old = database.execute(f"SELECT rowid, {column} FROM {table} WHERE {where}").fetchone()
+            place = bytes(old).index(text.encode())
+            new = bytearray(old)
+            new[place] ^= 1
+            database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (bytes(new), key))
+        self.edited(change)
+
+    def assertDamaged(self, session):
+        for answer in (self.request("GET", session), self.post(session, {"edits": [{"op": "clear"}]}), self.post(session, [])):
+            self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/store-unavailable"), answer)
+            self.assertIn("damaged", answer.json["detail"])
+            self.assertIn("Retry-After", answer.headers)
+
+    def test_a_damaged_record_is_503_for_its_session_alone(self):
+        for session, column, text in (("s1", "head", "after-7"), ("s2", "meta", '"made"'), ("s3", "meta", '"retired":1')):
+            with self.subTest(column=column, text=text):
+                self.damage("session", column, text, f"name = '{session}'")
+                self.assertDamaged(session)
+                for whole in ("s0", "s4", "s5"):
+                    self.assertEqual(self.shown(whole), self.ids(whole))
+                self.assertEqual(self.client.request("GET", "/readyz").status, 200)
+        self.assertEqual(self.request("PUT", "s1", {"state": ["new"]}).status, 201)
+        self.assertEqual(self.shown("s1"), ["new"])
+        self.assertEqual(self.request("DELETE", "s2").status, 204)
+        self.assertEqual(self.post("s2", {"state": ["new"]}).status, 201)
+        # Who demands what was there is not given something else.
+        answer = self.request("PUT", "s3", {"state": ["new"]}, If_Match=f'"{self.revisions["s3"][1]}"')
+        self.assertEqual(answer.status, 503, answer)
+        self.restarted()
+        self.assertEqual((self.shown("s1"), self.shown("s2")), (["new"], ["new"]))
+
+    def test_a_damaged_skeleton_is_a_reset(self):
+        self.damage("skeleton", "body", "before-7", "session = (SELECT id FROM session WHERE name = 's1')")
+        self.assertEqual(self.changes("s1", self.revisions["s1"][0])["reset"], "expired")
+        self.assertEqual(self.shown("s1"), self.ids("s1"))
+        self.assertEqual(len(self.changes("s0", self.revisions["s0"][0])["changes"]), 120)
+
+    def test_a_damaged_page_makes_no_wrong_answer_and_no_other_write_fails(self):
+        self.edited(lambda database: None)
+        self.node.stop()
+        whole = self.path.read_bytes()
+        size = int.from_bytes(whole[16:18], "big")
+        size = 65536 if size == 1 else size
+        refused = 0
+        for page in range(1, len(whole) // size):
+            for each in self.directory.iterdir():
+                each.unlink()
+            self.path.write_bytes(whole[:page * size] + b"\xa5" * size + whole[(page + 1) * size:])
+            try:
+                self.node.start()
+            except AssertionError as problem:  # the page is needed at the start, to find the key of the digests
+                self.assertIn("database disk image is malformed", str(problem))
+                refused += 1
+                continue
+            refused += self.asked()
+            self.node.stop()
+        self.assertGreater(refused, 5)
+
+    def asked(self):
+        """How many sessions are refused; the others have to be right."""
+        refused = 0
+        for session, (first, second) in self.revisions.items():
+            answer = self.request("GET", session)
+            if answer.status == 503:
+                refused += 1
+                continue
+            self.assertEqual((answer.status, answer.json["revision"]), (200, second), answer)
+            changeset = self.request("GET", session, None, {"since": first}, "changes")
+            if changeset.status != 503 and "reset" not in changeset.json:
+                self.assertEqual(len(changeset.json["changes"]), 120)
+        return refused
