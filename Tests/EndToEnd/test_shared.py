@@ -18,6 +18,7 @@ from support.node import Node
 from support.redis import IS_INSTALLED, MISSING, Group, Redis
 from support.replica import Replica
 from support.states import canonical
+from support.store import names_its_stores
 
 FINAL = {"sections": [{"id": "final", "items": ["last"]}]}
 # The node is gone, or was just killed while it answered.
@@ -216,6 +217,7 @@ class Cluster:
             node.stop()
 
 
+@names_its_stores
 @unittest.skipUnless(IS_INSTALLED, MISSING)
 class SharedSessions(unittest.TestCase):
     def run_with(self, cluster, *deeds):

@@ -9,9 +9,11 @@ enum PutSession {
         return { (body) throws(Problem) in
             let isLarge = body.count > DiffService.largeBody
             let request = try SessionRequest(putting: body, shape, call.service.options)
-            return try SessionWork(call: call, isWrite: true, replacesDamaged: call.isUnconditional, isLarge: isLarge) { (reading) throws(Problem) in
+            let work = SessionWork(call: call, isWrite: true, replacesDamaged: call.isUnconditional, isLarge: isLarge) {
+                (reading) throws(Problem) in
                 try step(call, request, reading)
-            }.reply()
+            }
+            return try work.reply()
         }
     }
 

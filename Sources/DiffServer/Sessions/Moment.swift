@@ -20,6 +20,11 @@ struct Moment: Comparable, Sendable {
     /// The moment as others can read it, in milliseconds since 1970.
     var wallMilliseconds: Int { Int(Self.wallClock - (Self.now.nanoseconds - nanoseconds) / 1_000_000) }
 
+    /// The same for many moments: what to add to each.
+    static var wallOffset: Int { Int(wallClock) - Int(now.nanoseconds / 1_000_000) }
+
+    func wallMilliseconds(by offset: Int) -> Int { Int(nanoseconds / 1_000_000) + offset }
+
     private static var wallClock: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

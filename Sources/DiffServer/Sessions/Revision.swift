@@ -1,3 +1,5 @@
+import SnapshotKit
+
 /// The only cursor: which state of a session is meant. Written `<sequence>-<digest>`, such as `2-0c4f77d1aa19be02`.
 struct Revision: Hashable, Sendable {
     /// Grows by one with each commit of a session; all ones where the text had more digits than fit, which no session ever reaches.
@@ -26,6 +28,16 @@ struct Revision: Hashable, Sendable {
     }
 
     var text: String { written ?? ours }
+
+    /// Appends the text as a JSON string, without making one first: records list many revisions.
+    func write(into writer: inout JSONWriter) {
+        if let written { return writer.append(string: written) }
+        writer.append("\"")
+        writer.append(Int(clamping: sequence))
+        writer.append("-")
+        writer.append(hexadecimal: digest, digits: 16)
+        writer.append("\"")
+    }
 
     private var ours: String {
         let hex = String(digest, radix: 16)

@@ -66,8 +66,8 @@ final class SessionLines: Sendable {
     /// Lets a write in behind the version that it stands on, unless another was faster.
     ///
     /// - Parameter next: what it makes of the session; nil if it takes that away.
-    /// - Parameter submit: hands it on, within the lock, so that the order is the same there.
-    func enter(_ slot: SessionSlot, behind version: UInt64, next: Session?, submit: () -> Void) -> Bool {
+    /// - Parameter submit: hands it on, within the lock, so that the order is the same there; must not come back.
+    func enter(_ slot: SessionSlot, behind version: UInt64, next: Session?, submit: () -> Void = {}) -> Bool {
         lines.withLock { lines in
             guard case .session(let last) = Self.last(of: slot, lines[slot.name]), last.version == version else { return false }
             if lines[slot.name] == nil {

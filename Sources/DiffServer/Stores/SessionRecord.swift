@@ -52,14 +52,8 @@ struct SessionRecord: Sendable, Equatable {
                 $0.number("done", replay.entry.done.wallMilliseconds)
             }
         }
-        writer.list("history", session.history.entries) { writer, entry in
-            writer.object {
-                $0.text("revision", entry.revision.text)
-                $0.number("bytes", entry.bytes)
-                $0.number("retired", entry.retired.wallMilliseconds)
-                $0.marks(entry.marks)
-            }
-        }
+        let offset = Moment.wallOffset
+        writer.list("history", session.history.entries) { $0.past($1, offset) }
         return writer.finished()
     }
 
@@ -107,11 +101,13 @@ struct SessionRecord: Sendable, Equatable {
     }
 
     private static func entry(_ value: JSONSlice) throws(Failure) -> History.Entry {
-        guard let members = value.members, let revision = members.revision("revision"), let bytes = members["bytes"]?.integer,
-            let retired = members["retired"]?.integer, bytes >= 0
+        guard let parts = value.elements, (3...4).contains(parts.count), let revision = parts[0].string.flatMap({ Revision($0) }),
+            let bytes = parts[1].integer, let retired = parts[2].integer, bytes >= 0
         else { throw .damaged }
+        let marks = parts.count == 4 ? Marks(parts[3]) : Marks.none
+        guard let marks else { throw .damaged }
         return History.Entry(
-            revision: revision, skeleton: nil, bytes: bytes, marks: try members.marks(), retired: Moment(wallMilliseconds: retired))
+            revision: revision, skeleton: nil, bytes: bytes, marks: marks, retired: Moment(wallMilliseconds: retired))
     }
 }
 
@@ -122,10 +118,12 @@ extension SessionRecord {
         var removed: [UInt64] = []
 
         init(from before: Session, to next: Session) {
-            let kept = Set(next.history.entries.map(\.revision.sequence))
-            let known = Set(before.history.entries.map(\.revision.sequence))
-            removed = known.subtracting(kept).sorted()
-            for entry in next.history.entries where !known.contains(entry.revision.sequence) {
+            // History grows at its end and is forgotten from its start, in the order of sequences.
+            let oldest = next.history.entries.first?.revision.sequence ?? .max
+            removed = before.history.entries.prefix { $0.revision.sequence < oldest }.map(\.revision.sequence)
+            let latest = before.history.entries.last?.revision.sequence ?? 0
+            for entry in next.history.entries.reversed() {
+                guard entry.revision.sequence > latest else { break }
                 guard let skeleton = entry.skeleton else { continue }
                 var writer = JSONWriter(capacity: entry.bytes + 64)
                 skeleton.writeDocument(into: &writer)
@@ -148,7 +146,7 @@ extension [String: JSONSlice] {
 
 /// Writes the members of an object; those that are nil are left out.
 private struct RecordWriter {
-    var writer = JSONWriter(capacity: 1024)
+    var writer = JSONWriter(capacity: 4096)
     private var isEmpty = true
 
     init() { writer.append("{") }
@@ -175,6 +173,21 @@ private struct RecordWriter {
         guard !marks.isEmpty else { return }
         name("marks")
         marks.write(into: &writer)
+    }
+
+    /// A past revision, as an array: each commit writes all of them.
+    mutating func past(_ entry: History.Entry, _ wallOffset: Int) {
+        writer.append("[")
+        entry.revision.write(into: &writer)
+        writer.append(",")
+        writer.append(entry.bytes)
+        writer.append(",")
+        writer.append(entry.retired.wallMilliseconds(by: wallOffset))
+        if !entry.marks.isEmpty {
+            writer.append(",")
+            entry.marks.write(into: &writer)
+        }
+        writer.append("]")
     }
 
     mutating func list<Element>(_ name: String, _ elements: [Element], _ write: (inout RecordWriter, Element) -> Void) {

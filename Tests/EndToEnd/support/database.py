@@ -8,8 +8,10 @@ import unittest
 
 from .client import Client, session_path, target
 from .node import Node
+from .store import names_its_stores
 
 
+@names_its_stores
 class SQLiteCase(unittest.TestCase):
     """Has the node, the database's path, and a client."""
 

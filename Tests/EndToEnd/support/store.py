@@ -14,6 +14,7 @@ DATABASES = 4096
 _redis = None
 
 memory_only = unittest.skipUnless(KIND == "memory", "what leaves memory is lost only where there is nothing else")
+names_its_stores = unittest.skipUnless(KIND == "memory", "it is the same over each store")
 
 
 def prepare():

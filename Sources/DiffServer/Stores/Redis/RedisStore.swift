@@ -174,15 +174,14 @@ final class RedisStore: SessionStore {
             return done(.failure(.conflict))
         }
         let next = next.renamed()
-        let hasEntered = lines.enter(slot, behind: before.version, next: next) {
-            put(next, slot.name, after: before, on: loop) { [table, lines] result in
-                // A slot that moved on or made room meanwhile is no loss: whoever needs the session next asks for it.
-                if case .success = result { _ = table.commit(next, to: slot, at: revision) }
-                lines.leave(slot.name, result)
-                done(result.map { slot })
-            }
+        guard lines.enter(slot, behind: before.version, next: next) else { return done(.failure(.conflict)) }
+        // Other loops have connections of their own. One that comes in before those that it stands behind begins again.
+        put(next, slot.name, after: before, on: loop) { [table, lines] result in
+            // A slot that moved on or made room meanwhile is no loss: whoever needs the session next asks for it.
+            if case .success = result { _ = table.commit(next, to: slot, at: revision) }
+            lines.leave(slot.name, result)
+            done(result.map { slot })
         }
-        if !hasEntered { done(.failure(.conflict)) }
     }
 
     private func put(_ next: Session, _ name: String, after before: Session?, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
