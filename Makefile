@@ -5,7 +5,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service image image-test clean
+.PHONY: help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store image image-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ bench-http: setup ## HTTPCore against nginx
 
 bench-service: build ## the service on one core: processor time, memory, latency; needs wrk
 	Benchmarks/service/run
+
+bench-store: build ## the same posts to each store: requests, processor time, round trips; needs wrk and redis-server
+	Benchmarks/store/run
 
 image: ## build the image diffserver with docker or podman, and try it
 	@IMAGE=diffserver:latest .ci/image

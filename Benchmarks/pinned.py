@@ -1,0 +1,76 @@
+"""A server that has core 0 to itself, and load from core 1."""
+
+import collections
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+BINARY = str(HERE.parent / ".build/release/diffserver")
+POSTS = HERE / "service/posts.lua"
+
+# Requests a second, and the server's processor time for one, in seconds.
+Load = collections.namedtuple("Load", "count rate cost")
+
+
+class Server:
+    """A server on core 0."""
+
+    def __init__(self, binary, *options):
+        self.process = subprocess.Popen(
+            [binary, "serve", "--listen", "127.0.0.1:0", *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            preexec_fn=lambda: os.sched_setaffinity(0, {0}))
+        for line in self.process.stderr:
+            found = re.search(rb"listens on http://127.0.0.1:(\d+)", line)
+            if found:
+                self.port = int(found.group(1))
+                return
+        sys.exit("the server did not start")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    @property
+    def seconds(self):
+        """Processor time until now."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def resident(self):
+        return int(pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.port))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+
+def to_core_of_clients():
+    if os.cpu_count() > 1:
+        os.sched_setaffinity(0, {1})
+
+
+def wrk(server, seconds, path, *arguments, connections=16):
+    """What the server does under as many requests as it can answer."""
+    before = server.seconds
+    text = subprocess.run(
+        ["taskset", "-c", "1", "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", *arguments[:2],
+         f"http://127.0.0.1:{server.port}{path}", *arguments[2:]],
+        stdout=subprocess.PIPE, text=True, check=True).stdout
+    if "Non-2xx" in text:
+        sys.exit(f"wrk saw errors:\n{text}")
+    count = int(re.search(r"(\d+) requests in", text).group(1))
+    return Load(count, float(re.search(r"Requests/sec:\s+(\S+)", text).group(1)), (server.seconds - before) / count)
+
+
+def posted(server, seconds, items, size, connections=16):
+    """The same, of states of `items` items of `size` bytes; one item in a hundred changes."""
+    return wrk(server, seconds, "/", "-s", str(POSTS), "--", f"items={items}", f"bytes={size}", connections=connections)
