@@ -29,13 +29,12 @@ struct Revision: Hashable, Sendable {
 
     var text: String { written ?? ours }
 
-    /// Appends the text as a JSON string, without making one first: records list many revisions.
+    /// Appends the text as we write it, in quotes.
     func write(into writer: inout JSONWriter) {
-        if let written { return writer.append(string: written) }
         writer.append("\"")
-        writer.append(Int(clamping: sequence))
+        writer.append(verbatim: String(sequence))
         writer.append("-")
-        writer.append(hexadecimal: digest, digits: 16)
+        writer.append(hex: digest)
         writer.append("\"")
     }
 

@@ -77,21 +77,12 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Appends the last digits, 16 at most, of a number as hexadecimal ones.
-    public mutating func append(hexadecimal number: UInt64, digits: Int) {
-        precondition((0...16).contains(digits))
-        let text = (Self.hexadecimal(UInt32(truncatingIfNeeded: number >> 32)), Self.hexadecimal(UInt32(truncatingIfNeeded: number)))
-        withUnsafeBytes(of: text) { append($0.baseAddress! + (16 - digits), digits) }
-    }
-
-    /// Eight digits in the order of memory, all at once: half bytes are spread over bytes, and those from ten on moved up to the letters.
-    private static func hexadecimal(_ number: UInt32) -> UInt64 {
-        var digits = UInt64(number)
-        digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
-        digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
-        digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        let letters = (digits + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-        return (digits + 0x3030_3030_3030_3030 + letters * 0x27).bigEndian
+    /// Appends the last 1...16 hexadecimal digits of a value, in lower case.
+    public mutating func append(hex value: UInt64, digits: Int = 16) {
+        var words = (
+            hexDigits(UInt32(truncatingIfNeeded: value >> 32)).littleEndian, hexDigits(UInt32(truncatingIfNeeded: value)).littleEndian
+        )
+        withUnsafeBytes(of: &words) { append($0.baseAddress! + (16 - digits), digits) }
     }
 
     /// Appends text as a JSON string, quoted and escaped.

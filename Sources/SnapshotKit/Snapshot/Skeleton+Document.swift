@@ -114,7 +114,7 @@ extension JSONWriter {
     /// The last `digits` hexadecimal digits, as a string.
     fileprivate mutating func append(fingerprint: UInt64, digits: Int) {
         append(byte: UInt8(ascii: "\""))
-        append(hexadecimal: fingerprint, digits: digits)
+        append(hex: fingerprint, digits: digits)
         append(byte: UInt8(ascii: "\""))
     }
 }

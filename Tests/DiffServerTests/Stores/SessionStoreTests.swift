@@ -6,25 +6,19 @@ import Testing
 @testable import diffserver
 
 /// What every store promises.
-@Suite final class SessionStoreTests {
-    /// Ends its stores with itself, so it has to live as long as the test.
-    private var fixture: StoreFixture?
-
-    private func fixture(_ kind: StoreKind) throws -> StoreFixture {
-        let fixture = try StoreFixture(kind)
-        self.fixture = fixture
-        return fixture
-    }
-
+@Suite struct SessionStoreTests {
     @Test(arguments: StoreKind.allCases)
     func `a session that was never made is not there`(_ kind: StoreKind) async throws {
-        let store = try fixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         #expect(try await store.opened("a") == nil)
     }
 
     @Test(arguments: StoreKind.allCases)
     func `what was created is found, by later processes too`(_ kind: StoreKind) async throws {
-        let fixture = try self.fixture(kind)
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
         var store = try fixture.store()
         let text = #"""
             {"sections":[{"id":1,"content":{"z":1.50,"a":"\u00e9"},"expanded":false,"items":["x",{"id":"y","kind":"k","content":[1e400]}]},
@@ -41,7 +35,9 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `one of two creations succeeds`(_ kind: StoreKind) async throws {
-        let store = try fixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         _ = try await store.created("a", try store.first("a", #"["x"]"#))
         await #expect(throws: StoreFailure.conflict) { _ = try await store.created("a", try store.first("a", #"["y"]"#)) }
         #expect(try await store.opened("a")?.session.head.snapshot.rowCount == 1)
@@ -49,7 +45,9 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a commit at an old revision changes nothing`(_ kind: StoreKind) async throws {
-        let store = try fixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         let one = try store.first("a", #"["x"]"#)
         let slot = try await store.created("a", one)
         let two = try store.next("a", one, #"["x","y"]"#)
@@ -61,7 +59,9 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `of many writers at one revision one gets through`(_ kind: StoreKind) async throws {
-        let store = try fixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         let one = try store.first("a", #"["x"]"#)
         let slot = try await store.created("a", one)
         let winners = try await withThrowingTaskGroup(of: Revision?.self) { group in
@@ -82,7 +82,9 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a session goes only at the revision that was named`(_ kind: StoreKind) async throws {
-        let store = try fixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         let one = try store.first("a", #"["x"]"#)
         let slot = try await store.created("a", one)
         let two = try store.next("a", one, #"["y"]"#)
@@ -96,7 +98,8 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a remembered revision is a base, for later processes too`(_ kind: StoreKind) async throws {
-        let fixture = try self.fixture(kind)
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
         var store = try fixture.store()
         let states = [#"[{"id":"a","content":1},"b"]"#, #"["b",{"id":"a","content":1}]"#, #"["b",{"id":"a","content":2},"c"]"#]
         var session = try store.first("s", states[0])
@@ -104,8 +107,7 @@ import Testing
         let slot = try await store.created("s", session)
         for state in states.dropFirst() {
             let next = try store.next("s", session, state)
-            try await store.committed(next, to: slot, at: session.head.revision)
-            session = next
+            session = try await store.committed(next, to: slot, at: session.head.revision)
         }
         store = try fixture.later(than: store)
         var reading = try #require(try await store.opened("s"))
@@ -126,14 +128,14 @@ import Testing
     func `history keeps its bounds`(_ kind: StoreKind) async throws {
         var bounds = SessionTable.Bounds()
         bounds.history.revisions = 3
-        let fixture = try self.fixture(kind)
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
         var store = try fixture.store(bounds: bounds)
         var session = try store.first("s", "[0]")
         let slot = try await store.created("s", session)
         for state in 1...9 {
             let next = try store.next("s", session, "[\(state)]")
-            try await store.committed(next, to: slot, at: session.head.revision)
-            session = next
+            session = try await store.committed(next, to: slot, at: session.head.revision)
         }
         store = try fixture.later(than: store)
         let reading = try #require(try await store.opened("s"))
@@ -144,7 +146,8 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `answered keys and marks are remembered by later processes`(_ kind: StoreKind) async throws {
-        let fixture = try self.fixture(kind)
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
         var store = try fixture.store()
         let one = try store.first("s", #"["a","b"]"#)
         let slot = try await store.created("s", one)
@@ -165,7 +168,8 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `an unused session ends in its time`(_ kind: StoreKind) async throws {
-        let fixture = try self.fixture(kind)
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
         let store = try fixture.store()
         _ = try await store.created("s", try store.first("s", "[0]", ttl: .milliseconds(300)))
         try await Task.sleep(for: .milliseconds(400))
@@ -177,7 +181,9 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `readers hear of commits and of the end`(_ kind: StoreKind) async throws {
-        let store = try fixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         let one = try store.first("s", "[0]")
         let slot = try await store.created("s", one)
         let reader = Listener()

@@ -135,7 +135,10 @@ final class RedisStore: SessionStore {
     }
 
     func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
-        guard let field = slot.session?.history.field(sequence) else { return done(.success(())) }
+        guard let entry = slot.session?.history.entries.first(where: { $0.revision.sequence == sequence }) else {
+            return done(.success(()))
+        }
+        let field = RedisArgument("k" + Session.text(entry.name))
         link(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) { [table, lines, hash] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
@@ -153,7 +156,7 @@ final class RedisStore: SessionStore {
 
     func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>) {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
-        let session = session.renamed()
+        let session = session.renamed(after: nil)
         put(session, name, after: nil, on: loop) { [table] result in
             done(
                 result.flatMap {
@@ -173,7 +176,7 @@ final class RedisStore: SessionStore {
         guard case .session(let before) = lines.last(of: slot), next.follows(before, at: revision) else {
             return done(.failure(.conflict))
         }
-        let next = next.renamed()
+        let next = next.renamed(after: before)
         guard lines.enter(slot, behind: before.version, next: next) else { return done(.failure(.conflict)) }
         // Other loops have connections of their own. One that comes in before those that it stands behind begins again.
         put(next, slot.name, after: before, on: loop) { [table, lines] result in
@@ -185,8 +188,9 @@ final class RedisStore: SessionStore {
     }
 
     private func put(_ next: Session, _ name: String, after before: Session?, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
-        let arguments = RedisScripts.commitArguments(next, after: before)
-        link(on: loop).run(RedisScripts.commit, keys: [RedisArgument(RedisScripts.key(name))], arguments) { result in
+        let key = RedisArgument(RedisScripts.key(name))
+        let commit = RedisScripts.Commit(next, to: key, after: before)
+        link(on: loop).run(RedisScripts.commit, keys: [key], commit.arguments, staging: commit.staging) { result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(.integer(1)): done(.success(()))

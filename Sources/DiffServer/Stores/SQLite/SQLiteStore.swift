@@ -85,7 +85,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             guard session.head.revision.text == found.revision else { throw .damaged }
             session.version = found.version
             guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return .success(table.reading(name)) }
-            table.stored(slot, until: Moment(wallMilliseconds: found.expires))
+            table.stored(slot, until: Calendar().moment(milliseconds: found.expires))
             return .success(Reading(slot: slot, session: session, bounds: table.bounds.history))
         } catch {
             switch error {

@@ -21,6 +21,20 @@ struct SessionRow: Sendable {
     }
 }
 
+extension SessionRow {
+    /// The skeletons that a commit brings and takes away.
+    struct Past: Sendable {
+        let added: (sequence: UInt64, body: [UInt8])?
+        let removed: [UInt64]
+
+        init(from before: Session, to next: Session) {
+            let past = SessionRecord.Past(from: before, to: next)
+            added = past.added.map { ($0.revision.sequence, $0.document) }
+            removed = past.removed.map(\.revision.sequence)
+        }
+    }
+}
+
 /// A session as it was found.
 struct FoundSession: Sendable {
     var version: UInt64
@@ -81,7 +95,7 @@ extension SQLiteDatabase {
 
     /// False if the version that it stands on is not there.
     func update(
-        _ row: SessionRow, standingOn version: UInt64, withHead: Bool, _ past: SessionRecord.Past, hash: KeyedHash
+        _ row: SessionRow, standingOn version: UInt64, withHead: Bool, _ past: SessionRow.Past, hash: KeyedHash
     ) throws(Failure) -> Bool {
         var values: [Value] = [
             .word(row.version), .text(row.revision.text), .integer(Self.end(row.timeToLive)), .word(hash.sum(row.record.meta)),
@@ -100,10 +114,10 @@ extension SQLiteDatabase {
         for sequence in past.removed {
             try run("DELETE FROM skeleton WHERE session = ? AND sequence = ?", [.integer(id), .word(sequence)])
         }
-        for (sequence, body) in past.added {
+        if let added = past.added {
             try run(
                 "INSERT OR REPLACE INTO skeleton VALUES (?, ?, ?, ?)",
-                [.integer(id), .word(sequence), .word(hash.sum(body)), .blob(body)])
+                [.integer(id), .word(added.sequence), .word(hash.sum(added.body)), .blob(added.body)])
         }
         return true
     }
@@ -164,9 +178,9 @@ extension SQLiteDatabase {
     }
 
     /// Milliseconds since 1970.
-    private static var now: Int { Moment.now.wallMilliseconds }
+    private static var now: Int { Calendar().milliseconds(.now) }
 
-    private static func end(_ left: Duration) -> Int { (Moment.now + left).wallMilliseconds }
+    private static func end(_ left: Duration) -> Int { Calendar().milliseconds(.now + left) }
 }
 
 extension KeyedHash {
