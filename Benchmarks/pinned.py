@@ -17,12 +17,12 @@ Load = collections.namedtuple("Load", "count rate cost")
 
 
 class Server:
-    """A server on core 0."""
+    """A server on core 0, unless it may have others too."""
 
-    def __init__(self, binary, *options):
+    def __init__(self, binary, *options, cores=frozenset({0})):
         self.process = subprocess.Popen(
             [binary, "serve", "--listen", "127.0.0.1:0", *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            preexec_fn=lambda: os.sched_setaffinity(0, {0}))
+            preexec_fn=lambda: os.sched_setaffinity(0, cores))
         for line in self.process.stderr:
             found = re.search(rb"listens on http://127.0.0.1:(\d+)", line)
             if found:

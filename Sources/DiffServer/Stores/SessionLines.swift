@@ -114,11 +114,10 @@ final class SessionLines: Sendable {
 }
 
 extension Session {
-    /// The same under a version of its own, and the skeleton that comes with it too.
-    func renamed(after before: Session?) -> Session {
+    /// The same under a version of its own.
+    func renamed() -> Session {
         var session = self
         session.version = .random(in: 1 ... .max)
-        if let before, SessionRecord.Past(from: before, to: session).added != nil { session.history.nameNewest(session.version) }
         return session
     }
 

@@ -156,7 +156,7 @@ final class RedisStore: SessionStore {
 
     func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>) {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
-        let session = session.renamed(after: nil)
+        let session = session.renamed()
         put(session, name, after: nil, on: loop) { [table] result in
             done(
                 result.flatMap {
@@ -176,10 +176,11 @@ final class RedisStore: SessionStore {
         guard case .session(let before) = lines.last(of: slot), next.follows(before, at: revision) else {
             return done(.failure(.conflict))
         }
-        let next = next.renamed(after: before)
+        var next = next.renamed()
+        if SessionRecord.Past(from: before, to: next).added != nil { next.history.nameNewest(next.version) }
         guard lines.enter(slot, behind: before.version, next: next) else { return done(.failure(.conflict)) }
         // Other loops have connections of their own. One that comes in before those that it stands behind begins again.
-        put(next, slot.name, after: before, on: loop) { [table, lines] result in
+        put(next, slot.name, after: before, on: loop) { [next, table, lines] result in
             // A slot that moved on or made room meanwhile is no loss: whoever needs the session next asks for it.
             if case .success = result { _ = table.commit(next, to: slot, at: revision) }
             lines.leave(slot.name, result)

@@ -6,7 +6,7 @@ extension SQLiteStore {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
         guard !table.holds(name) else { return done(.failure(.conflict)) }
         guard lines.enterAlone(name, again: { [self] in create(name, session, on: loop, done) }) else { return }
-        let session = session.renamed(after: nil)
+        let session = session.renamed()
         let row = SessionRow(session, named: name)
         writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
             try database.insert(row, hash: hash) ? .written : .conflict
@@ -26,7 +26,7 @@ extension SQLiteStore {
         case .unknown: lines.afterThose(of: slot.name) { [self] in commit(next, to: slot, at: revision, on: loop, done) }
         case .session(let before):
             guard next.follows(before, at: revision) else { return done(.failure(.conflict)) }
-            commit(next.renamed(after: before), to: slot, after: before, done)
+            commit(next.renamed(), to: slot, after: before, done)
         }
     }
 
