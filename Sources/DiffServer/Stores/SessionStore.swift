@@ -23,7 +23,7 @@ protocol SessionStore: AnyObject, Sendable {
     /// Whether the store can be reached. `/readyz` says so.
     var isReady: Bool { get }
 
-    /// What a write may be tried on before anybody is asked for the head; nil if there is nothing better.
+    /// What a write may be tried on before anybody is asked for the head; nil if there is nothing better. Counts as use.
     func expected(_ name: String) -> Reading?
     /// The head of a session as it is now, with what is known of its past; nil if there is none. Counts as use.
     ///

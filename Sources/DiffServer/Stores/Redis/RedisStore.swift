@@ -81,7 +81,9 @@ final class RedisStore: SessionStore {
 
     /// Most often nobody else has written meanwhile, and Redis compares.
     func expected(_ name: String) -> Reading? {
-        guard let (slot, session) = lines.newest(name) else { return table.reading(name, isCertain: false) }
+        guard let (slot, session) = lines.newest(name), table.slot(name) === slot else {
+            return table.reading(name, isCertain: false)
+        }
         return Reading(slot: slot, session: session, bounds: table.bounds.history, isCertain: false)
     }
 

@@ -43,7 +43,9 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     // MARK: Reading
 
     func expected(_ name: String) -> Reading? {
-        lines.newest(name).map { Reading(slot: $0.slot, session: $0.session, bounds: table.bounds.history, isCertain: false) }
+        // Once it has left memory its line has to end, so that it can be read again.
+        guard let (slot, session) = lines.newest(name), table.slot(name) === slot else { return nil }
+        return Reading(slot: slot, session: session, bounds: table.bounds.history, isCertain: false)
     }
 
     func open(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
