@@ -2,6 +2,7 @@
 
 import http.server
 import ssl
+import tempfile
 import threading
 import time
 import unittest
@@ -216,7 +217,7 @@ class AwayAndBack(Behind):
         self.addCleanup(self.nginx.close)
 
     def test_readers_and_writers_go_on(self):
-        names = [f"s{number}" for number in range(8)]
+        names = [f"s{number}" for number in range(16)]
         readers = {name: Follower(self.nginx, name) for name in names}
         for name in names:
             self.wrote(name, ["a", "b"])
@@ -245,12 +246,39 @@ class AwayAndBack(Behind):
         for name in names:
             self.assertEqual(self.request("GET", session_path(name), at=self.nodes[home[name]]).status, 200)
         for reader in readers.values():
-            reader.end()
+            reader.is_over = True
+        for reader in readers.values():
+            reader.join(20)
             self.assertIsNone(reader.problem)
             self.assertLessEqual(reader.resets, 1, "the same list on another node was a reset")
 
     def all_show(self, readers, state, seconds):
         return self.becomes_true(lambda: all(reader.shows(canonical(state)) for reader in readers.values()), seconds)
+
+
+@unittest.skipUnless(IS_INSTALLED, MISSING)
+class DurableNodes(Behind):
+    """Two nodes with SQLite, as the configuration says for them: a session waits for its own node."""
+
+    def test_a_session_is_away_with_its_node_and_comes_back_as_it_was(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        nodes = [Node(*OPTIONS, "--store", f"sqlite:{folder.name}/{number}.db") for number in range(2)]
+        self.addCleanup(lambda: [node.stop() for node in nodes])
+        changes = (("max_fails=1", "max_fails=0"), ("proxy_next_upstream error timeout", "proxy_next_upstream off"))
+        self.nginx = Nginx("nginx-consistent-hash.conf", [node.port for node in nodes], changes=changes)
+        self.addCleanup(self.nginx.close)
+        heads = {name: self.wrote(name, ["a", name]) for name in (f"s{number}" for number in range(16))}
+        away = {name for name in heads if self.request("GET", session_path(name), at=nodes[0]).status == 200}
+        self.assertTrue(0 < len(away) < len(heads), away)
+        nodes[0].kill()
+        for name in heads:
+            answer = self.request("GET", session_path(name))
+            self.assertEqual((answer.status, answer.headers["Retry-After"]), (503, "1") if name in away else (200, None), answer)
+            self.assertEqual(self.post(name, ["b"], If_Match='"1-0123456789abcdef"').status, 503 if name in away else 412)
+        nodes[0].start()
+        for name, head in heads.items():
+            self.assertEqual(self.request("GET", session_path(name)).json["revision"], head)
 
 
 class Follower(threading.Thread):
@@ -263,10 +291,6 @@ class Follower(threading.Thread):
 
     def shows(self, document):
         return self.replica.model is not None and self.replica.shows(document)
-
-    def end(self):
-        self.is_over = True
-        self.join(20)
 
     def run(self):
         while not self.is_over:

@@ -20,15 +20,19 @@ MISSING = "nginx is not installed"
 
 
 class Nginx:
-    """One running nginx, before the nodes that listen on `ports`. Of the configuration only addresses and files are other ones."""
+    """One running nginx, before the nodes that listen on `ports`. Of the configuration only addresses and files are other ones, and
+    what `changes` says."""
 
     host = "127.0.0.1"
 
-    def __init__(self, example, ports, tls=False):
+    def __init__(self, example, ports, tls=False, changes=()):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="diffserver-nginx-"))
         self.port, self.tls_port = free_port(), free_port() if tls else None
         shutil.copy(ROOT / "Examples/nginx-proxy.conf", self.directory)
         text = (ROOT / "Examples" / example).read_text()
+        for old, new in changes:
+            assert f" {old};" in text or f" {old} " in text, old
+            text = text.replace(f" {old}", f" {new}")
         (self.directory / "nginx.conf").write_text(self._with_certificate(self._placed(text, ports)))
         self.log = self.directory / "error.log"
         settings = f"daemon off; pid {self.directory}/pid; error_log {self.log} warn;"
