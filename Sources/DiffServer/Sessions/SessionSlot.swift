@@ -48,17 +48,16 @@ final class SessionSlot: Sendable {
         }
     }
 
-    /// Takes the session away, if it is at `revision` (nil: whichever it is at), and tells its readers why.
-    func end(at revision: Revision? = nil, because problem: Problem) -> Bool {
-        let readers: [any SessionReader]? = content.withLock { content in
+    /// Takes the session away, if it is at `revision` (nil: whichever it is at).
+    ///
+    /// - Returns: its readers, who have to be told; nil if there was nothing to take.
+    func emptied(at revision: Revision? = nil) -> [any SessionReader]? {
+        content.withLock { content in
             guard let session = content.session, revision == nil || session.head.revision == revision else { return nil }
             content.session = nil
             defer { content.readers = [:] }
             return Array(content.readers.values)
         }
-        guard let readers else { return false }
-        for reader in readers { reader.sessionEnded(problem) }
-        return true
     }
 
     // MARK: Readers

@@ -55,7 +55,7 @@ final class SessionTable: Sendable {
             registry.order.touch(slot)
             return (slot, nil)
         }
-        if let expired { finish(expired, because: .expired(expired.name)) }
+        if let expired { expire(expired) }
         return found
     }
 
@@ -143,8 +143,14 @@ final class SessionTable: Sendable {
 
     /// Takes a session away, if it is at `revision` (nil: whichever it is at).
     func drop(_ slot: SessionSlot, at revision: Revision?) -> Result<Void, StoreFailure> {
-        guard slot.end(at: revision, because: .deleted(slot.name)) else { return .failure(.conflict) }
-        registry.withLock { $0.remove(slot) }
+        // Both at once: a slot without a session that still held its name would refuse the next session of that name.
+        let readers = registry.withLock { registry in
+            let readers = slot.emptied(at: revision)
+            if readers != nil { registry.remove(slot) }
+            return readers
+        }
+        guard let readers else { return .failure(.conflict) }
+        for reader in readers { reader.sessionEnded(.deleted(slot.name)) }
         return .success(())
     }
 
@@ -168,7 +174,14 @@ final class SessionTable: Sendable {
     }
 
     /// Tells the readers of a slot that is no longer in the table.
-    private func finish(_ slot: SessionSlot, because problem: Problem) { _ = slot.end(because: problem) }
+    private func finish(_ slot: SessionSlot, because problem: Problem) {
+        for reader in slot.emptied() ?? [] { reader.sessionEnded(problem) }
+    }
+
+    private func expire(_ slot: SessionSlot) {
+        finish(slot, because: .expired(slot.name))
+        counters.expired()
+    }
 
     /// Takes away sessions whose time has run out and that nobody reads. O(sessions).
     ///
@@ -184,10 +197,7 @@ final class SessionTable: Sendable {
             for slot in expired { registry.remove(slot) }
             return expired
         }
-        for slot in expired {
-            finish(slot, because: .expired(slot.name))
-            counters.expired()
-        }
+        for slot in expired { expire(slot) }
         return expired
     }
 
