@@ -27,10 +27,14 @@ final class SessionSlot: Sendable {
     var session: Session? { content.withLock { $0.session } }
 
     /// Puts `next` in place of the session if that is still at `revision`; returns whether it was.
-    func replace(at revision: Revision, by next: Session) -> Bool {
+    ///
+    /// - Parameter keepsReplays: whether answered keys are kept of which `next` does not know: a write that changed nothing remembered them
+    ///   while `next` was computed, and left the revision as it was.
+    func replace(at revision: Revision, by next: Session, keepsReplays: Bool) -> Bool {
         let readers: [any SessionReader]? = content.withLock { content in
             guard let session = content.session, session.head.revision == revision else { return nil }
             content.session = next
+            if keepsReplays { content.session!.replays.formUnion(session.replays, at: .now) }
             let isNews = next.head.revision != revision
             return isNews ? Array(content.readers.values) : []
         }

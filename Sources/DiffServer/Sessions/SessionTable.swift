@@ -103,13 +103,13 @@ final class SessionTable: Sendable {
     /// Puts `next` in place of a session that is still at `revision`.
     func commit(_ next: Session, to slot: SessionSlot, at revision: Revision) -> Result<Void, StoreFailure> {
         guard hasRoom(for: next) else { return .failure(.capacity) }
-        guard replace(slot, at: revision, by: next) else { return .failure(.conflict) }
+        guard replace(slot, at: revision, by: next, keepsReplays: true) else { return .failure(.conflict) }
         if next.head.revision != revision { counters.committed() }
         return .success(())
     }
 
-    private func replace(_ slot: SessionSlot, at revision: Revision, by next: Session) -> Bool {
-        guard slot.replace(at: revision, by: next) else { return false }
+    private func replace(_ slot: SessionSlot, at revision: Revision, by next: Session, keepsReplays: Bool) -> Bool {
+        guard slot.replace(at: revision, by: next, keepsReplays: keepsReplays) else { return false }
         let evicted = registry.withLock { registry -> [SessionSlot] in
             guard registry.slots[slot.name] === slot else { return [] }
             slot.recency.timeToLive = next.settings.timeToLive
@@ -127,7 +127,7 @@ final class SessionTable: Sendable {
     /// - Returns: its slot; nil if somebody else was faster.
     func adopt(_ session: Session, as name: String, inPlaceOf known: SessionSlot?, at revision: Revision?) -> SessionSlot? {
         guard let known, let revision else { return insert(name, session) }
-        return replace(known, at: revision, by: session) ? known : nil
+        return replace(known, at: revision, by: session, keepsReplays: false) ? known : nil
     }
 
     /// Puts a skeleton that a store brought into a session's history, or takes its revision out if there is none.
