@@ -7,7 +7,7 @@ final class SessionSlot: Sendable {
     let name: String
     private let content: Locked<Content>
     /// Encoded answers to the head, shared by all who have the same base.
-    let answers = AnswerCache()
+    let answers: AnswerCache
 
     private struct Content {
         /// Nil once the session is gone; the slot is then never used again.
@@ -18,8 +18,9 @@ final class SessionSlot: Sendable {
     /// Place in the table's order of use; the table's lock guards it.
     nonisolated(unsafe) var recency = Recency()
 
-    init(name: String, _ session: Session) {
+    init(name: String, _ session: Session, answersIn room: AnswerRoom) {
         self.name = name
+        answers = AnswerCache(in: room)
         content = Locked(Content(session: session))
     }
 

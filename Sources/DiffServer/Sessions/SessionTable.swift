@@ -22,6 +22,7 @@ final class SessionTable: Sendable {
     let bounds: Bounds
     let counters = SessionCounters()
     private let registry: Locked<Registry>
+    private let answers: AnswerRoom
 
     fileprivate struct Registry {
         var slots: [String: SessionSlot] = [:]
@@ -35,6 +36,7 @@ final class SessionTable: Sendable {
     init(bounds: Bounds, bodies: BodyBudget) {
         self.bounds = bounds
         self.bodies = bodies
+        answers = AnswerRoom(memory: bounds.bytes)
         registry = Locked(Registry())
     }
 
@@ -85,7 +87,7 @@ final class SessionTable: Sendable {
 
     /// Puts in a session under a name that has none; nil if it has.
     private func insert(_ name: String, _ session: Session) -> SessionSlot? {
-        let slot = SessionSlot(name: name, session)
+        let slot = SessionSlot(name: name, session, answersIn: answers)
         let (isNew, evicted) = registry.withLock { registry -> (Bool, [SessionSlot]) in
             guard registry.slots[name] == nil else { return (false, []) }
             registry.slots[name] = slot
@@ -183,10 +185,11 @@ final class SessionTable: Sendable {
         counters.expired()
     }
 
-    /// Takes away sessions whose time has run out and that nobody reads. O(sessions).
+    /// Takes away sessions whose time has run out and that nobody reads, and all answers that were kept for others. O(sessions).
     ///
     /// - Returns: those that were taken away.
     func sweep(at now: Moment = .now) -> [SessionSlot] {
+        answers.empty()
         let expired = registry.withLock { registry in
             let expired = registry.slots.values.filter { slot in
                 guard slot.recency.expires <= now else { return false }
