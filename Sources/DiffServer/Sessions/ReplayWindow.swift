@@ -21,7 +21,10 @@ struct ReplayWindow: Sendable {
 
     private(set) var entries: [(key: Key, entry: Entry)] = []
 
-    var footprint: Int { entries.count * 192 }
+    /// Memory held, in bytes.
+    var footprint: Int {
+        entries.reduce(0) { $0 + MemoryLayout<(key: Key, entry: Entry)>.stride + 64 + $1.key.writer.utf8.count + $1.key.key.utf8.count }
+    }
 
     func entry(_ key: Key, at now: Moment) -> Entry? {
         entries.last { $0.key == key && now - $0.entry.done <= Self.age }?.entry
