@@ -118,7 +118,7 @@ final class DiffService: Service {
     }
 
     private func checkRate(_ identity: Identity) throws(Problem) {
-        guard let wait = rateLimit.refuses(identity.name) else { return }
+        guard let wait = rateLimit.refuses(identity.bucket) else { return }
         throw Problem(.tooManyRequests, "more than \(options.rate ?? 0) requests a second", retryAfter: wait)
     }
 

@@ -277,6 +277,11 @@ class RateOrder(Guarded):
         self.drain(TEAM_KEY)
         self.assertProblem(self.ask("GET", "/v1/sessions/team-b:none", TEAM_KEY), 403, "forbidden")
 
+    def test_each_token_of_a_session_has_a_rate_of_its_own(self):
+        one, other = (token("team-a:none", "read", seconds) for seconds in (60, 61))
+        self.drain(one)
+        self.assertProblem(self.ask("GET", session_path("team-a:none"), other), 404, "session-not-found")
+
 
 class NoSecret(ServiceCase):
     """No secret is configured: one is made at the start, so tokens end with the process."""
