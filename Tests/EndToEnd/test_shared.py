@@ -5,6 +5,7 @@ answer. Whatever happened: every reader ends at the head; whoever shows a revisi
 of two histories); and what was acknowledged is there, unless Redis itself lost it.
 """
 
+import collections
 import copy
 import random
 import threading
@@ -88,6 +89,7 @@ class Reader(Member):
     def __init__(self, cluster, session, seed):
         super().__init__(cluster, session, seed)
         self.replica = Replica(self.chance.choice(list(DIALECTS)))
+        self.heard = collections.deque(maxlen=6)
 
     @property
     def is_done(self):
@@ -96,6 +98,9 @@ class Reader(Member):
     @property
     def since(self):
         return {"since": self.replica.revision} if self.replica.revision else {}
+
+    def hear(self, node, what):
+        self.heard.append(f"{time.monotonic():.1f} {node.port} {what}"[:300])
 
     def receive(self, changeset):
         assert self.replica.receive(changeset) != "ask", f"it does not fit {self.replica.revision}: {changeset}"
@@ -106,17 +111,20 @@ class Reader(Member):
             client = Client(node, 10)
             answer = client.request("GET", target(self.path, {"dialect": self.replica.dialect, "wait": 1, **self.since}))
             client.close()
+            self.hear(node, answer)
             if answer.status == 200:
                 return self.receive(answer.exact)
             assert answer.status in (404, 503), answer
             return time.sleep(0.05)
         stream = Stream(node, self.path, {"dialect": self.replica.dialect, **self.since}, timeout=10)
         try:
+            self.hear(node, f"stream {stream.status}")
             if stream.status != 200:
                 assert stream.status in (404, 503), stream.problem
                 return time.sleep(0.05)
             for _ in range(self.chance.randint(1, 8)):
                 event = stream.next_event(5)
+                self.hear(node, event)
                 if event is None or event.event == "end":
                     return time.sleep(0.05)
                 self.receive(event.changeset)
@@ -207,8 +215,29 @@ class Cluster:
             time.sleep(0.05)
         raise AssertionError(f"no node takes a write: {answer}")
 
+    def state(self, session):
+        """The head; an empty one if Redis has lost the session and nobody has made it again yet."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            client = Client(self.nodes[0])
+            answer = client.request("GET", session_path(session))
+            client.close()
+            if answer.status in (200, 404):
+                return answer.json.get("state", {"sections": []})
+            assert answer.status == 503, answer
+            time.sleep(0.05)
+        raise AssertionError(f"no node answers: {answer}")
+
     def made(self, session):
         self.post(session, {"state": []})
+
+    def goes_on(self):
+        """Waits until every writer has had some more answers, so that whatever was done to the nodes is over."""
+        counts = [writer.acknowledged + 5 for writer in self.writers]
+        deadline = time.monotonic() + 30
+        while any(writer.acknowledged < count and writer.problem is None for writer, count in zip(self.writers, counts)):
+            assert time.monotonic() < deadline, "writes do not go on"
+            time.sleep(0.05)
 
     def ended(self):
         """Stops the writers, lets the readers find the last state, and tells what went wrong."""
@@ -217,15 +246,13 @@ class Cluster:
             each.join(30)
         states = {}
         for session in self.SESSIONS:
-            client = Client(self.nodes[0])
-            states[session] = client.request("GET", session_path(session)).json["state"]
-            client.close()
+            states[session] = self.state(session)
             self.post(session, {"state": FINAL})
         for each in self.readers:
             each.join(30)
         problems = [each.problem for each in self.readers + self.writers if each.problem]
         problems += [
-            f"a reader of {each.session} ({each.replica.dialect}) stays at {each.replica.revision}"
+            f"a reader of {each.session} ({each.replica.dialect}) stays at {each.replica.revision}, having heard {list(each.heard)}"
             for each in self.readers if each.is_alive()
         ]
         return problems, states
@@ -243,11 +270,9 @@ class SharedSessions(unittest.TestCase):
             time.sleep(0.5)
             for deed in deeds:
                 deed()
-                time.sleep(0.7)
+                cluster.goes_on()
             problems, states = cluster.ended()
             self.assertEqual(problems, [])
-            for writer in cluster.writers:
-                self.assertGreater(writer.acknowledged, 10, "hardly anything was written")
             return states
         finally:
             cluster.close()

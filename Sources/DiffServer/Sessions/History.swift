@@ -12,6 +12,8 @@ struct History: Sendable {
         /// Redrawn on the way to this revision.
         var marks: Marks
         var retired: Moment
+        /// What a store that others write to calls the skeleton: as the version of the session with which it came. 0 where it has no name.
+        var name: UInt64 = 0
     }
 
     /// How much is remembered.
@@ -54,6 +56,11 @@ struct History: Sendable {
     init(_ entries: [Entry] = []) {
         self.entries = entries
         footprint = entries.reduce(0) { $0 + $1.bytes }
+    }
+
+    /// Names the newest skeleton.
+    mutating func nameNewest(_ name: UInt64) {
+        if !entries.isEmpty { entries[entries.count - 1].name = name }
     }
 
     /// Puts in the skeleton of a revision, or forgets the revision if nobody has its skeleton.

@@ -2,28 +2,12 @@ import Glibc
 
 /// A moment on the monotonic clock, for what has to age.
 struct Moment: Comparable, Sendable {
-    private var nanoseconds: Int64
+    fileprivate var nanoseconds: Int64
 
     static var now: Moment {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Moment(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-    }
-
-    /// A moment that was written down, in milliseconds since 1970 by the calendar's clock.
-    init(wallMilliseconds: Int) {
-        self.init(nanoseconds: Self.now.nanoseconds &+ (Int64(wallMilliseconds) &- Self.wallClock) &* 1_000_000)
-    }
-
-    private init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
-
-    /// The moment as others can read it, in milliseconds since 1970.
-    var wallMilliseconds: Int { Int(Self.wallClock - (Self.now.nanoseconds - nanoseconds) / 1_000_000) }
-
-    private static var wallClock: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
     static func < (one: Moment, other: Moment) -> Bool { one.nanoseconds < other.nanoseconds }
@@ -33,6 +17,25 @@ struct Moment: Comparable, Sendable {
     static func + (one: Moment, span: Duration) -> Moment {
         let (seconds, attoseconds) = span.components
         return Moment(nanoseconds: one.nanoseconds + seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+}
+
+/// What the calendar's clock says at moments: the same for all that is written down at once.
+struct Calendar: Sendable {
+    private let origin: Int64
+
+    init() {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        origin = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Moment.now.nanoseconds
+    }
+
+    /// Milliseconds since 1970.
+    func milliseconds(_ moment: Moment) -> Int { Int((origin + moment.nanoseconds) / 1_000_000) }
+
+    /// The moment that was so many milliseconds behind 1970, within the reach of the clock.
+    func moment(milliseconds: Int) -> Moment {
+        Moment(nanoseconds: Int64(milliseconds).multipliedReportingOverflow(by: 1_000_000).partialValue &- origin)
     }
 }
 

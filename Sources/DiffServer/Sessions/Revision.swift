@@ -1,3 +1,5 @@
+import SnapshotKit
+
 /// The only cursor: which state of a session is meant. Written `<sequence>-<digest>`, such as `2-0c4f77d1aa19be02`.
 struct Revision: Hashable, Sendable {
     /// Grows by one with each commit of a session; all ones where the text had more digits than fit, which no session ever reaches.
@@ -26,6 +28,15 @@ struct Revision: Hashable, Sendable {
     }
 
     var text: String { written ?? ours }
+
+    /// Appends the text as we write it, in quotes.
+    func write(into writer: inout JSONWriter) {
+        writer.append("\"")
+        writer.append(verbatim: String(sequence))
+        writer.append("-")
+        writer.append(hex: digest)
+        writer.append("\"")
+    }
 
     private var ours: String {
         let hex = String(digest, radix: 16)

@@ -32,12 +32,13 @@ struct SessionRecord: Sendable, Equatable {
     // MARK: Writing
 
     private static func meta(_ session: Session) -> [UInt8] {
+        let calendar = Calendar()
         var writer = RecordWriter()
         writer.number("format", format)
-        writer.text("revision", session.head.revision.text)
-        writer.text("parent", session.head.parent?.text)
-        writer.text("maker", session.head.maker.map { String($0.value, radix: 16) })
-        writer.number("made", session.head.made.wallMilliseconds)
+        writer.revision("revision", session.head.revision)
+        writer.revision("parent", session.head.parent)
+        if let maker = session.head.maker { writer.hex("maker", maker.value) }
+        writer.number("made", calendar.milliseconds(session.head.made))
         writer.marks(session.head.marks)
         writer.number("startedOverAt", Int(clamping: session.startedOverAt))
         writer.number("ttl", Int(session.settings.timeToLive.components.seconds))
@@ -46,20 +47,13 @@ struct SessionRecord: Sendable, Equatable {
             writer.object {
                 $0.text("writer", replay.key.writer)
                 $0.text("key", replay.key.key)
-                $0.text("fingerprint", String(replay.entry.fingerprint.value, radix: 16))
+                $0.hex("fingerprint", replay.entry.fingerprint.value)
                 $0.number("status", replay.entry.status)
-                $0.text("before", replay.entry.before?.text)
-                $0.number("done", replay.entry.done.wallMilliseconds)
+                $0.revision("before", replay.entry.before)
+                $0.number("done", calendar.milliseconds(replay.entry.done))
             }
         }
-        writer.list("history", session.history.entries) { writer, entry in
-            writer.object {
-                $0.text("revision", entry.revision.text)
-                $0.number("bytes", entry.bytes)
-                $0.number("retired", entry.retired.wallMilliseconds)
-                $0.marks(entry.marks)
-            }
-        }
+        writer.list("history", session.history.entries) { $0.entry($1, calendar) }
         return writer.finished()
     }
 
@@ -74,6 +68,7 @@ struct SessionRecord: Sendable, Equatable {
             let pointers = members["ignore"]?.strings, let replays = members["replays"]?.elements,
             let history = members["history"]?.elements
         else { throw .damaged }
+        let calendar = Calendar()
         let ignored = pointers.compactMap { JSONPointer($0) }
         guard let snapshot = try? Snapshot(json: head, limits: .none), ignored.count == pointers.count else { throw .damaged }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: ignored)
@@ -83,17 +78,19 @@ struct SessionRecord: Sendable, Equatable {
                 revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: try members.marks(),
                 parent: members.revision("parent"),
                 maker: members["maker"]?.string.flatMap { UInt64($0, radix: 16) }.map(RequestFingerprint.init(value:)),
-                made: Moment(wallMilliseconds: made)),
+                made: calendar.moment(milliseconds: made)),
             history: History(), settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored),
             startedOverAt: UInt64(clamping: startedOverAt))
-        for replay in replays { session.replays.remember(try Self.replay(replay)) }
+        for replay in replays { session.replays.remember(try Self.replay(replay, calendar)) }
         var entries: [History.Entry] = []
-        for entry in history { entries.append(try Self.entry(entry)) }
+        for entry in history { entries.append(try Self.entry(entry, calendar)) }
         session.history = History(entries)
         return session
     }
 
-    private static func replay(_ value: JSONSlice) throws(Failure) -> (key: ReplayWindow.Key, entry: ReplayWindow.Entry) {
+    private static func replay(_ value: JSONSlice, _ calendar: Calendar) throws(Failure) -> (
+        key: ReplayWindow.Key, entry: ReplayWindow.Entry
+    ) {
         guard let members = value.members, let writer = members["writer"]?.string, let key = members["key"]?.string,
             let fingerprint = members["fingerprint"]?.string.flatMap({ UInt64($0, radix: 16) }),
             let status = members["status"]?.integer, let done = members["done"]?.integer
@@ -102,36 +99,49 @@ struct SessionRecord: Sendable, Equatable {
             ReplayWindow.Key(writer: writer, key: key),
             ReplayWindow.Entry(
                 fingerprint: RequestFingerprint(value: fingerprint), status: status, before: members.revision("before"),
-                done: Moment(wallMilliseconds: done))
+                done: calendar.moment(milliseconds: done))
         )
     }
 
-    private static func entry(_ value: JSONSlice) throws(Failure) -> History.Entry {
-        guard let members = value.members, let revision = members.revision("revision"), let bytes = members["bytes"]?.integer,
-            let retired = members["retired"]?.integer, bytes >= 0
+    private static func entry(_ value: JSONSlice, _ calendar: Calendar) throws(Failure) -> History.Entry {
+        guard let parts = value.elements, (4...5).contains(parts.count), let revision = parts[0].string.flatMap({ Revision($0) }),
+            let bytes = parts[1].integer, bytes >= 0, let retired = parts[2].integer,
+            let name = parts[3].string.flatMap({ UInt64($0, radix: 16) })
         else { throw .damaged }
+        var marks = Marks.none
+        if parts.count == 5 {
+            guard let written = Marks(parts[4]) else { throw .damaged }
+            marks = written
+        }
         return History.Entry(
-            revision: revision, skeleton: nil, bytes: bytes, marks: try members.marks(), retired: Moment(wallMilliseconds: retired))
+            revision: revision, skeleton: nil, bytes: bytes, marks: marks, retired: calendar.moment(milliseconds: retired), name: name)
     }
 }
 
 extension SessionRecord {
-    /// What a commit changes in a store, besides the record: skeletons that come and those that go, by their sequences.
+    /// What a commit changes in a store, besides the record: the skeleton that comes, and those that go. A commit retires one head, and
+    /// forgets the oldest or, to start over, all.
     struct Past: Sendable {
-        var added: [(sequence: UInt64, skeleton: [UInt8])] = []
-        var removed: [UInt64] = []
+        var added: History.Entry?
+        var removed: ArraySlice<History.Entry>
 
         init(from before: Session, to next: Session) {
-            let kept = Set(next.history.entries.map(\.revision.sequence))
-            let known = Set(before.history.entries.map(\.revision.sequence))
-            removed = known.subtracting(kept).sorted()
-            for entry in next.history.entries where !known.contains(entry.revision.sequence) {
-                guard let skeleton = entry.skeleton else { continue }
-                var writer = JSONWriter(capacity: entry.bytes + 64)
-                skeleton.writeDocument(into: &writer)
-                added.append((entry.revision.sequence, writer.bytes()))
-            }
+            let (old, new) = (before.history.entries, next.history.entries)
+            let oldest = new.first?.revision.sequence ?? .max
+            removed = old.prefix { $0.revision.sequence < oldest }
+            let newest = before.history.entries.last?.revision.sequence ?? 0
+            added = new.last.flatMap { $0.skeleton != nil && $0.revision.sequence > newest ? $0 : nil }
         }
+    }
+}
+
+extension History.Entry {
+    /// The skeleton as a store keeps it; empty if it is not here.
+    var document: [UInt8] {
+        guard let skeleton else { return [] }
+        var writer = JSONWriter(capacity: bytes + 64)
+        skeleton.writeDocument(into: &writer)
+        return writer.bytes()
     }
 }
 
@@ -153,22 +163,55 @@ private struct RecordWriter {
 
     init() { writer.append("{") }
 
-    private mutating func name(_ name: String) {
+    private mutating func name(_ name: StaticString) {
         writer.append(isEmpty ? "\"" : ",\"")
-        writer.append(verbatim: name)
+        writer.append(name)
         writer.append("\":")
         isEmpty = false
     }
 
-    mutating func number(_ name: String, _ value: Int) {
+    mutating func number(_ name: StaticString, _ value: Int) {
         self.name(name)
         writer.append(value)
     }
 
-    mutating func text(_ name: String, _ value: String?) {
-        guard let value else { return }
+    mutating func text(_ name: StaticString, _ value: String) {
         self.name(name)
         writer.append(string: value)
+    }
+
+    mutating func hex(_ name: StaticString, _ value: UInt64) {
+        self.name(name)
+        hex(value)
+    }
+
+    private mutating func hex(_ value: UInt64) {
+        writer.append("\"")
+        writer.append(hex: value)
+        writer.append("\"")
+    }
+
+    mutating func revision(_ name: StaticString, _ revision: Revision?) {
+        guard let revision else { return }
+        self.name(name)
+        revision.write(into: &writer)
+    }
+
+    /// A past revision: `[revision, bytes, retired, name, marks]`, without marks if there are none. An array, since there are many.
+    mutating func entry(_ entry: History.Entry, _ calendar: Calendar) {
+        writer.append("[")
+        entry.revision.write(into: &writer)
+        writer.append(",")
+        writer.append(entry.bytes)
+        writer.append(",")
+        writer.append(calendar.milliseconds(entry.retired))
+        writer.append(",")
+        hex(entry.name)
+        if !entry.marks.isEmpty {
+            writer.append(",")
+            entry.marks.write(into: &writer)
+        }
+        writer.append("]")
     }
 
     mutating func marks(_ marks: Marks) {
@@ -177,7 +220,7 @@ private struct RecordWriter {
         marks.write(into: &writer)
     }
 
-    mutating func list<Element>(_ name: String, _ elements: [Element], _ write: (inout RecordWriter, Element) -> Void) {
+    mutating func list<Element>(_ name: StaticString, _ elements: [Element], _ write: (inout RecordWriter, Element) -> Void) {
         self.name(name)
         writer.append("[")
         for (index, element) in elements.enumerated() {

@@ -77,6 +77,14 @@ public struct JSONWriter: Sendable {
         }
     }
 
+    /// Appends the last 1...16 hexadecimal digits of a value, in lower case.
+    public mutating func append(hex value: UInt64, digits: Int = 16) {
+        var words = (
+            hexDigits(UInt32(truncatingIfNeeded: value >> 32)).littleEndian, hexDigits(UInt32(truncatingIfNeeded: value)).littleEndian
+        )
+        withUnsafeBytes(of: &words) { append($0.baseAddress! + (16 - digits), digits) }
+    }
+
     /// Appends text as a JSON string, quoted and escaped.
     public mutating func append(string text: String) {
         var text = text

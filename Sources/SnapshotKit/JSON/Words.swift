@@ -49,3 +49,14 @@ func sameBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int)
     }
     return true
 }
+
+/// The eight hexadecimal digits of a value, the first in the lowest byte.
+@inline(__always)
+func hexDigits(_ value: UInt32) -> UInt64 {
+    var digits = UInt64(value)
+    digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
+    digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
+    digits = (digits | digits << 4) & splat(0x0F)
+    let letters = (digits &+ splat(6)) >> 4 & splat(1)
+    return (digits &+ splat(UInt8(ascii: "0")) &+ letters &* 0x27).byteSwapped
+}

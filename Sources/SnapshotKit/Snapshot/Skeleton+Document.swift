@@ -114,7 +114,7 @@ extension JSONWriter {
     /// The last `digits` hexadecimal digits, as a string.
     fileprivate mutating func append(fingerprint: UInt64, digits: Int) {
         append(byte: UInt8(ascii: "\""))
-        for place in (0..<digits).reversed() { append(byte: hexByte(UInt8(truncatingIfNeeded: fingerprint >> UInt64(place * 4) & 0xF))) }
+        append(hex: fingerprint, digits: digits)
         append(byte: UInt8(ascii: "\""))
     }
 }

@@ -9,13 +9,16 @@ import Testing
 @Suite struct SessionStoreTests {
     @Test(arguments: StoreKind.allCases)
     func `a session that was never made is not there`(_ kind: StoreKind) async throws {
-        let store = try StoreFixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         #expect(try await store.opened("a") == nil)
     }
 
     @Test(arguments: StoreKind.allCases)
     func `what was created is found, by later processes too`(_ kind: StoreKind) async throws {
         let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
         var store = try fixture.store()
         let text = #"""
             {"sections":[{"id":1,"content":{"z":1.50,"a":"\u00e9"},"expanded":false,"items":["x",{"id":"y","kind":"k","content":[1e400]}]},
@@ -32,7 +35,9 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `one of two creations succeeds`(_ kind: StoreKind) async throws {
-        let store = try StoreFixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         _ = try await store.created("a", try store.first("a", #"["x"]"#))
         await #expect(throws: StoreFailure.conflict) { _ = try await store.created("a", try store.first("a", #"["y"]"#)) }
         #expect(try await store.opened("a")?.session.head.snapshot.rowCount == 1)
@@ -40,7 +45,9 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a commit at an old revision changes nothing`(_ kind: StoreKind) async throws {
-        let store = try StoreFixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         let one = try store.first("a", #"["x"]"#)
         let slot = try await store.created("a", one)
         let two = try store.next("a", one, #"["x","y"]"#)
@@ -52,7 +59,9 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `of many writers at one revision one gets through`(_ kind: StoreKind) async throws {
-        let store = try StoreFixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         let one = try store.first("a", #"["x"]"#)
         let slot = try await store.created("a", one)
         let winners = try await withThrowingTaskGroup(of: Revision?.self) { group in
@@ -73,7 +82,9 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `a session goes only at the revision that was named`(_ kind: StoreKind) async throws {
-        let store = try StoreFixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         let one = try store.first("a", #"["x"]"#)
         let slot = try await store.created("a", one)
         let two = try store.next("a", one, #"["y"]"#)
@@ -88,6 +99,7 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `a remembered revision is a base, for later processes too`(_ kind: StoreKind) async throws {
         let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
         var store = try fixture.store()
         let states = [#"[{"id":"a","content":1},"b"]"#, #"["b",{"id":"a","content":1}]"#, #"["b",{"id":"a","content":2},"c"]"#]
         var session = try store.first("s", states[0])
@@ -95,8 +107,7 @@ import Testing
         let slot = try await store.created("s", session)
         for state in states.dropFirst() {
             let next = try store.next("s", session, state)
-            try await store.committed(next, to: slot, at: session.head.revision)
-            session = next
+            session = try await store.committed(next, to: slot, at: session.head.revision)
         }
         store = try fixture.later(than: store)
         var reading = try #require(try await store.opened("s"))
@@ -118,13 +129,13 @@ import Testing
         var bounds = SessionTable.Bounds()
         bounds.history.revisions = 3
         let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
         var store = try fixture.store(bounds: bounds)
         var session = try store.first("s", "[0]")
         let slot = try await store.created("s", session)
         for state in 1...9 {
             let next = try store.next("s", session, "[\(state)]")
-            try await store.committed(next, to: slot, at: session.head.revision)
-            session = next
+            session = try await store.committed(next, to: slot, at: session.head.revision)
         }
         store = try fixture.later(than: store)
         let reading = try #require(try await store.opened("s"))
@@ -136,6 +147,7 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `answered keys and marks are remembered by later processes`(_ kind: StoreKind) async throws {
         let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
         var store = try fixture.store()
         let one = try store.first("s", #"["a","b"]"#)
         let slot = try await store.created("s", one)
@@ -157,6 +169,7 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `an unused session ends in its time`(_ kind: StoreKind) async throws {
         let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
         let store = try fixture.store()
         _ = try await store.created("s", try store.first("s", "[0]", ttl: .milliseconds(300)))
         try await Task.sleep(for: .milliseconds(400))
@@ -168,7 +181,9 @@ import Testing
 
     @Test(arguments: StoreKind.allCases)
     func `readers hear of commits and of the end`(_ kind: StoreKind) async throws {
-        let store = try StoreFixture(kind).store()
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
         let one = try store.first("s", "[0]")
         let slot = try await store.created("s", one)
         let reader = Listener()

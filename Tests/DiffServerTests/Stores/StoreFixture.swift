@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCore
 import SnapshotKit
+import Testing
 
 @testable import diffserver
 
@@ -25,7 +26,8 @@ final class StoreFixture {
         if kind == .redis { redis = try RedisServer() }
     }
 
-    deinit {
+    /// To be called at the end of a test, whichever way it ends.
+    func close() {
         for store in opened { store.close() }
         try? FileManager.default.removeItem(atPath: folder)
     }
@@ -70,9 +72,11 @@ extension SessionStore {
         try await answer { self.create(name, session, on: nil, $0) }
     }
 
+    /// The session as the store has it now.
     @discardableResult
-    func committed(_ next: Session, to slot: SessionSlot, at revision: Revision) async throws -> SessionSlot {
-        try await answer { self.commit(next, to: slot, at: revision, on: nil, $0) }
+    func committed(_ next: Session, to slot: SessionSlot, at revision: Revision) async throws -> Session {
+        let slot = try await answer { self.commit(next, to: slot, at: revision, on: nil, $0) }
+        return try #require(slot.session)
     }
 
     func dropped(_ slot: SessionSlot, at revision: Revision?) async throws {

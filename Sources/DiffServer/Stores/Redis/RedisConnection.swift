@@ -11,6 +11,11 @@ final class RedisConnection: @unchecked Sendable {
     private struct Outstanding {
         let sent: Moment
         let completion: Completion
+        let isTransaction: Bool
+        /// Answers that come before the one that counts.
+        var preceding: Int
+        /// The first of them that is one.
+        var error: RedisError?
     }
 
     private let loop: EventLoop
@@ -50,7 +55,9 @@ final class RedisConnection: @unchecked Sendable {
 
     func send(_ command: RedisCommand, _ completion: @escaping Completion) {
         guard let socket, !isRetired else { return completion(.failure(.unavailable("no connection"))) }
-        outstanding.append(Outstanding(sent: .now, completion: completion))
+        outstanding.append(
+            Outstanding(
+                sent: .now, completion: completion, isTransaction: command.precedingAnswers > 0, preceding: command.precedingAnswers))
         socket.send(command.bytes)
         if watchdog == nil { watch(for: patience) }
     }
@@ -94,16 +101,29 @@ final class RedisConnection: @unchecked Sendable {
 
     private func deliver(_ reply: RedisReply) {
         if let whenReceived { return whenReceived(reply) }
-        guard let oldest = outstanding.popFirst() else { return lose("an answer that nobody asked for") }
-        guard case .error(let error) = reply else {
-            oldest.completion(.success(reply))
-            if isRetired, outstanding.isEmpty { lose("retired") }
-            return
+        guard !outstanding.isEmpty else { return lose("an answer that nobody asked for") }
+        if outstanding.first!.preceding > 0 {
+            return outstanding.updateFirst {
+                $0.preceding -= 1
+                if $0.error == nil, case .error(let error) = reply { $0.error = error }
+            }
         }
-        let whenMisplaced = error.isMisplaced ? whenMisplaced : nil
-        oldest.completion(.failure(error.isMisplaced ? .unavailable(error.text) : .refused(error)))
-        whenMisplaced?(error)
+        let oldest = outstanding.popFirst()!
+        var answer = reply
+        if let error = oldest.error {
+            answer = .error(error)
+        } else if oldest.isTransaction, case .array(let answers) = reply, let last = answers.last {
+            answer = last
+        }
+        finish(oldest, answer)
         if isRetired, outstanding.isEmpty { lose("retired") }
+    }
+
+    private func finish(_ command: Outstanding, _ answer: RedisReply) {
+        guard case .error(let error) = answer else { return command.completion(.success(answer)) }
+        let whenMisplaced = error.isMisplaced ? whenMisplaced : nil
+        command.completion(.failure(error.isMisplaced ? .unavailable(error.text) : .refused(error)))
+        whenMisplaced?(error)
     }
 
     /// One timer for all commands: when it rings it looks at the oldest.
@@ -116,33 +136,5 @@ final class RedisConnection: @unchecked Sendable {
         guard let oldest = outstanding.first else { return }
         let left = patience - (.now - oldest.sent)
         if left <= .zero { lose("no answer within \(patience)") } else { watch(for: left) }
-    }
-}
-
-/// A queue in an array: what was taken out at the front is left behind until it is the greater part.
-struct Line<Element> {
-    private var storage: [Element?] = []
-    private var start = 0
-
-    var isEmpty: Bool { start == storage.count }
-    var count: Int { storage.count - start }
-    var first: Element? { isEmpty ? nil : storage[start] }
-    var elements: [Element] { storage[start...].compactMap { $0 } }
-
-    mutating func append(_ element: Element) { storage.append(element) }
-
-    mutating func popFirst() -> Element? {
-        guard !isEmpty else { return nil }
-        let element = storage[start]
-        storage[start] = nil
-        start += 1
-        if start == storage.count {
-            storage.removeAll(keepingCapacity: storage.count < 4096)
-            start = 0
-        } else if start >= 64, start * 2 >= storage.count {
-            storage.removeFirst(start)
-            start = 0
-        }
-        return element
     }
 }

@@ -117,7 +117,10 @@ final class RedisStore: SessionStore {
     }
 
     func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
-        guard let field = slot.session?.history.field(sequence) else { return done(.success(())) }
+        guard let entry = slot.session?.history.entries.first(where: { $0.revision.sequence == sequence }) else {
+            return done(.success(()))
+        }
+        let field = RedisArgument("k" + Session.text(entry.name))
         link(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) { [table, hash] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
@@ -134,8 +137,6 @@ final class RedisStore: SessionStore {
 
     func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>) {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
-        var session = session
-        session.version = 0
         put(session, name, after: nil, on: loop) { [table] result in
             done(
                 result.flatMap { session in
@@ -167,15 +168,17 @@ final class RedisStore: SessionStore {
     private func put(
         _ next: Session, _ name: String, after before: Session?, on loop: EventLoop?, _ done: @escaping Completion<Session>
     ) {
-        let version = UInt64.random(in: 1 ... .max)
-        let arguments = RedisScripts.commitArguments(next, as: version, after: before)
-        link(on: loop).run(RedisScripts.commit, keys: [RedisArgument(RedisScripts.key(name))], arguments) { result in
+        // What `next` was made from; where that was nothing, as by PUT, it is put in place of what is there.
+        let expected = next.version == 0 ? before?.version ?? 0 : next.version
+        var next = next
+        next.version = UInt64.random(in: 1 ... .max)
+        if let before, SessionRecord.Past(from: before, to: next).added != nil { next.history.nameNewest(next.version) }
+        let key = RedisArgument(RedisScripts.key(name))
+        let commit = RedisScripts.Commit(next, to: key, at: expected, after: before)
+        link(on: loop).run(RedisScripts.commit, keys: [key], commit.arguments, staging: commit.staging) { [next] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
-            case .success(.integer(1)):
-                var stored = next
-                stored.version = version
-                done(.success(stored))
+            case .success(.integer(1)): done(.success(next))
             case .success: done(.failure(.conflict))
             }
         }

@@ -101,6 +101,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         guard let before = slot.session, before.head.revision == revision else { return done(.failure(.conflict)) }
         let isNews = next.head.revision != revision
         let past = SessionRecord.Past(from: before, to: next)
+        let skeleton = past.added?.document ?? []
         let record = SessionRecord(next)
         submit { (database) throws(SQLiteDatabase.Failure) in
             let sets = isNews ? "revision = ?, expires = ?, meta = ?, head = ?" : "revision = ?, expires = ?, meta = ?"
@@ -111,15 +112,15 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             let count = try database.run(
                 "UPDATE session SET \(sets) WHERE name = ? AND revision = ?", values + [.text(slot.name), .text(revision.text)])
             guard count == 1 else { return .conflict }
-            for sequence in past.removed {
+            for entry in past.removed {
                 try database.run(
                     "DELETE FROM skeleton WHERE session = (SELECT id FROM session WHERE name = ?) AND sequence = ?",
-                    [.text(slot.name), .integer(Int(clamping: sequence))])
+                    [.text(slot.name), .integer(Int(clamping: entry.revision.sequence))])
             }
-            for (sequence, body) in past.added {
+            if let entry = past.added {
                 try database.run(
                     "INSERT OR REPLACE INTO skeleton SELECT id, ?, ? FROM session WHERE name = ?",
-                    [.integer(Int(clamping: sequence)), .blob(body), .text(slot.name)])
+                    [.integer(Int(clamping: entry.revision.sequence)), .blob(skeleton), .text(slot.name)])
             }
             return .written
         } done: { [table] result in
@@ -196,7 +197,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     }
 
     /// Milliseconds since 1970.
-    private static var now: Int { Moment.now.wallMilliseconds }
+    private static var now: Int { Calendar().milliseconds(.now) }
 
-    private static func end(_ left: Duration) -> Int { (Moment.now + left).wallMilliseconds }
+    private static func end(_ left: Duration) -> Int { Calendar().milliseconds(.now + left) }
 }
