@@ -8,14 +8,10 @@ import subprocess
 import tempfile
 import time
 
+from .node import free_port
+
 IS_INSTALLED = bool(shutil.which("redis-server"))
 MISSING = "redis-server is not installed"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Redis:
