@@ -51,12 +51,13 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     private func begin() {
         switch slot.add(self, limit: call.service.table.bounds.readers) {
-        case .tooMany: return end(Problem(.tooManyStreams, "too many readers wait already"))
-        case .gone: return end(.noSession(call.session))
+        case .tooMany: return refuse(Problem(.tooManyStreams, "too many readers wait already"))
+        case .gone: return refuse(.noSession(call.session))
         case .added: call.service.store.readersChanged(of: slot)
         }
         call.service.metrics.streamOpened()
         writer.onClose { self.leave() }
+        guard !writer.isClosed else { return }
         writer.onWritable { self.send() }
         primeAndSend()
         beat()
@@ -134,13 +135,18 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     private func end(_ problem: Problem) {
         guard !writer.isClosed else { return }
+        refuse(problem)
+        leave()
+    }
+
+    /// Ends a stream that the session does not know.
+    private func refuse(_ problem: Problem) {
         writer.write(Event.end(problem))
         finish()
     }
 
     private func finish() {
         writer.finish()
-        leave()
     }
 
     private func leave() {
