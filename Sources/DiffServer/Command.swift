@@ -17,14 +17,16 @@ struct UsageError: Error {
 
 extension Command {
     /// Reads arguments (without the program's name) and the environment; flags win over variables.
-    init(_ arguments: [String], environment: (String) -> String?) throws(UsageError) {
+    ///
+    /// - Parameter group: limits the memory that is taken where no option says how much.
+    init(_ arguments: [String], environment: (String) -> String?, group: ControlGroup = ControlGroup()) throws(UsageError) {
         switch arguments.first ?? "serve" {
         case let flag where flag.hasPrefix("--") && flag != "--help" && flag != "--version":
-            self = .serve(try Self.options(arguments, environment))
-        case "serve": self = .serve(try Self.options(Array(arguments.dropFirst()), environment))
+            self = .serve(try Self.options(arguments, environment, group))
+        case "serve": self = .serve(try Self.options(Array(arguments.dropFirst()), environment, group))
         case "key": self = try Self.key(Array(arguments.dropFirst()))
         case "token": self = try Self.token(Array(arguments.dropFirst()), environment)
-        case "healthcheck": self = .healthCheck(try Self.options(Array(arguments.dropFirst()), environment))
+        case "healthcheck": self = .healthCheck(try Self.options(Array(arguments.dropFirst()), environment, group))
         case "diff": self = try Self.diff(Array(arguments.dropFirst()))
         case "help", "--help", "-h": self = .help
         case "version", "--version": self = .version
@@ -33,10 +35,10 @@ extension Command {
     }
 
     private static func options(
-        _ arguments: [String], _ environment: (String) -> String?
+        _ arguments: [String], _ environment: (String) -> String?, _ group: ControlGroup
     ) throws(UsageError) -> Options {
         var options = Options()
-        if let limit = ControlGroup.memoryLimit { options.tableBounds.bytes = min(options.tableBounds.bytes, limit / 2) }
+        if let limit = group.memoryLimit { options.tableBounds.bytes = min(options.tableBounds.bytes, limit / 2) }
         let flags = try flags(arguments, known: OptionTable.all)
         for option in OptionTable.all {
             let given = flags.filter { $0.flag == option.flag }
@@ -120,19 +122,5 @@ extension Command {
         let (flags, files) = try split(arguments, known: known)
         guard files.count == 2 else { throw UsageError(message: "diffserver diff takes two files, OLD.json and NEW.json") }
         return .diff(old: files[0], new: files[1], flags: Dictionary(flags) { _, last in last })
-    }
-}
-
-/// The limits that a container sets.
-enum ControlGroup {
-    /// Bytes of memory, if they are limited (cgroup v2, then v1).
-    static var memoryLimit: Int? {
-        for path in ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"] {
-            guard let text = try? Files.read(path), let limit = Int(String(decoding: text, as: UTF8.self).dropLast()) else {
-                continue
-            }
-            return limit < 1 << 50 ? limit : nil
-        }
-        return nil
     }
 }

@@ -89,10 +89,10 @@ final class DiffService: Service {
         switch match {
         case .found(let route, let place): return (route, place)
         case .methodNotAllowed(let allow):
-            if !Self.isPublic(head.path) { _ = try access.identity(head, peer, for: .read) }
+            if !Self.isPublic(head.path) { try checkRate(access.identity(head, peer, for: .read)) }
             throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
         case .notFound:
-            _ = try access.identity(head, peer, for: .read)
+            try checkRate(access.identity(head, peer, for: .read))
             throw Problem(.routeNotFound, "nothing is at \(head.instance)")
         }
     }
@@ -112,11 +112,14 @@ final class DiffService: Service {
         guard identity.has(route.right, session: session) else {
             throw Problem(.forbidden, "these credentials are not good for this")
         }
-        if let wait = rateLimit.refuses(identity.name) {
-            throw Problem(.tooManyRequests, "more than \(options.rate ?? 0) requests a second", retryAfter: wait)
-        }
+        try checkRate(identity)
         if let session { try Self.check(session: session) }
         return identity
+    }
+
+    private func checkRate(_ identity: Identity) throws(Problem) {
+        guard let wait = rateLimit.refuses(identity.bucket) else { return }
+        throw Problem(.tooManyRequests, "more than \(options.rate ?? 0) requests a second", retryAfter: wait)
     }
 
     /// A session's name: `[A-Za-z0-9._~:-]{1,128}`, not `.` or `..`.

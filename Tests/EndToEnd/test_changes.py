@@ -161,6 +161,13 @@ class Ignoring(ServiceCase):
         changeset = self.post_changes(session, [self.item("x", 2), "b"]).json
         self.assertEqual([each["op"] for each in changeset["changes"]], ["insert"])
 
+    def test_sixty_four_places_and_one_more(self):
+        places = [f"/{number}" for number in range(65)]
+        self.assertStatus(self.post_changes(self.new_name(), {"state": ["a"], "ignore": places[:64]}), 201)
+        for answer in (self.post_changes(self.new_name(), {"state": ["a"], "ignore": places}),
+                       self.put_session(self.new_name(), {"state": ["a"], "ignore": places})):
+            self.assertProblem(answer, 422, "limit-exceeded", limit=64, actual=65)
+
     def test_a_pointer_that_is_none_is_refused(self):
         answer = self.post_changes(self.new_name(), {"state": [], "ignore": ["meta"]})
         self.assertIn(answer.status, (400, 422), answer)

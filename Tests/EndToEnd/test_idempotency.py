@@ -50,6 +50,17 @@ class Keys(ServiceCase):
         self.assertStatus(again, 200)
         self.assertEqual(self.get_session(session).exact["state"], canonical(["c"]))
 
+    def test_a_key_outlives_a_put_but_not_a_deletion(self):
+        session, _ = self.made(["a"])
+        self.post_changes(session, ["b"], Idempotency_Key="k")
+        self.put_session(session, {"state": ["c"]})
+        again = self.post_changes(session, ["b"], Idempotency_Key="k")
+        self.assertReset(again, "replaced")
+        self.assertEqual(self.get_session(session).exact["state"], canonical(["c"]))
+        self.assertProblem(self.post_changes(session, ["d"], Idempotency_Key="k"), 422, "idempotency-key-reused")
+        self.delete_session(session)
+        self.assertStatus(self.post_changes(session, ["d"], Idempotency_Key="k"), 201)
+
     def test_another_request_is_422(self):
         session, _ = self.made(["a"])
         head = self.post_changes(session, ["b"], Idempotency_Key="k").json["to"]

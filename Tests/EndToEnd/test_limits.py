@@ -325,6 +325,21 @@ class ResidentMemory(ServiceCase):
         self.assertLess(most - before, (24 << 20) * 1.25 + (8 << 20))
 
 
+class AnswersInMemory(ServiceCase):
+    options = ("--memory", "32MiB")
+
+    def test_what_was_answered_is_not_kept_for_as_long_as_its_session(self):
+        news = [{"id": "b", "content": "x" * 500_000}]
+        names, bases = [f"answers-{number}" for number in range(50)], {}
+        for name in names:
+            _, bases[name] = self.made(["a"], name)
+            self.post_changes(name, news, Prefer="return=minimal")
+        before = self.server.resident_bytes()
+        for name in names:
+            self.assertChangeset(self.get_changes(name, {"since": bases[name]}))
+        self.assertLess(self.server.resident_bytes() - before, 8 << 20)
+
+
 class TimeToLive(ServiceCase):
     options = ("--ttl", "2s")
 

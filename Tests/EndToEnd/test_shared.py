@@ -173,7 +173,8 @@ class Cluster:
     def __init__(self, store, forgets=False):
         self.forgets = forgets
         self.seen, self.is_over = Seen(), threading.Event()
-        self.nodes = [Node(store, "--digest-key", "shared", "--history-revisions", "8") for _ in range(3)]
+        options = ("--store", store, "--digest-key", "shared", "--history-revisions", "8")
+        self.nodes = [Node(*options) for _ in range(3)]
         for session in self.SESSIONS:
             self.made(session)
         self.readers = [Reader(self, self.SESSIONS[number % 3], number) for number in range(21)]

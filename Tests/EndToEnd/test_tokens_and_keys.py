@@ -258,6 +258,31 @@ class RateLimit(Guarded):
         self.assertStatus(self.ask("POST", "/v1/diff", KEY, {"old": [], "new": []}), 200)
 
 
+class RateOrder(Guarded):
+    options = Guarded.options + ("--rate", "1")
+
+    def drain(self, credentials):
+        """Asks until the rate is used up, which it then is for a second."""
+        for _ in range(100):
+            if self.ask("GET", "/v1/sessions/team-a:none", credentials).status == 429:
+                return
+        self.fail("nothing was ever refused")
+
+    def test_the_rate_comes_before_404_and_405_and_after_401_and_403(self):
+        for method, path in (("GET", "/nothing"), ("PATCH", session_path("s")), ("GET", session_path("not a name"))):
+            with self.subTest(path):
+                self.drain(KEY)
+                self.assertProblem(self.ask(method, path, KEY), 429, "too-many-requests")
+                self.assertProblem(self.ask(method, path), 401, "unauthenticated")
+        self.drain(TEAM_KEY)
+        self.assertProblem(self.ask("GET", "/v1/sessions/team-b:none", TEAM_KEY), 403, "forbidden")
+
+    def test_each_token_of_a_session_has_a_rate_of_its_own(self):
+        one, other = (token("team-a:none", "read", seconds) for seconds in (60, 61))
+        self.drain(one)
+        self.assertProblem(self.ask("GET", session_path("team-a:none"), other), 404, "session-not-found")
+
+
 class NoSecret(ServiceCase):
     """No secret is configured: one is made at the start, so tokens end with the process."""
 

@@ -34,6 +34,10 @@ extension Session.Settings {
         }
         if let value = envelope.values["ignore"] {
             guard let texts = value.strings else { throw Self.wrongIgnore }
+            guard texts.count <= Self.maxIgnored else {
+                throw Problem(
+                    StateError.limitExceeded(what: "pointers", limit: Self.maxIgnored, actual: texts.count, pointer: "/ignore"))
+            }
             ignored = []
             for text in texts {
                 guard let pointer = JSONPointer(text) else { throw Self.wrongIgnore }

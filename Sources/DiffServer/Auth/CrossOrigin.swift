@@ -5,7 +5,7 @@ struct CrossOrigin: Sendable {
     var origins: Set<String>
 
     private static let exposed =
-        "Location, ETag, Retry-After, Preference-Applied, Delta-Base, Diffserver-Expires, X-Request-Id"
+        "Location, ETag, Retry-After, Preference-Applied, Delta-Base, Diffserver-Expires"
     private static let allowedHeaders =
         "Accept, Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, Traceparent"
 

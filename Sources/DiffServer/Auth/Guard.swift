@@ -24,7 +24,9 @@ struct Guard: Sendable {
             }
             let secret = parts[1].trimmed
             if let key = keys.key(for: secret) { return .writer(name: key.name, prefix: key.prefix) }
-            if let token = Token(secret, secret: tokenSecret, at: .now) { return .client(token) }
+            if let token = Token(secret, secret: tokenSecret, at: .now) {
+                return .client(token, signature: String(secret.split(separator: ".")[2]))
+            }
             throw Problem(.unauthenticated, "the key or token is not known, or has expired")
         }
         guard isLocal, peer.isLoopback, keys.keys.isEmpty || right == .operate else {

@@ -4,21 +4,29 @@ enum Identity: Sendable {
     case anyone
     /// A writer with a key, for sessions with a prefix.
     case writer(name: String, prefix: String)
-    /// A thin client with a token.
-    case client(Token)
+    /// A thin client with a token, which its signature tells from others of its session.
+    case client(Token, signature: String)
 
-    /// A name to count and remember requests by.
+    /// A name to remember requests by: a client that was given a new token repeats a request under the same.
     var name: String {
         switch self {
         case .anyone: ""
         case .writer(let name, _): "key:" + name
-        case .client(let token): "token:" + token.session
+        case .client(let token, _): "token:" + token.session
+        }
+    }
+
+    /// A name to count requests by: one client of a session does not use up what another may ask.
+    var bucket: String {
+        switch self {
+        case .anyone, .writer: name
+        case .client(_, let signature): "token:" + signature
         }
     }
 
     /// When the identity ends by itself.
     var expires: WallTime? {
-        if case .client(let token) = self { return token.expires }
+        if case .client(let token, _) = self { return token.expires }
         return nil
     }
 }
@@ -46,8 +54,8 @@ extension Identity {
         case (_, .none), (.anyone, _), (.writer, .operate), (.writer, .compute): return true
         case (.writer(_, let prefix), .read), (.writer(_, let prefix), .edit), (.writer(_, let prefix), .write):
             return session.map { $0.utf8.starts(with: prefix.utf8) } ?? true
-        case (.client(let token), .read): return token.session == session && token.scopes.contains(.read)
-        case (.client(let token), .edit): return token.session == session && token.scopes.contains(.edit)
+        case (.client(let token, _), .read): return token.session == session && token.scopes.contains(.read)
+        case (.client(let token, _), .edit): return token.session == session && token.scopes.contains(.edit)
         case (.client, .write), (.client, .operate), (.client, .compute): return false
         }
     }

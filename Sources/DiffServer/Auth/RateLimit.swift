@@ -4,9 +4,13 @@ import HTTPCore
 final class RateLimit: Sendable {
     /// Requests a second; nil for no limit.
     private let rate: Double?
-    private let buckets = Locked<[String: Bucket]>([:])
-    /// Buckets kept; full ones are forgotten first, which changes nothing.
-    private static let capacity = 10_000
+    private let content = Locked(Content())
+
+    private struct Content {
+        var buckets: [String: Bucket] = [:]
+        /// With so many buckets the full ones are forgotten, which changes nothing; twice as many as were left, so that each costs O(1).
+        var sweepsAt = 10_000
+    }
 
     private struct Bucket {
         var left: Double
@@ -18,10 +22,13 @@ final class RateLimit: Sendable {
     /// Takes one request; nil if it may go on, else the seconds after which to try again.
     func refuses(_ name: String, at now: Moment = .now) -> Int? {
         guard let rate else { return nil }
-        return buckets.withLock { buckets in
-            if buckets.count >= Self.capacity { buckets = buckets.filter { Self.refilled($0.value, rate, now).left < rate } }
-            var bucket = Self.refilled(buckets[name] ?? Bucket(left: rate, filled: now), rate, now)
-            defer { buckets[name] = bucket }
+        return content.withLock { content in
+            if content.buckets.count >= content.sweepsAt {
+                content.buckets = content.buckets.filter { Self.refilled($0.value, rate, now).left < rate }
+                content.sweepsAt = max(Content().sweepsAt, 2 * content.buckets.count)
+            }
+            var bucket = Self.refilled(content.buckets[name] ?? Bucket(left: rate, filled: now), rate, now)
+            defer { content.buckets[name] = bucket }
             guard bucket.left >= 1 else { return max(1, Int(((1 - bucket.left) / rate).rounded(.up))) }
             bucket.left -= 1
             return nil

@@ -16,7 +16,7 @@ struct Token: Sendable, Equatable {
     var scopes: Set<Scope>
     var expires: WallTime
 
-    /// Signs the token.
+    /// Signs the token, under an id of its own (RFC 7519 §4.1.7), so that two of one session that end at the same time are two.
     func signed(by secret: [UInt8]) -> String {
         var claims = JSONWriter()
         claims.append("{\"sub\":")
@@ -25,6 +25,8 @@ struct Token: Sendable, Equatable {
         claims.append(string: scopes.map(\.rawValue).sorted().reversed().joined(separator: " "))
         claims.append(",\"exp\":")
         claims.append(Int(expires.seconds))
+        claims.append(",\"jti\":")
+        claims.append(string: Base64URL.encode(Digests.random(9)))
         claims.append(byte: UInt8(ascii: "}"))
         let text = Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8)) + "." + Base64URL.encode(claims.bytes())
         return text + "." + Base64URL.encode(Digests.hmacSHA256(Array(text.utf8), key: secret))

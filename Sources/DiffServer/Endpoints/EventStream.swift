@@ -24,7 +24,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     /// What a timer is for; there is one each at most.
     private enum Purpose {
-        case pace, heartbeat, expiry
+        case pace, heartbeat, expiry, life
     }
 
     private init(_ call: Call, _ slot: SessionSlot, _ since: Since, _ wish: ChangesWish, _ writer: StreamWriter) {
@@ -51,18 +51,23 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     private func begin() {
         switch slot.add(self, limit: call.service.table.bounds.readers) {
-        case .tooMany: return end(Problem(.tooManyStreams, "too many readers wait already"))
-        case .gone: return end(.noSession(call.session))
+        case .tooMany: return refuse(Problem(.tooManyStreams, "too many readers wait already"))
+        case .gone: return refuse(.noSession(call.session))
         case .added: call.service.store.readersChanged(of: slot)
         }
         call.service.metrics.streamOpened()
         writer.onClose { self.leave() }
+        guard !writer.isClosed else { return }
         writer.onWritable { self.send() }
         primeAndSend()
         beat()
         if let expires = call.identity.expires {
             let left = Duration.seconds(max(0, expires.seconds - WallTime.now.seconds))
             after(left, .expiry) { $0.end(Problem(.unauthenticated, "the token has expired")) }
+        }
+        if let life = call.service.options.streamLife {
+            // Not all at once: readers that came together would also come back together.
+            after(life * Double.random(in: 0.8...1), .life) { $0.finish() }
         }
     }
 
@@ -130,9 +135,18 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     private func end(_ problem: Problem) {
         guard !writer.isClosed else { return }
-        writer.write(Event.end(problem))
-        writer.finish()
+        refuse(problem)
         leave()
+    }
+
+    /// Ends a stream that the session does not know.
+    private func refuse(_ problem: Problem) {
+        writer.write(Event.end(problem))
+        finish()
+    }
+
+    private func finish() {
+        writer.finish()
     }
 
     private func leave() {

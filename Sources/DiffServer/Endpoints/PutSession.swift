@@ -20,7 +20,7 @@ enum PutSession {
     private static func step(_ call: Call, _ request: SessionRequest, _ reading: Reading?) throws(Problem) -> Step {
         let before = reading?.session
         let session = call.writing.firstSession(
-            request.state, settings: request.settings, after: before?.head.revision, maker: nil)
+            request.state, settings: request.settings, after: before, maker: nil)
         if let reading, let before, try wasAnswered(call, before, session) {
             return reading.isCertain ? .answer(.now(answer(call, before, reading.slot, isNew: false))) : .verify
         }

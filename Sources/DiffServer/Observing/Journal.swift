@@ -20,16 +20,17 @@ final class Journal: Sendable {
     func log(_ message: String, level: String = "info", _ members: [(String, LogValue)] = []) {
         switch format {
         case .none: return
-        case .text: Files.write(Array((text(message, level, members) + "\n").utf8), to: 2)
-        case .json: Files.write(json(message, level, members), to: 2)
+        case .text: Files.write(Array((Self.text(message, level, members) + "\n").utf8), to: 2)
+        case .json: Files.write(Self.json(message, level, members), to: 2)
         }
     }
 
-    private func text(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> String {
-        ([level == "info" ? message : "\(level): \(message)"] + members.map { "\($0.0)=\($0.1.text)" }).joined(separator: " ")
+    static func text(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> String {
+        let line = message.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : String($0) }.joined()
+        return ([level == "info" ? line : "\(level): \(line)"] + members.map { "\($0.0)=\($0.1.text)" }).joined(separator: " ")
     }
 
-    private func json(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> [UInt8] {
+    static func json(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> [UInt8] {
         var writer = JSONWriter()
         writer.append("{\"time\":")
         writer.append(string: WallTime.now.text)
@@ -52,22 +53,20 @@ final class Journal: Sendable {
 
     // MARK: What happens
 
-    /// What ties a request to those that caused it, where the client says so (W3C Trace Context, and the usual X-Request-Id).
-    private static let traces = [("requestId", "x-request-id"), ("traceparent", "traceparent")]
-
+    /// The line of a request. Without its query, in which a client may name what nobody else should read: an item, or by mistake its token.
     func record(_ exchange: ExchangeSummary) {
         guard logsRequests else { return }
+        let trace = RequestTrace(exchange.head)
         log(
             "request", level: "info",
             [
-                ("method", .text(exchange.method?.name ?? "-")), ("target", .text(exchange.target)),
+                ("method", .text(exchange.method?.name ?? "-")), ("path", .text(exchange.head?.instance ?? "-")),
                 ("status", .number(exchange.status)), ("bytesIn", .number(exchange.bytesIn)),
                 ("bytesOut", .number(exchange.bytesOut)),
                 ("microseconds", .number(Int(exchange.duration / .microseconds(1)))),
-                ("peer", .text(exchange.peer.address)),
-            ] + Self.traces.compactMap { name, field in exchange.head?[field].map { (name, .text($0)) } })
+                ("peer", .text(exchange.peer.address)), ("requestId", .text(trace.id)),
+            ] + (trace.parent.map { [("traceparent", .text($0))] } ?? []))
     }
-
 }
 
 /// A value in a log line.
@@ -75,10 +74,15 @@ enum LogValue {
     case text(String)
     case number(Int)
 
+    /// Plain where it is one printable word, else as a JSON string, so that no value ends its line or passes for another.
     var text: String {
         switch self {
-        case .text(let text): text
-        case .number(let number): "\(number)"
+        case .text(let text):
+            if !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }) { return text }
+            var writer = JSONWriter()
+            writer.append(string: text)
+            return String(decoding: writer.bytes(), as: UTF8.self)
+        case .number(let number): return "\(number)"
         }
     }
 }

@@ -7,7 +7,7 @@ struct History: Sendable {
         var revision: Revision
         /// Nil while only the store has it.
         var skeleton: Skeleton?
-        /// What the skeleton takes, here or where it would be.
+        /// What the skeleton takes, here or where it would be, and the marks.
         var bytes: Int
         /// Redrawn on the way to this revision.
         var marks: Marks
@@ -32,10 +32,10 @@ struct History: Sendable {
     /// Adds what was the head until now, and forgets what is out of bounds.
     mutating func retire(_ head: Session.Head, at now: Moment, bounds: Bounds) {
         let skeleton = Skeleton(of: head.snapshot, fingerprints: head.fingerprints)
+        let bytes = skeleton.footprint + head.marks.footprint
         entries.append(
-            Entry(
-                revision: head.revision, skeleton: skeleton, bytes: skeleton.footprint, marks: head.marks, retired: now))
-        footprint += skeleton.footprint
+            Entry(revision: head.revision, skeleton: skeleton, bytes: bytes, marks: head.marks, retired: now))
+        footprint += bytes
         trim(at: now, bounds: bounds)
     }
 

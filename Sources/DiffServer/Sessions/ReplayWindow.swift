@@ -21,7 +21,10 @@ struct ReplayWindow: Sendable {
 
     private(set) var entries: [(key: Key, entry: Entry)] = []
 
-    var footprint: Int { entries.count * 192 }
+    /// Memory held, in bytes.
+    var footprint: Int {
+        entries.reduce(0) { $0 + MemoryLayout<(key: Key, entry: Entry)>.stride + 64 + $1.key.writer.utf8.count + $1.key.key.utf8.count }
+    }
 
     func entry(_ key: Key, at now: Moment) -> Entry? {
         entries.last { $0.key == key && now - $0.entry.done <= Self.age }?.entry
@@ -29,6 +32,16 @@ struct ReplayWindow: Sendable {
 
     /// Takes over what was written down.
     mutating func remember(_ written: (key: Key, entry: Entry)) { entries.append(written) }
+
+    /// Takes over what another window of the same session has and this one has not.
+    ///
+    /// What comes late is put last, so a window that holds the last entry of another holds all that it had: the common case costs one search.
+    mutating func formUnion(_ other: ReplayWindow, at now: Moment) {
+        guard let last = other.entries.last, !entries.contains(where: { $0.key == last.key }) else { return }
+        for (key, entry) in other.entries where now - entry.done <= Self.age {
+            if !entries.contains(where: { $0.key == key }) { remember(entry, by: key) }
+        }
+    }
 
     mutating func remember(_ entry: Entry, by key: Key) {
         entries.removeAll { entry.done - $0.entry.done > Self.age || $0.key == key }

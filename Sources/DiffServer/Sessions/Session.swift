@@ -24,7 +24,7 @@ struct Session: Sendable {
         var maker: RequestFingerprint?
         var made = Moment.now
 
-        var footprint: Int { snapshot.footprint + fingerprints.footprint }
+        var footprint: Int { snapshot.footprint + fingerprints.footprint + marks.footprint }
     }
 
     /// What PUT or the creating POST settled.
@@ -32,10 +32,18 @@ struct Session: Sendable {
         var timeToLive: Duration
         /// Places in items' contents that equality and digest leave out.
         var ignored: [JSONPointer]
+
+        /// How many places may be ignored: each is looked for in each content.
+        static let maxIgnored = 64
+
+        /// Memory held, in bytes.
+        var footprint: Int {
+            ignored.reduce(0) { $0 + 48 + $1.tokens.reduce(0) { $0 + 48 + $1.count } }
+        }
     }
 
     /// Memory held, in bytes.
-    var footprint: Int { head.footprint + history.footprint + replays.footprint + 512 }
+    var footprint: Int { head.footprint + history.footprint + settings.footprint + replays.footprint + 512 }
 }
 
 /// A hash of a request's method, target and body.

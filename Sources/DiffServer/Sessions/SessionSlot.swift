@@ -7,7 +7,7 @@ final class SessionSlot: Sendable {
     let name: String
     private let content: Locked<Content>
     /// Encoded answers to the head, shared by all who have the same base.
-    let answers = AnswerCache()
+    let answers: AnswerCache
 
     private struct Content {
         /// Nil once the session is gone; the slot is then never used again.
@@ -18,8 +18,9 @@ final class SessionSlot: Sendable {
     /// Place in the table's order of use; the table's lock guards it.
     nonisolated(unsafe) var recency = Recency()
 
-    init(name: String, _ session: Session) {
+    init(name: String, _ session: Session, answersIn room: AnswerRoom) {
         self.name = name
+        answers = AnswerCache(in: room)
         content = Locked(Content(session: session))
     }
 
@@ -27,10 +28,14 @@ final class SessionSlot: Sendable {
     var session: Session? { content.withLock { $0.session } }
 
     /// Puts `next` in place of the session if that is still at `revision`; returns whether it was.
-    func replace(at revision: Revision, by next: Session) -> Bool {
+    ///
+    /// - Parameter keepsReplays: whether answered keys are kept of which `next` does not know: a write that changed nothing remembered them
+    ///   while `next` was computed, and left the revision as it was.
+    func replace(at revision: Revision, by next: Session, keepsReplays: Bool) -> Bool {
         let readers: [any SessionReader]? = content.withLock { content in
             guard let session = content.session, session.head.revision == revision else { return nil }
             content.session = next
+            if keepsReplays { content.session!.replays.formUnion(session.replays, at: .now) }
             let isNews = next.head.revision != revision
             return isNews ? Array(content.readers.values) : []
         }
@@ -48,17 +53,16 @@ final class SessionSlot: Sendable {
         }
     }
 
-    /// Takes the session away, if it is at `revision` (nil: whichever it is at), and tells its readers why.
-    func end(at revision: Revision? = nil, because problem: Problem) -> Bool {
-        let readers: [any SessionReader]? = content.withLock { content in
+    /// Takes the session away, if it is at `revision` (nil: whichever it is at).
+    ///
+    /// - Returns: its readers, who have to be told; nil if there was nothing to take.
+    func emptied(at revision: Revision? = nil) -> [any SessionReader]? {
+        content.withLock { content in
             guard let session = content.session, revision == nil || session.head.revision == revision else { return nil }
             content.session = nil
             defer { content.readers = [:] }
             return Array(content.readers.values)
         }
-        guard let readers else { return false }
-        for reader in readers { reader.sessionEnded(problem) }
-        return true
     }
 
     // MARK: Readers

@@ -22,6 +22,7 @@ final class SessionTable: Sendable {
     let bounds: Bounds
     let counters = SessionCounters()
     private let registry: Locked<Registry>
+    private let answers: AnswerRoom
 
     fileprivate struct Registry {
         var slots: [String: SessionSlot] = [:]
@@ -35,6 +36,7 @@ final class SessionTable: Sendable {
     init(bounds: Bounds, bodies: BodyBudget) {
         self.bounds = bounds
         self.bodies = bodies
+        answers = AnswerRoom(memory: bounds.bytes)
         registry = Locked(Registry())
     }
 
@@ -55,7 +57,7 @@ final class SessionTable: Sendable {
             registry.order.touch(slot)
             return (slot, nil)
         }
-        if let expired { finish(expired, because: .expired(expired.name)) }
+        if let expired { expire(expired) }
         return found
     }
 
@@ -85,7 +87,7 @@ final class SessionTable: Sendable {
 
     /// Puts in a session under a name that has none; nil if it has.
     private func insert(_ name: String, _ session: Session) -> SessionSlot? {
-        let slot = SessionSlot(name: name, session)
+        let slot = SessionSlot(name: name, session, answersIn: answers)
         let (isNew, evicted) = registry.withLock { registry -> (Bool, [SessionSlot]) in
             guard registry.slots[name] == nil else { return (false, []) }
             registry.slots[name] = slot
@@ -103,13 +105,13 @@ final class SessionTable: Sendable {
     /// Puts `next` in place of a session that is still at `revision`.
     func commit(_ next: Session, to slot: SessionSlot, at revision: Revision) -> Result<Void, StoreFailure> {
         guard hasRoom(for: next) else { return .failure(.capacity) }
-        guard replace(slot, at: revision, by: next) else { return .failure(.conflict) }
+        guard replace(slot, at: revision, by: next, keepsReplays: true) else { return .failure(.conflict) }
         if next.head.revision != revision { counters.committed() }
         return .success(())
     }
 
-    private func replace(_ slot: SessionSlot, at revision: Revision, by next: Session) -> Bool {
-        guard slot.replace(at: revision, by: next) else { return false }
+    private func replace(_ slot: SessionSlot, at revision: Revision, by next: Session, keepsReplays: Bool) -> Bool {
+        guard slot.replace(at: revision, by: next, keepsReplays: keepsReplays) else { return false }
         let evicted = registry.withLock { registry -> [SessionSlot] in
             guard registry.slots[slot.name] === slot else { return [] }
             slot.recency.timeToLive = next.settings.timeToLive
@@ -127,7 +129,7 @@ final class SessionTable: Sendable {
     /// - Returns: its slot; nil if somebody else was faster.
     func adopt(_ session: Session, as name: String, inPlaceOf known: SessionSlot?, at revision: Revision?) -> SessionSlot? {
         guard let known, let revision else { return insert(name, session) }
-        return replace(known, at: revision, by: session) ? known : nil
+        return replace(known, at: revision, by: session, keepsReplays: false) ? known : nil
     }
 
     /// A store has written down that a session ends then.
@@ -146,8 +148,14 @@ final class SessionTable: Sendable {
 
     /// Takes a session away, if it is at `revision` (nil: whichever it is at).
     func drop(_ slot: SessionSlot, at revision: Revision?) -> Result<Void, StoreFailure> {
-        guard slot.end(at: revision, because: .deleted(slot.name)) else { return .failure(.conflict) }
-        registry.withLock { $0.remove(slot) }
+        // Both at once: a slot without a session that still held its name would refuse the next session of that name.
+        let readers = registry.withLock { registry in
+            let readers = slot.emptied(at: revision)
+            if readers != nil { registry.remove(slot) }
+            return readers
+        }
+        guard let readers else { return .failure(.conflict) }
+        for reader in readers { reader.sessionEnded(.deleted(slot.name)) }
         return .success(())
     }
 
@@ -171,12 +179,20 @@ final class SessionTable: Sendable {
     }
 
     /// Tells the readers of a slot that is no longer in the table.
-    private func finish(_ slot: SessionSlot, because problem: Problem) { _ = slot.end(because: problem) }
+    private func finish(_ slot: SessionSlot, because problem: Problem) {
+        for reader in slot.emptied() ?? [] { reader.sessionEnded(problem) }
+    }
 
-    /// Takes away sessions whose time has run out and that nobody reads. O(sessions).
+    private func expire(_ slot: SessionSlot) {
+        finish(slot, because: .expired(slot.name))
+        counters.expired()
+    }
+
+    /// Takes away sessions whose time has run out and that nobody reads, and all answers that were kept for others. O(sessions).
     ///
     /// - Returns: those that were taken away.
     func sweep(at now: Moment = .now) -> [SessionSlot] {
+        answers.empty()
         let expired = registry.withLock { registry in
             let expired = registry.slots.values.filter { slot in
                 guard slot.recency.expires <= now else { return false }
@@ -187,10 +203,7 @@ final class SessionTable: Sendable {
             for slot in expired { registry.remove(slot) }
             return expired
         }
-        for slot in expired {
-            finish(slot, because: .expired(slot.name))
-            counters.expired()
-        }
+        for slot in expired { expire(slot) }
         return expired
     }
 

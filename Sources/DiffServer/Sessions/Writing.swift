@@ -6,16 +6,19 @@ struct Writing: Sendable {
     let hash: KeyedHash
     let name: String
 
-    /// A session's first state, or the first after it was started over at `parent`.
+    /// A session's first state, or the first after `before` was started over: the sequence goes on, and answered keys stay answered.
     func firstSession(
-        _ snapshot: Snapshot, settings: Session.Settings, after parent: Revision?, maker: RequestFingerprint?
+        _ snapshot: Snapshot, settings: Session.Settings, after before: Session?, maker: RequestFingerprint?
     ) -> Session {
+        let parent = before?.head.revision
         let sequence = parent?.sequence ?? 0
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
         let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(of: snapshot, salt: Array(name.utf8)))
         let head = Session.Head(
             revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: .none, parent: parent, maker: maker)
-        return Session(head: head, history: History(), settings: settings, startedOverAt: sequence == 0 ? 0 : revision.sequence)
+        return Session(
+            head: head, history: History(), settings: settings, replays: before?.replays ?? ReplayWindow(),
+            startedOverAt: sequence == 0 ? 0 : revision.sequence)
     }
 
     /// The session with a new state, or as it was if the state equals its head; and the changeset between them.

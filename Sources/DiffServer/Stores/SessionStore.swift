@@ -20,7 +20,7 @@ protocol SessionStore: AnyObject, Sendable {
     var isImmediate: Bool { get }
     /// Whether nobody else writes to the sessions: what the table holds is the head, and what it does not hold must be looked for once.
     var isSole: Bool { get }
-    /// Whether the store can be reached. `/readyz` says so.
+    /// Whether the store can be reached. `/metrics` says so, and not `/readyz`: all nodes lose a store at once, and still answer readers.
     var isReady: Bool { get }
 
     /// What a write may be tried on before anybody is asked for the head; nil if there is nothing better. Counts as use.

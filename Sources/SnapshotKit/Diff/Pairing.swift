@@ -35,7 +35,9 @@ struct Pairing {
 
     /// The first are their own partners, the others have none yet.
     private static func partners(_ count: Int, from start: Int) -> [Int32] {
-        [Int32](unsafeUninitializedCapacity: count) { partners, used in
+        // An array without room is one that all threads share, and initializing it writes its count, if only 0 over 0.
+        if count == 0 { return [] }
+        return [Int32](unsafeUninitializedCapacity: count) { partners, used in
             for index in 0..<start { partners[index] = Int32(truncatingIfNeeded: index) }
             for index in start..<count { partners[index] = -1 }
             used = count

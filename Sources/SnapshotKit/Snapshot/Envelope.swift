@@ -94,7 +94,8 @@ struct EnvelopeReader {
 
     private var expectation: String {
         let names = (members.exactlyOne.isEmpty ? members.required : members.exactlyOne).map { "\"\($0)\"" }
-        let object = "an object with \(names.joined(separator: members.exactlyOne.isEmpty ? " and " : " or "))"
+        let joined = names.joined(separator: members.exactlyOne.isEmpty ? " and " : " or ")
+        let object = names.isEmpty ? "an object" : "an object with \(joined)"
         return members.allowsBareState ? object + ", or a state itself" : object
     }
 

@@ -21,7 +21,7 @@ class SQLiteCase(unittest.TestCase):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="diffserver-sqlite-"))
         self.addCleanup(shutil.rmtree, self.directory)
         self.path = self.directory / "sessions.db"
-        self.node = Node(f"sqlite:{self.path}", *self.options)
+        self.node = Node("--store", f"sqlite:{self.path}", *self.options)
         self.addCleanup(self.node.stop)
         self.client = Client(self.node)
         self.addCleanup(self.client.close)

@@ -1,19 +1,18 @@
-"""A server that is killed and started again at the same port, over the same store."""
+"""A server that keeps its port over restarts, as one node of several."""
 
-from .redis import free_port
+from .ports import free_port
 from .server import Server
 
 
 class Node:
-    """Its options name the store."""
+    """A node on a port of its own."""
 
-    def __init__(self, store, *options):
-        self.host, self.port = "127.0.0.1", free_port()
-        self.options = ("--store", store, *options)
+    def __init__(self, *options):
+        self.options, self.host, self.port = options, "127.0.0.1", free_port()
         self.start()
 
     def start(self):
-        self.server = Server(*self.options, listen=f"{self.host}:{self.port}")
+        self.server = Server(*self.options, listen=f"127.0.0.1:{self.port}")
 
     def kill(self):
         self.server.process.kill()

@@ -1,0 +1,76 @@
+import HTTPCore
+import Testing
+
+@testable import diffserver
+
+@Suite struct GuardTests {
+    private static let secret = Array("a secret of at least thirty-two bytes".utf8)
+
+    private func guarded(keys: [KeyRing.Key] = [], isLocal: Bool = true) -> Guard {
+        Guard(keys: KeyRing(keys: keys), isLocal: isLocal, tokenSecret: Self.secret, origins: ["https://named.example"])
+    }
+
+    private static let here = SocketAddress.v4(address: 0x7F00_0001, port: 4000)
+    private static let outside = SocketAddress.v4(address: 0xC000_0201, port: 4000)
+
+    /// 0 where the request is let in, else the status that it gets.
+    private func status(
+        _ guarding: Guard, _ fields: String, from remote: SocketAddress = here, _ right: Right = .read
+    ) throws -> Int {
+        let head = try RequestHead(parsing: "GET / HTTP/1.1\r\n\(fields)\r\n")
+        do throws(Problem) {
+            _ = try guarding.identity(head, Peer(remote: remote, local: Self.here), for: right)
+            return 0
+        } catch { return error.type.status }
+    }
+
+    @Test(arguments: [
+        ("Host: localhost\r\n", 0), ("Host: LOCALHOST:8080\r\n", 0), ("Host: a.localhost\r\n", 0), ("Host: 127.9.9.9:1\r\n", 0),
+        ("Host: [::1]:8080\r\n", 0), ("Host: [::ffff:127.0.0.1]\r\n", 0), ("Host: example.org\r\n", 403),
+        ("Host: localhost.example.org\r\n", 403), ("Host: 127.0.0.1.example.org\r\n", 403), ("Host: 128.0.0.1\r\n", 403),
+        ("Host: [::2]\r\n", 403), ("Host: 0.0.0.0\r\n", 403),
+        ("Host: localhost\r\nOrigin: http://localhost\r\n", 0), ("Host: localhost\r\nOrigin: https://named.example\r\n", 0),
+        ("Host: localhost\r\nOrigin: https://other.example\r\n", 403), ("Host: localhost\r\nOrigin: null\r\n", 403),
+        ("Host: localhost\r\nOrigin: http://localhost:99\r\n", 403), ("Host: localhost\r\nForwarded: for=1.2.3.4\r\n", 403),
+        ("Host: localhost\r\nX-Forwarded-For: 127.0.0.1\r\n", 403), ("Host: localhost\r\nX-Forwarded-For:\r\n", 403),
+    ])
+    func `without a key only this machine is served`(_ fields: String, _ expected: Int) throws {
+        #expect(try status(guarded(), fields) == expected)
+        #expect(try status(guarded(), fields, from: Self.outside) == 401)
+        #expect(try status(guarded(isLocal: false), fields) == 401)
+    }
+
+    @Test func `a Unix socket is this machine`() throws {
+        #expect(try status(guarded(), "Host: localhost\r\n", from: .unix(path: "/a")) == 0)
+        #expect(try status(guarded(), "Host: example.org\r\n", from: .unix(path: "/a")) == 403)
+    }
+
+    @Test func `with a key, nobody is served without one, but for the figures on the loopback`() throws {
+        let guarding = guarded(keys: [KeyRing.Key(name: "k", secret: "s")])
+        #expect(try status(guarding, "Host: localhost\r\n") == 401)
+        #expect(try status(guarding, "Host: localhost\r\n", .operate) == 0)
+        #expect(try status(guarding, "Host: example.org\r\n", .operate) == 403)
+        #expect(try status(guarding, "Host: localhost\r\n", from: Self.outside, .operate) == 401)
+        #expect(try status(guarded(keys: guarding.keys.keys, isLocal: false), "Host: localhost\r\n", .operate) == 401)
+    }
+
+    @Test(arguments: [
+        ("Bearer s", 0), ("bearer s", 0), ("Bearer  s ", 0), ("Bearer S", 401), ("Bearer", 401), ("Basic s", 401), ("s", 401), ("", 401),
+    ])
+    func `a key comes as a bearer's`(_ value: String, _ expected: Int) throws {
+        let guarding = guarded(keys: [KeyRing.Key(name: "k", secret: "s")], isLocal: false)
+        #expect(try status(guarding, "Host: example.org\r\nAuthorization: \(value)\r\n", from: Self.outside) == expected)
+    }
+
+    @Test func `wrong credentials are no better than none where none are needed`() throws {
+        #expect(try status(guarded(), "Host: localhost\r\nAuthorization: Bearer wrong\r\n") == 401)
+    }
+
+    @Test func `a token is taken until it ends`() throws {
+        let good = Token(session: "s", scopes: [.read], expires: WallTime.now.adding(.seconds(60))).signed(by: Self.secret)
+        let old = Token(session: "s", scopes: [.read], expires: WallTime.now).signed(by: Self.secret)
+        let guarding = guarded(keys: [KeyRing.Key(name: "k", secret: "s")], isLocal: false)
+        #expect(try status(guarding, "Host: a\r\nAuthorization: Bearer \(good)\r\n", from: Self.outside) == 0)
+        #expect(try status(guarding, "Host: a\r\nAuthorization: Bearer \(old)\r\n", from: Self.outside) == 401)
+    }
+}

@@ -1,0 +1,107 @@
+import SnapshotKit
+import Testing
+
+@testable import diffserver
+
+@Suite struct TokenTests {
+    private static let secret = Array("a secret of at least thirty-two bytes".utf8)
+    private static let now = WallTime(seconds: 1_800_000_000)
+
+    /// A token of any header and claims, signed as HS256.
+    private func signed(_ header: String, _ claims: String, by secret: [UInt8] = secret) -> String {
+        let text = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
+        return text + "." + Base64URL.encode(Digests.hmacSHA256(Array(text.utf8), key: secret))
+    }
+
+    private func token(_ claims: String) -> Token? { Token(signed(#"{"alg":"HS256"}"#, claims), secret: Self.secret, at: Self.now) }
+
+    private static let claims = #"{"sub":"s","scope":"read","exp":1800000060}"#
+
+    @Test func `what was signed is read`() {
+        let token = Token(session: "a~b", scopes: [.read, .edit], expires: WallTime(seconds: 1_800_000_001))
+        #expect(Token(token.signed(by: Self.secret), secret: Self.secret, at: Self.now) == token)
+        #expect(token.signed(by: Self.secret) != token.signed(by: Self.secret))
+    }
+
+    // RFC 7515, appendix A.1, whose signature others have checked; its claims have no session.
+    @Test func `the signature is that of the RFC`() throws {
+        let key = try #require(Base64URL.decode("AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"))
+        let signed =
+            "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9."
+            + "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
+        #expect(Base64URL.encode(Digests.hmacSHA256(Array(signed.utf8), key: key)) == "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+    }
+
+    @Test(arguments: [
+        #"{"alg":"none"}"#, #"{"alg":"None"}"#, #"{"alg":"HS384"}"#, #"{"alg":"hs256"}"#, #"{"alg":"RS256"}"#, #"{"alg":["HS256"]}"#,
+        #"{"alg":null}"#, #"{"typ":"JWT"}"#, #"{"alg":"HS256","alg":"none"}"#, #"{"alg":"HS256","crit":["exp"]}"#, #"["HS256"]"#, "",
+        #"{"alg":"HS256""#,
+    ])
+    func `another header is refused, however well it is signed`(_ header: String) {
+        #expect(Token(signed(header, Self.claims), secret: Self.secret, at: Self.now) == nil)
+    }
+
+    @Test func `without a signature, or with a wrong one, it is refused`() {
+        let good = signed(#"{"alg":"HS256"}"#, Self.claims)
+        let parts = good.split(separator: ".").map(String.init)
+        var flipped = Base64URL.decode(parts[2])!
+        flipped[31] ^= 1
+        for text in [
+            "\(parts[0]).\(parts[1])", "\(parts[0]).\(parts[1]).", "\(good).", "\(good).x", " \(good)", "\(good)=", "", "..", "a.b.c",
+            "\(parts[0]).\(parts[1]).\(Base64URL.encode(flipped))",
+            "\(parts[0]).\(parts[1]).\(Base64URL.encode(Array(flipped.dropLast())))",
+            "\(parts[0]).\(Base64URL.encode(Array(Self.claims.replacing("\"s\"", with: "\"t\"").utf8))).\(parts[2])",
+            signed(#"{"alg":"none"}"#, Self.claims).split(separator: ".").dropLast().joined(separator: ".") + ".",
+            signed(#"{"alg":"HS256"}"#, Self.claims, by: Self.secret + [1]), signed(#"{"alg":"HS256"}"#, Self.claims, by: []),
+        ] {
+            #expect(Token(text, secret: Self.secret, at: Self.now) == nil, "\(text)")
+        }
+        #expect(Token(good, secret: Self.secret, at: Self.now) != nil)
+    }
+
+    @Test(arguments: [
+        ("1800000001", true), ("1800000000", false), ("1799999999", false), ("1800000000.5", true), ("1.8000001e9", true), ("1e300", true),
+        ("-1", false), ("0", false), (#""1800000060""#, false), ("null", false), ("[]", false),
+    ])
+    func `it ends when it expires`(_ expires: String, _ isGood: Bool) {
+        #expect((token(#"{"sub":"s","scope":"read","exp":\#(expires)}"#) != nil) == isGood)
+    }
+
+    @Test(arguments: [
+        ("1800000000", true), ("1799999999", true), ("1800000001", false), ("1e300", false), (#""1799999999""#, false), ("null", false),
+    ])
+    func `it begins when it says`(_ start: String, _ isGood: Bool) {
+        #expect((token(#"{"sub":"s","scope":"read","exp":1900000000,"nbf":\#(start)}"#) != nil) == isGood)
+    }
+
+    @Test func `session, scope and expiry are required, others ignored`() {
+        #expect(token(#"{"scope":"read","exp":1900000000}"#) == nil)
+        #expect(token(#"{"sub":7,"scope":"read","exp":1900000000}"#) == nil)
+        #expect(token(#"{"sub":"s","exp":1900000000}"#) == nil)
+        #expect(token(#"{"sub":"s","scope":["read"],"exp":1900000000}"#) == nil)
+        #expect(token(#"{"sub":"s","scope":"read"}"#) == nil)
+        #expect(token(#"{"sub":"s","scope":"read","exp":1900000000,"aud":"x","iat":9e9,"x":{}}"#)?.session == "s")
+    }
+
+    @Test(
+        arguments: [
+            ("read", [.read]), ("edit", [.edit]), ("read edit", [.read, .edit]), ("edit  read x", [.read, .edit]), ("", []), ("READ", []),
+            ("write", []), ("read,edit", []),
+        ] as [(String, Set<Token.Scope>)])
+    func `scopes are separated by spaces`(_ text: String, _ scopes: Set<Token.Scope>) {
+        #expect(token(#"{"sub":"s","scope":"\#(text)","exp":1900000000}"#)?.scopes == scopes)
+    }
+
+    @Test func `it is good for its session and its scope alone`() {
+        let rights: [(String, Set<Token.Scope>, Right, Bool)] = [
+            ("s", [.read], .read, true), ("s", [.read], .edit, false), ("s", [.edit], .edit, true), ("s", [.edit], .read, false),
+            ("s2", [.read, .edit], .read, false), ("S", [.read, .edit], .edit, false), ("s", [.read, .edit], .write, false),
+            ("s", [.read, .edit], .operate, false), ("s", [.read, .edit], .compute, false), ("s", [], .none, true),
+        ]
+        for (session, scopes, right, isGood) in rights {
+            let identity = Identity.client(Token(session: "s", scopes: scopes, expires: Self.now), signature: "x")
+            #expect(identity.has(right, session: session) == isGood, "\(session) \(scopes) \(right)")
+            #expect(!identity.maySendStates)
+        }
+    }
+}

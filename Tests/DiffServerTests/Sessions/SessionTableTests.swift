@@ -1,0 +1,122 @@
+import HTTPCore
+import SnapshotKit
+import Testing
+
+@testable import diffserver
+
+@Suite struct SessionTableTests {
+    private let hash = KeyedHash.digests("tests")
+    private let start = Moment.now
+
+    /// Counts what it is told.
+    private final class Reader: SessionReader {
+        private let told = Locked<[String]>([])
+        var lines: [String] { told.withLock { $0 } }
+        func sessionChanged() { told.withLock { $0.append("changed") } }
+        func sessionEnded(_ problem: Problem) { told.withLock { $0.append(problem.detail) } }
+    }
+
+    private func table(_ bounds: SessionTable.Bounds) -> SessionTable {
+        SessionTable(bounds: bounds, bodies: BodyBudget(memory: bounds.bytes, maxBody: 1024))
+    }
+
+    private func writing(_ name: String) -> Writing { Writing(bounds: .init(), hash: hash, name: name) }
+
+    private func session(_ name: String, bytes: Int = 1, ttl: Duration = .seconds(60)) throws -> Session {
+        let snapshot = try Snapshot(json: #"[{"id":"a","content":"\#(String(repeating: "x", count: bytes))"}]"#)
+        return writing(name).firstSession(snapshot, settings: .init(timeToLive: ttl, ignored: []), after: nil, maker: nil)
+    }
+
+    private func names(_ table: SessionTable, _ all: String) -> String { String(all.filter { table.holds(String($0)) }) }
+
+    @Test func `the least recently used goes first`() throws {
+        let table = table(.init(sessions: 3))
+        for name in ["a", "b", "c"] { _ = try table.create(name, session(name)).get() }
+        _ = table.slot("a")
+        _ = try table.create("d", session("d")).get()
+        #expect(names(table, "abcd") == "acd")
+        let slot = try #require(table.slot("c"))
+        let kept = try #require(slot.session)
+        _ = table.commit(kept, to: slot, at: kept.head.revision)
+        _ = try table.create("e", session("e")).get()
+        #expect(names(table, "abcde") == "cde")
+        #expect(table.counters.values.evictions == 2)
+    }
+
+    @Test func `one with readers goes last, and they are told`() throws {
+        let table = table(.init(sessions: 2))
+        let readers = ["a": Reader(), "b": Reader()]
+        for name in ["a", "b"] { _ = try table.create(name, session(name)).get().add(readers[name]!, limit: 1) }
+        _ = try table.create("c", session("c")).get()
+        #expect(names(table, "abc") == "bc")
+        #expect(readers["a"]!.lines == ["the session \"a\" made room for others"])
+        _ = try table.create("d", session("d")).get()
+        #expect(names(table, "abcd") == "bd")
+        #expect(readers["b"]!.lines.isEmpty)
+    }
+
+    @Test func `bytes make room as sessions do, and the newcomer stays`() throws {
+        let table = table(.init(bytes: 30_000))
+        for name in ["a", "b", "c"] { _ = try table.create(name, session(name, bytes: 5000)).get() }
+        #expect(names(table, "abc") == "abc")
+        _ = try table.create("d", session("d", bytes: 20_000)).get()
+        #expect(names(table, "abcd").hasSuffix("d"))
+        #expect(table.size.bytes <= 30_000)
+        let large = try session("e", bytes: 30_000)
+        #expect(throws: StoreFailure.capacity) { try table.create("e", large).get() }
+        #expect(names(table, "abcde").hasSuffix("d"))
+    }
+
+    @Test(arguments: [(59, true), (60, false), (61, false)])
+    func `a session lives for its time since its last use`(_ seconds: Int, _ lives: Bool) throws {
+        let table = table(.init())
+        _ = try table.create("a", session("a")).get()
+        // Made a moment after `start`, so it is measured from a use at a moment that is known.
+        _ = table.slot("a", at: start + .seconds(5))
+        #expect((table.slot("a", at: start + .seconds(5 + seconds)) != nil) == lives)
+        #expect(table.counters.values.expirations == (lives ? 0 : 1))
+    }
+
+    @Test func `one that is read lives on, whatever the time`() throws {
+        let table = table(.init())
+        let slot = try table.create("a", session("a")).get()
+        let reader = Reader()
+        _ = slot.add(reader, limit: 1)
+        #expect(table.sweep(at: start + .seconds(1000)).isEmpty)
+        slot.remove(reader)
+        #expect(table.sweep(at: start + .seconds(1059)).isEmpty)
+        #expect(table.sweep(at: start + .seconds(1061)).map(\.name) == ["a"])
+    }
+
+    @Test func `a name is free as soon as its session is gone`() async throws {
+        let table = table(.init())
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<2000 {
+                        guard let session = try? self.session("a") else { return }
+                        _ = table.create("a", session)
+                        // Whoever finds the name finds a session behind it, unless that went after the look.
+                        if let slot = table.slot("a"), slot.session == nil { #expect(table.slot("a") !== slot) }
+                        if let slot = table.slot("a") { _ = table.drop(slot, at: nil) }
+                    }
+                }
+            }
+        }
+        if let slot = table.slot("a") { _ = table.drop(slot, at: nil) }
+        #expect(table.size == (0, 0))
+    }
+
+    @Test func `a commit keeps a key that was answered while it was computed`() throws {
+        let table = table(.init())
+        let one = try session("a")
+        let slot = try table.create("a", one).get()
+        var same = one
+        same.replays.remember(
+            .init(fingerprint: .init(value: 1), status: 200, before: one.head.revision, done: start), by: .init(writer: "", key: "k"))
+        #expect(throws: Never.self) { try table.commit(same, to: slot, at: one.head.revision).get() }
+        let two = writing("a").session(after: one, try Snapshot(json: "[1]"), maker: nil).0
+        #expect(throws: Never.self) { try table.commit(two, to: slot, at: one.head.revision).get() }
+        #expect(slot.session?.replays.entries.map(\.key.key) == ["k"])
+    }
+}

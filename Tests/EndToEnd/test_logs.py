@@ -1,0 +1,91 @@
+"""What the log says of requests, and what it never says: issue "seen from outside"."""
+
+import hashlib
+import json
+
+from support.case import ServiceCase
+from support.client import session_path
+from support.tokens import SECRET, token
+
+KEY = "a-key-that-nobody-may-read"
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+class LogCase(ServiceCase):
+    form = "text"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.options = ("--log", cls.form, "--log-requests", "--token-secret", SECRET,
+                       "--key", f"w:{hashlib.sha256(KEY.encode()).hexdigest()}")
+        super().setUpClass()
+
+    def send(self, path, *fields):
+        """Raw fields, as no client would write them."""
+        connection = self.raw()
+        connection.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n".encode()
+                        + b"".join(field if isinstance(field, bytes) else field.encode() for field in fields) + b"\r\n")
+        return connection.answer()
+
+    def line(self, path):
+        """The one line of the log that holds the path."""
+        self.server.wait_for_line(path)
+        lines = [each for each in self.server.lines if path in each]
+        self.assertEqual(len(lines), 1, lines)
+        return lines[0]
+
+
+class Text(LogCase):
+    def test_a_line_says_what_became_of_a_request(self):
+        self.assertStatus(self.send("/v1/sessions/first?sinse=1"), 401)
+        self.assertRegex(self.line("/first"), r"^request method=GET path=/v1/sessions/first status=401 bytesIn=[0-9]+ bytesOut=[0-9]+ "
+                         r"microseconds=[0-9]+ peer=127\.0\.0\.1 requestId=[0-9a-f]{16}$")
+
+    def test_a_request_that_was_refused_before_it_had_a_path_is_a_line_too(self):
+        connection = self.raw()
+        connection.send("NONSENSE\r\n\r\n")
+        self.assertEqual(connection.answer().status, 400)
+        self.server.wait_for_line(r"^request method=- path=- status=400 ")
+
+    def test_the_clients_ids_are_kept_and_not_echoed(self):
+        answer = self.send("/traced", "X-Request-Id: abc-7\r\n", f"traceparent: {TRACE}\r\n")
+        self.assertIsNone(answer.headers["X-Request-Id"])
+        self.assertTrue(self.line("/traced").endswith(f" requestId=abc-7 traceparent={TRACE}"))
+
+    def test_nothing_that_a_client_makes_up_gets_into_a_line(self):
+        for number, value in enumerate((b"a status=200", b'"a"', b"\xc3\xa9", b"\xff\xfe", b"a\tb", b"<script>", b"x" * 129, b"a,b")):
+            with self.subTest(value):
+                self.send(f"/made-up-{number}", b"X-Request-Id: " + value + b"\r\n", b"traceparent: " + value + b"\r\n")
+                self.assertRegex(self.line(f"/made-up-{number} "), r" peer=127\.0\.0\.1 requestId=[0-9a-f]{16}$")
+        for number, value in enumerate((b"a\r\n\rwarning: b", b"a\x00b", b"a\nb")):
+            self.assertEqual(self.send(f"/refused-{number}", b"X-Request-Id: " + value + b"\r\n").status, 400)
+        self.assertTrue(all(line.isascii() for line in self.server.lines))
+        self.assertFalse([line for line in self.server.lines if not line.startswith(("request ", "diffserver "))])
+
+
+class JSON(LogCase):
+    form = "json"
+
+    def test_no_secret_is_ever_logged(self):
+        bearer = {"Authorization": f"Bearer {KEY}"}
+        minted = self.request("POST", session_path("s", "tokens"), {"scope": ["read", "edit"]}, **bearer).json["token"]
+        offline = token("s", "read edit")
+        body = [{"id": "id-of-an-item", "content": "content-of-an-item"}]
+        self.assertStatus(self.post_changes("s", body, Idempotency_Key="key-of-a-request", **bearer), 201)
+        for credentials in (minted, offline, "wrong-credentials"):
+            for path in ("", "/changes", "/items?id=id-of-an-item", f"?access_token={credentials}", f"/changes?token={credentials}"):
+                self.get(session_path("s") + path, Authorization=f"Bearer {credentials}")
+            self.request("POST", session_path("s", "changes"), "{not json, but content-of-an-item",
+                         Authorization=f"Bearer {credentials}")
+            self.request("POST", session_path("s", "changes"), {"edits": [{"op": "delete", "items": ["id-of-an-item"]}]},
+                         Authorization=f"Bearer {credentials}", Cookie="a-cookie", Referer="http://a-page/?a-query")
+        self.get("/livez")
+        self.server.wait_for_line("livez")
+        log = "\n".join(self.server.lines)
+        for secret in (KEY, SECRET, minted, offline, minted.split(".")[2], "credentials", "id-of-an-item", "content-of-an-item",
+                       "key-of-a-request", "cookie", "a-query", "Bearer"):
+            self.assertNotIn(secret, log)
+        lines = [json.loads(line) for line in self.server.lines]
+        self.assertTrue(all(each["level"] in ("info", "warning") for each in lines))
+        requests = [each for each in lines if each["message"] == "request"]
+        self.assertEqual(len({each["requestId"] for each in requests}), len(requests))

@@ -1,0 +1,132 @@
+"""The figures of /metrics: each counts what happened, and Prometheus' own tool finds nothing to say about them."""
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+
+from support.case import ServiceCase
+from support.client import session_path
+from support.events import Stream
+
+
+class Figures(ServiceCase):
+    options = ("--max-sessions", "3")
+
+    def figures(self):
+        """Every sample by its name and labels."""
+        text = self.get("/metrics").text
+        return {name: float(value) for name, value in re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", text, re.M)}
+
+    def grown(self, before, expected):
+        """Asserts how much each figure has grown since; what follows the last byte of an answer is waited for."""
+        for _ in range(50):
+            after = self.figures()
+            found = {name: after.get(name, 0) - before.get(name, 0) for name in expected}
+            if found == expected:
+                return
+            time.sleep(0.1)
+        self.assertEqual(found, expected)
+
+    def test_requests_by_route_and_status(self):
+        session, _ = self.made(["a"])
+        before = self.figures()
+        for _ in range(3):
+            self.get_session(session)
+        self.get_session("none")
+        self.request("PATCH", session_path(session))
+        self.get("/no/such/path")
+        self.diff([], [])
+        self.request("OPTIONS", "/v1/diff")
+        self.grown(before, {
+            'diffserver_requests_total{route="session",status="200"}': 3,
+            'diffserver_requests_total{route="session",status="404"}': 1,
+            'diffserver_requests_total{route="other",status="405"}': 1,
+            'diffserver_requests_total{route="other",status="404"}': 1,
+            'diffserver_requests_total{route="diff",status="200"}': 1,
+            'diffserver_requests_total{route="options",status="204"}': 1,
+            'diffserver_request_seconds_count{route="session"}': 4,
+            'diffserver_request_seconds_bucket{route="session",le="+Inf"}': 4,
+        })
+
+    def test_bytes_go_in_and_out(self):
+        before = self.figures()
+        self.diff(["x" * 1000], ["y" * 500], {"dialect": "keyed"})
+        after = self.figures()
+        self.assertGreater(after["diffserver_received_bytes_total"] - before["diffserver_received_bytes_total"], 1500)
+        self.assertGreater(after["diffserver_sent_bytes_total"] - before["diffserver_sent_bytes_total"], 500)
+
+    def test_commits_operations_and_resets(self):
+        session, base = self.made(["a", "b", "c"])
+        before = self.figures()
+        self.wrote(session, ["c", {"id": "a", "content": 1}, "d", "e"])
+        self.wrote(session, ["c", {"id": "a", "content": 1}, "d", "e"])
+        self.get_changes(session, {"since": "999-0000000000000000"})
+        self.get_changes(session, {"since": base, "maxChanges": 0})
+        self.get_changes(session)
+        self.grown(before, {
+            "diffserver_commits_total": 1, "diffserver_sessions_created_total": 0,
+            'diffserver_operations_total{kind="insertion"}': 2, 'diffserver_operations_total{kind="deletion"}': 1,
+            'diffserver_operations_total{kind="move"}': 1, 'diffserver_operations_total{kind="update"}': 1,
+            'diffserver_resets_total{reason="unknown"}': 1, 'diffserver_resets_total{reason="large"}': 1,
+            'diffserver_resets_total{reason="initial"}': 1, 'diffserver_resets_total{reason="expired"}': 0,
+        })
+
+    def test_sessions_their_bytes_and_evictions(self):
+        for _ in range(3):
+            self.made(["a"])
+        before = self.figures()
+        self.made(["x" * 100] + [{"id": number, "content": "x" * 1000} for number in range(100)])
+        self.grown(before, {"diffserver_sessions": 0, "diffserver_evictions_total": 1, "diffserver_sessions_created_total": 1})
+        self.assertGreater(self.figures()["diffserver_session_bytes"] - before["diffserver_session_bytes"], 90_000)
+
+    def test_streams_and_their_lag(self):
+        session, base = self.made(["a"])
+        before = self.figures()
+        stream = Stream(self.server, session_path(session, "changes"), {"since": base})
+        self.assertIsNone(stream.next().event)
+        self.grown(before, {"diffserver_streams": 1, "diffserver_stream_lag_seconds_count": 0})
+        self.wrote(session, ["b"])
+        self.assertEqual(stream.next_event().event, "changes")
+        self.grown(before, {"diffserver_streams": 1, "diffserver_stream_lag_seconds_count": 1})
+        stream.close()
+        self.grown(before, {"diffserver_streams": 0})
+        ended = Stream(self.server, session_path(session, "changes"), {"since": base})
+        self.delete_session(session)
+        self.assertEqual([ended.next_event().event, ended.next_event().event], ["changes", "end"])
+        self.grown(before, {"diffserver_streams": 0})
+        ended.close()
+
+
+class Format(ServiceCase):
+    def text(self):
+        session, base = self.made(["a"], self.new_name() + "-a-private-name")
+        self.wrote(session, ["b"])
+        self.get_changes(session, {"since": base})
+        self.get_changes(session, {"since": "7-0000000000000000"})
+        self.get("/no/such/path")
+        stream = Stream(self.server, session_path(session, "changes"))
+        stream.next_event()
+        text = self.get("/metrics").text
+        stream.close()
+        return text
+
+    def test_promtool_finds_nothing(self):
+        text = self.text()
+        self.assertNotIn("private-name", text)
+        checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True, timeout=60)
+        self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
+
+
+class FormatWithAStore(Format):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.options = ("--store", f"sqlite:{os.path.join(cls.folder.name, 'sessions.db')}")
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.folder.cleanup()
