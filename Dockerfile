@@ -2,6 +2,7 @@
 #
 #   docker build -t diffserver .
 #   docker run --rm --read-only --cap-drop all -p 127.0.0.1:8080:8080 diffserver
+#   docker run --rm --read-only --cap-drop all -p 127.0.0.1:8080:8080 -v lists:/data diffserver serve --store sqlite:/data/sessions.db
 #
 # In a container the server listens on every address, so it wants a key: --key NAME:SHA256, or the one that it prints at the start.
 
@@ -29,6 +30,8 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends libssl3 libsqlite3-0 zlib1g libhiredis0.14 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log
 COPY --from=build /usr/local/bin/diffserver /usr/local/bin/diffserver
+# For --store sqlite:/data/sessions.db. A named volume that is mounted here takes its owner over.
+RUN install -d -m 700 -o 65532 -g 65532 /data
 USER 65532:65532
 ENV DIFFSERVER_LISTEN=:8080
 EXPOSE 8080

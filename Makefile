@@ -5,7 +5,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build setup setup-test unit end-to-end page openapi races fuzz replay format lint bench bench-http bench-service image image-test clean
+.PHONY: help run test build setup setup-test unit end-to-end page openapi races fuzz replay format lint bench bench-http bench-service image image-test compose-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ image: ## build the image diffserver with docker or podman, and try it
 	@IMAGE=diffserver:latest .ci/image
 
 image-test: image ## the same
+
+compose-test: image ## run Examples/compose.yaml with it, and try it; COMPOSE="docker compose" or podman-compose
+	.ci/compose
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/.build Benchmarks/http/EchoServer/.build Tests/Fuzz/.build Tests/Fuzz/http-parser/.build

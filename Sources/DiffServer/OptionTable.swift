@@ -101,6 +101,10 @@ enum OptionTable {
         bytes("--memory", "snapshots and history of all sessions (default 512 MiB, or half of the cgroup's limit)", \.tableBounds.bytes),
         count("--max-sessions", "sessions", \.tableBounds.sessions),
         count("--max-streams", "streams and held requests of one session", \.tableBounds.readers),
+        text("--stream-life", "TIME", "how long a stream stays open before its reader has to come back (default no limit)") {
+            $0.streamLife = Unit.time($1)
+            return ($0.streamLife ?? .zero) > .zero
+        },
         count("--history-revisions", "past revisions of a session", \.tableBounds.history.revisions, 0...1_000_000),
         time("--history-age", "how long a past revision is kept", \.tableBounds.history.age),
         bytes("--history-bytes", "past revisions of a session", \.tableBounds.history.bytes),

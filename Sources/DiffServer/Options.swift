@@ -34,6 +34,8 @@ struct Options: Sendable {
     var stateLimits = StateLimits()
     var tableBounds = SessionTable.Bounds()
     var timeToLive = Duration.seconds(3600)
+    /// After which a stream ends and its reader comes back, perhaps to another node; nil for never.
+    var streamLife: Duration?
     var messageLimits = MessageLimits()
     var connectionLimits = ConnectionLimits()
     var maxConnections = 20_000

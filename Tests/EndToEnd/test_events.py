@@ -279,6 +279,19 @@ class Draining(StreamCase):
             self.assertIsNone(stream.next_event())
 
 
+class Life(StreamCase):
+    options = ("--stream-life", "1s")
+
+    def test_a_stream_ends_after_its_life_and_its_reader_resumes(self):
+        session, first = self.made(["a"])
+        start = time.monotonic()
+        stream = self.opened(session, first)
+        self.assertIsNone(stream.next(3), "a break says nothing, so that readers resume at once")
+        self.assertGreater(time.monotonic() - start, 0.7)
+        head = self.wrote(session, ["b"])
+        self.assertEqual(self.stream(session, None, Last_Event_ID=first).next_event().id, head)
+
+
 class TooMany(StreamCase):
     options = ("--max-streams", "2")
 

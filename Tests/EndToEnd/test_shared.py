@@ -15,34 +15,14 @@ import unittest
 from support.appliers import DIALECTS
 from support.client import Client, session_path, target
 from support.events import Stream
-from support.redis import IS_INSTALLED, MISSING, Group, Redis, free_port
+from support.node import Node
+from support.redis import IS_INSTALLED, MISSING, Group, Redis
 from support.replica import Replica
-from support.server import Server
 from support.states import canonical
 
 FINAL = {"sections": [{"id": "final", "items": ["last"]}]}
 # The node is gone, or was just killed while it answered.
 GONE = (OSError, ValueError, IndexError)
-
-
-class Node:
-    """A node on a port of its own, which it keeps over restarts."""
-
-    def __init__(self, store):
-        self.store, self.host, self.port = store, "127.0.0.1", free_port()
-        self.start()
-
-    def start(self):
-        self.server = Server(
-            "--store", self.store, "--digest-key", "shared", "--history-revisions", "8", listen=f"127.0.0.1:{self.port}")
-
-    def kill(self):
-        self.server.process.kill()
-        self.server.ended()
-
-    def stop(self):
-        if self.server.process.poll() is None and self.server.stop() != 0:
-            raise AssertionError("a node did not end well:\n" + "\n".join(self.server.lines[-20:]))
 
 
 class Seen:
@@ -192,7 +172,8 @@ class Cluster:
     def __init__(self, store, forgets=False):
         self.forgets = forgets
         self.seen, self.is_over = Seen(), threading.Event()
-        self.nodes = [Node(store) for _ in range(3)]
+        options = ("--store", store, "--digest-key", "shared", "--history-revisions", "8")
+        self.nodes = [Node(*options) for _ in range(3)]
         for session in self.SESSIONS:
             self.made(session)
         self.readers = [Reader(self, self.SESSIONS[number % 3], number) for number in range(21)]

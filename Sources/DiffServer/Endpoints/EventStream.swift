@@ -24,7 +24,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     /// What a timer is for; there is one each at most.
     private enum Purpose {
-        case pace, heartbeat, expiry
+        case pace, heartbeat, expiry, life
     }
 
     private init(_ call: Call, _ slot: SessionSlot, _ since: Since, _ wish: ChangesWish, _ writer: StreamWriter) {
@@ -64,6 +64,10 @@ final class EventStream: SessionReader, @unchecked Sendable {
         if let expires = call.identity.expires {
             let left = Duration.seconds(max(0, expires.seconds - WallTime.now.seconds))
             after(left, .expiry) { $0.end(Problem(.unauthenticated, "the token has expired")) }
+        }
+        if let life = call.service.options.streamLife {
+            // Not all at once: readers that came together would also come back together.
+            after(life * Double.random(in: 0.8...1), .life) { $0.finish() }
         }
     }
 
@@ -138,6 +142,10 @@ final class EventStream: SessionReader, @unchecked Sendable {
     /// Ends a stream that the session does not know.
     private func refuse(_ problem: Problem) {
         writer.write(Event.end(problem))
+        finish()
+    }
+
+    private func finish() {
         writer.finish()
     }
 

@@ -1,5 +1,6 @@
 /// A request method (RFC 9110 §9). Methods are case-sensitive.
 public enum Method: Hashable, Sendable {
+    /// One that has a name of its own here.
     case get, head, post, put, delete, options, patch
     /// Any other token, as it was sent.
     case other(String)

@@ -26,11 +26,13 @@ public enum Refusal: Sendable, Hashable {
 
     /// What a limit counts.
     public enum SizeUnit: Sendable, Hashable {
+        /// Octets on the wire, or header fields.
         case octets, fields
     }
 
     /// What came too slowly.
     public enum TimedPart: Sendable, Hashable {
+        /// Request line and fields, or what follows them.
         case head, body
     }
 

@@ -1,5 +1,6 @@
 /// How long the body of a request is, as its head says.
 public enum BodyLength: Sendable, Hashable {
+    /// Neither field, or Content-Length: 0.
     case none
     /// Content-Length, more than 0.
     case known(Int)
@@ -9,7 +10,10 @@ public enum BodyLength: Sendable, Hashable {
 
 /// The coding of the body of a request.
 public enum ContentEncoding: Sendable, Hashable {
-    case identity, gzip
+    /// As it is.
+    case identity
+    /// Inflated before the service gets it.
+    case gzip
     /// Any other, or several.
     case unsupported
 }

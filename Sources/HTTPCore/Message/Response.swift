@@ -40,7 +40,9 @@ public struct Response: Sendable {
 
 /// The body of an answer.
 public enum Body: Sendable {
+    /// No octets; Content-Length: 0 where the status allows it.
     case empty
+    /// All of it, whose length is told in the head.
     case bytes([UInt8])
     /// A body that is written bit by bit: chunked to HTTP/1.1, until the connection closes to HTTP/1.0.
     ///

@@ -42,6 +42,7 @@ public enum Admission {
 
 /// When the answer comes.
 public enum Reply {
+    /// It is known already, and leaves in this turn of the loop.
     case now(Response)
     /// The closure is called at once, on the loop; the answer comes through the pending exchange whenever it is known.
     case later((Pending) -> Void)

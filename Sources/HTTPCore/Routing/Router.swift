@@ -26,9 +26,11 @@ public struct Router<Payload: Sendable>: Sendable {
 
     /// What the table says about a request.
     public enum Match {
+        /// A row, and what its parameters are in this path.
         case found(Payload, RouteParameters)
         /// The path is known, the method is not one of `allow`, a list as the `Allow` field wants it. OPTIONS comes here too: it has no row.
         case methodNotAllowed(allow: String)
+        /// No row has such a path.
         case notFound
     }
 

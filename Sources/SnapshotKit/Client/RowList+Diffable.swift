@@ -16,7 +16,8 @@ public struct Arrangement: Sendable {
 extension RowList {
     /// This list after the `changes` of a `diffable` changeset, and what is to be drawn again. O(n).
     ///
-    /// - Throws: `ApplyError` if an id is neither in this list nor among what the changes bring, or stands in the new list twice.
+    /// - Throws: `ApplyError` if an id is neither in this list nor among what the changes bring, or stands in the new list twice; or if
+    ///   what is to be drawn again is named twice, or is not in both lists: a snapshot would end the program over it.
     public func arrangement(_ changes: consuming [UInt8]) throws(ApplyError) -> Arrangement {
         try ChangeText.read(changes) { (text) throws(ApplyError) in
             var arrangement = Arrangement()
@@ -49,7 +50,25 @@ extension RowList {
                 arrangement.list.sections.append(try contents.section(place, text))
             }
             try arrangement.list.requireUniqueIDs(at: text.offset(place))
+            try arrangement.requireRedrawable(from: self, at: text.offset(text.root))
             return arrangement
+        }
+    }
+}
+
+extension Arrangement {
+    /// Checks that what is to be drawn again was there, still is, and is named once.
+    fileprivate func requireRedrawable(from before: RowList, at offset: Int) throws(ApplyError) {
+        try require(reload + reconfigure, in: [before, list].map { $0.sections.flatMap { $0.rows.lazy.map(\.id) } }, at: offset)
+        try require(reloadSections, in: [before, list].map { $0.sections.map(\.id) }, at: offset)
+    }
+
+    private func require(_ ids: [ElementID], in lists: @autoclosure () -> [[ElementID]], at offset: Int) throws(ApplyError) {
+        guard !ids.isEmpty else { return }
+        let named = Set(ids)
+        guard named.count == ids.count else { throw ApplyError(.namedTwice, "what is to be drawn again is named twice", at: offset) }
+        for list in lists() where !named.isSubset(of: list) {
+            throw ApplyError(.unknownID, "what is to be drawn again is not in both lists", at: offset)
         }
     }
 }

@@ -8,14 +8,10 @@ import subprocess
 import tempfile
 import time
 
+from .node import free_port
+
 IS_INSTALLED = bool(shutil.which("redis-server"))
 MISSING = "redis-server is not installed"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Redis:
@@ -87,10 +83,16 @@ class Group:
         return f"redis-sentinel://{hosts}/{self.NAME}"
 
     def fail_over(self):
-        """Kills the primary; the replica becomes it, and the old one comes back as its replica."""
+        """Kills the primary; the replica becomes it, and the old one comes back as its replica.
+
+        It comes back empty, so not before the sentinels name the new one: until then nodes would take it for the primary.
+        """
         old = self.primary
         old.kill()
-        self.wait_for(lambda: b"role:master" in self.replica.say("INFO", "replication"), "the replica is promoted")
+        port = str(self.replica.port).encode()
+        self.wait_for(
+            lambda: all(port in each.say("SENTINEL", "get-master-addr-by-name", self.NAME) for each in self.sentinels),
+            "the replica is promoted")
         self.primary, self.replica = self.replica, old
         old.start()
 

@@ -62,7 +62,7 @@ struct RedisSubscriberTests {
         #expect(await test.subscribe("a") != nil)
         try server.start()
         #expect(await eventually { server.cli("PUBLISH", "a", "1") == "1\n" })
-        #expect(await test.hears(["a 1"]))
+        #expect(await test.hears(["renewed", "a 1"]))
     }
 
     @Test func aSilentServerIsNoticed() async throws {
