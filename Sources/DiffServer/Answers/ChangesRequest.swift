@@ -12,14 +12,15 @@ struct ChangesRequest {
     let settings: Session.Settings
     private let limits: StateLimits
 
-    init(posting body: consuming [UInt8], _ shape: StateShape, _ options: Options) throws(Problem) {
+    /// - Parameter known: a state that a new one most likely resembles.
+    init(posting body: consuming [UInt8], _ shape: StateShape, known: Snapshot? = nil, _ options: Options) throws(Problem) {
         limits = options.stateLimits
         guard shape == .native else {
             content = .state(try Snapshot.read(body, shape, options.stateLimits))
             settings = options.defaultSettings
             return
         }
-        let envelope = try Self.envelope(body, options.stateLimits)
+        let envelope = try Self.envelope(body, known, options.stateLimits)
         if envelope.isBareState || envelope.values["edits"] != nil,
             let name = ["ttl", "ignore"].first(where: { envelope.values[$0] != nil })
         {
@@ -33,10 +34,10 @@ struct ChangesRequest {
         }
     }
 
-    private static func envelope(_ body: consuming [UInt8], _ limits: StateLimits) throws(Problem) -> Envelope {
+    private static func envelope(_ body: consuming [UInt8], _ known: Snapshot?, _ limits: StateLimits) throws(Problem) -> Envelope {
         let members = Envelope.Members(
             states: ["state"], values: ["edits", "ttl", "ignore"], exactlyOne: ["state", "edits"], allowsBareState: true)
-        do throws(StateError) { return try Envelope(json: body, members: members, limits: limits) } catch {
+        do throws(StateError) { return try Envelope(json: body, members: members, limits: limits, known: known) } catch {
             throw Problem(error)
         }
     }

@@ -19,7 +19,8 @@ struct PostChanges {
             let conditions = try WriteConditions(call)
             let isLarge = body.count > DiffService.largeBody
             let fingerprint = RequestFingerprint(body, shape: call.parameters, by: call.service.store.hash)
-            let request = try ChangesRequest(posting: body, shape, call.service.options)
+            let known = call.service.store.table.peek(call.session)?.head.snapshot
+            let request = try ChangesRequest(posting: body, shape, known: known, call.service.options)
             if !call.identity.maySendStates, case .state = request.content {
                 throw Problem(.forbidden, "a token is good for edits; whole states need a key")
             }

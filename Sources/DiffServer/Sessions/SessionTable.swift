@@ -66,6 +66,9 @@ final class SessionTable: Sendable {
         slot(name).flatMap { Reading(slot: $0, bounds: bounds.history, isCertain: isCertain) }
     }
 
+    /// What the table holds of a session, be it over or not the head. Does not count as use.
+    func peek(_ name: String) -> Session? { registry.withLock { $0.slots[name] }?.session }
+
     /// Whether a session is here, used or not.
     func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
 

@@ -5,7 +5,7 @@ import SnapshotKit
 final class MemoryStore: SessionStore {
     let table: SessionTable
     let hash: KeyedHash
-    let isImmediate = true
+    let isTable = true
     let isSole = true
     let isReady = true
 

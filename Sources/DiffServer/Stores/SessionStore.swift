@@ -9,18 +9,18 @@ import SnapshotKit
 
 /// Keeps sessions, and tells of their next revisions.
 ///
-/// A call may be made from any thread. Its completion is called once: before the call returns if the store `isImmediate`, else on any
+/// A call may be made from any thread. Its completion is called once: before the call returns or later, on any
 /// thread; what it changed is in the table by then.
 protocol SessionStore: AnyObject, Sendable {
     /// The sessions that this process holds, and who waits for them.
     var table: SessionTable { get }
     /// Keys the digests of revisions; who shares sessions shares it.
     var hash: KeyedHash { get }
-    /// Whether each call is done when it returns.
-    var isImmediate: Bool { get }
+    /// Whether the table is all there is: what it holds is the head, and nothing has to be waited for.
+    var isTable: Bool { get }
     /// Whether nobody else writes to the sessions: what the table holds is the head, and what it does not hold must be looked for once.
     var isSole: Bool { get }
-    /// Whether the store can be reached. `/metrics` says so, and not `/readyz`: all nodes lose a store at once, and still answer readers.
+    /// Whether the store can be reached and written. `/readyz` and `/metrics` say so.
     var isReady: Bool { get }
 
     /// What a write may be tried on before anybody is asked for the head; nil if there is nothing better. Counts as use.

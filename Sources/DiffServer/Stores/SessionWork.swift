@@ -35,17 +35,34 @@ struct SessionWork: Sendable {
 
     private var store: any SessionStore { call.service.store }
 
-    /// The answer: now if the store answers at once.
+    /// The answer: now where sessions live in this process.
     func reply() throws(Problem) -> Reply {
-        guard store.isImmediate else { return .later { begin($0) } }
-        let outcome = Outcome()
-        run(on: nil) { outcome.reply = $0 }
-        guard let reply = outcome.reply else { preconditionFailure("an immediate store was not") }
-        return try reply.get()
+        guard store.isTable else { return .later { begin($0) } }
+        while true {
+            switch try atOnce(store.table) {
+            case .success(let reply): return reply
+            case .failure(.conflict): call.service.metrics.count(.conflict)
+            case .failure(let failure):
+                call.service.metrics.count(failure)
+                throw Problem(failure)
+            }
+        }
     }
 
-    private final class Outcome: @unchecked Sendable {  // filled and read by one thread, within one call
-        var reply: Result<Reply, Problem>?
+    /// One try on a table that is the store: nothing has to be waited for.
+    private func atOnce(_ table: SessionTable) throws(Problem) -> Result<Reply, StoreFailure> {
+        let reading = table.reading(call.session)
+        switch try step(reading) {
+        case .answer(let reply): return .success(reply)
+        case .put(let session, let answer):
+            guard let reading else { return table.create(call.session, session).map { .now(answer($0)) } }
+            let slot = reading.slot
+            return table.commit(session, to: slot, at: reading.session.head.revision).map { .now(answer(slot)) }
+        case .drop(let revision, let answer):
+            guard let reading else { return .success(.now(answer)) }
+            return table.drop(reading.slot, at: revision).map { .now(answer) }
+        case .verify, .recall: preconditionFailure("the table is the head, and holds all of the past")
+        }
     }
 
     private func begin(_ pending: Pending) {
@@ -62,7 +79,7 @@ struct SessionWork: Sendable {
 
     private typealias Finish = @Sendable (Result<Reply, Problem>) -> Void
 
-    private func run(on loop: EventLoop?, _ finish: @escaping Finish) {
+    private func run(on loop: EventLoop, _ finish: @escaping Finish) {
         if isWrite, let reading = store.expected(call.session) {
             take(reading, on: loop, finish)
         } else {
@@ -71,11 +88,11 @@ struct SessionWork: Sendable {
     }
 
     /// On the head, since what was tried on something else came to nothing.
-    private func verify(on loop: EventLoop?, _ finish: @escaping Finish) {
+    private func verify(on loop: EventLoop, _ finish: @escaping Finish) {
         store.reopen(call.session, on: loop, opened(on: loop, finish))
     }
 
-    private func opened(on loop: EventLoop?, _ finish: @escaping Finish) -> Completion<Reading?> {
+    private func opened(on loop: EventLoop, _ finish: @escaping Finish) -> Completion<Reading?> {
         { result in
             switch result {
             case .success(let reading): goOn(on: loop) { take(reading, on: loop, finish) }
@@ -85,7 +102,7 @@ struct SessionWork: Sendable {
         }
     }
 
-    private func discard(on loop: EventLoop?, _ finish: @escaping Finish) {
+    private func discard(on loop: EventLoop, _ finish: @escaping Finish) {
         store.discard(call.session, on: loop) { result in
             switch result {
             case .success: run(on: loop, finish)
@@ -100,12 +117,12 @@ struct SessionWork: Sendable {
     }
 
     /// Somebody else was faster: from the start, on what is the head now.
-    private func beginAgain(on loop: EventLoop?, _ finish: @escaping Finish) {
+    private func beginAgain(on loop: EventLoop, _ finish: @escaping Finish) {
         call.service.metrics.count(.conflict)
         if store.isSole { goOn(on: loop) { run(on: loop, finish) } } else { verify(on: loop, finish) }
     }
 
-    private func take(_ reading: Reading?, on loop: EventLoop?, _ finish: @escaping Finish) {
+    private func take(_ reading: Reading?, on loop: EventLoop, _ finish: @escaping Finish) {
         let isCertain = reading?.isCertain ?? true
         let next: Step
         do throws(Problem) { next = try step(reading) } catch {
@@ -121,7 +138,7 @@ struct SessionWork: Sendable {
     }
 
     private func put(
-        _ session: Session, over reading: Reading?, on loop: EventLoop?, _ answer: @escaping @Sendable (SessionSlot) -> Response,
+        _ session: Session, over reading: Reading?, on loop: EventLoop, _ answer: @escaping @Sendable (SessionSlot) -> Response,
         _ finish: @escaping Finish
     ) {
         let done: Completion<SessionSlot> = { result in
@@ -139,7 +156,7 @@ struct SessionWork: Sendable {
     }
 
     private func drop(
-        _ reading: Reading?, at revision: Revision?, on loop: EventLoop?, _ answer: Response, _ finish: @escaping Finish
+        _ reading: Reading?, at revision: Revision?, on loop: EventLoop, _ answer: Response, _ finish: @escaping Finish
     ) {
         guard let reading else { return finish(.success(.now(answer))) }
         store.drop(reading.slot, at: revision, on: loop) { result in
@@ -151,7 +168,7 @@ struct SessionWork: Sendable {
         }
     }
 
-    private func recall(_ sequence: UInt64, _ reading: Reading?, on loop: EventLoop?, _ finish: @escaping Finish) {
+    private func recall(_ sequence: UInt64, _ reading: Reading?, on loop: EventLoop, _ finish: @escaping Finish) {
         guard let reading else { preconditionFailure("nothing can be missing where nothing is") }
         store.recall(sequence, of: reading.slot, on: loop) { result in
             switch result {
@@ -162,14 +179,13 @@ struct SessionWork: Sendable {
     }
 
     /// With what was brought; from the start, where the session has left memory meanwhile, or what it was tried on may have.
-    private func again(_ reading: Reading, on loop: EventLoop?, _ finish: @escaping Finish) {
+    private func again(_ reading: Reading, on loop: EventLoop, _ finish: @escaping Finish) {
         guard reading.isCertain, let renewed = reading.renewed else { return run(on: loop, finish) }
         take(renewed, on: loop, finish)
     }
 
     /// Goes on where the request lives, or where large ones are worked on: a store's thread has more to do than to compare states.
-    private func goOn(on loop: EventLoop?, _ work: @escaping @Sendable () -> Void) {
-        guard let loop else { return work() }
+    private func goOn(on loop: EventLoop, _ work: @escaping @Sendable () -> Void) {
         if isLarge { return call.service.workers.run(work) }
         if loop.isCurrent { work() } else { loop.execute(work) }
     }

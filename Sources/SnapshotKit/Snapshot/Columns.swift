@@ -129,11 +129,15 @@ final class Columns: Sendable {
     /// Row of each item or -1, and item of each row. Both empty where every item is a row.
     let rowOfItem: [Int32]
     let itemOfRow: [UInt32]
+    /// Arrays and objects that may still be nested in an item of the top level, by the limits of its reading; without end if it was not read
+    /// from a document in the library's own shape.
+    let room: Int
 
     init(
         bytes: [UInt8], nodes: [Node], sections: [SectionNode], payloads: [Payload] = [],
         fingerprints: [Fingerprint] = [], sectionFingerprints: [UInt64] = [],
-        itemTable: IDTable = .empty, sectionTable: IDTable = .empty, rowOfItem: [Int32] = [], itemOfRow: [UInt32] = []
+        itemTable: IDTable = .empty, sectionTable: IDTable = .empty, rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [],
+        room: Int = .max
     ) {
         self.bytes = bytes
         self.nodes = nodes
@@ -145,6 +149,7 @@ final class Columns: Sendable {
         self.sectionTable = sectionTable
         self.rowOfItem = rowOfItem
         self.itemOfRow = itemOfRow
+        self.room = room
     }
 
     /// Whether contents are gone, and fingerprints stand for them.

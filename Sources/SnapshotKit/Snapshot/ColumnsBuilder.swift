@@ -3,6 +3,8 @@ struct ColumnsBuilder {
     private(set) var nodes: [Node] = []
     private(set) var payloads: [Payload] = []
     private(set) var sections: [SectionNode] = []
+    /// Arrays and objects that may still be nested in an item of the top level; only known of a document in the library's own shape.
+    var room = Int.max
     private var hasCollapsed = false
     /// Whether any item has a content or a kind.
     private var showsAnything = false
@@ -36,6 +38,28 @@ struct ColumnsBuilder {
         nodes.append(node)
         payloads.append(Payload())
         return nodes.count - 1
+    }
+
+    /// Takes over an item of another state, whose text stands `shift` bytes further on here, and it `moved` places.
+    @inline(__always)
+    mutating func append(_ other: Node, _ payload: Payload, shiftedBy shift: Int, movedBy moved: Int) {
+        var (node, payload) = (other, payload)
+        node.idStart = UInt32(truncatingIfNeeded: Int(node.idStart) + shift)
+        node.section = UInt32(truncatingIfNeeded: sections.count - 1)
+        if node.parent >= 0 { node.parent += Int32(truncatingIfNeeded: moved) }
+        node.end = UInt32(truncatingIfNeeded: Int(node.end) + moved)
+        node.flags.remove(.isHidden)
+        if node.flags.contains(.hasContent) {
+            payload.contentStart = UInt32(truncatingIfNeeded: Int(payload.contentStart) + shift)
+            showsAnything = true
+        }
+        if node.flags.contains(.hasKind) {
+            payload.kindStart = UInt32(truncatingIfNeeded: Int(payload.kindStart) + shift)
+            showsAnything = true
+        }
+        if node.flags.contains(.isCollapsed) { hasCollapsed = true }
+        nodes.append(node)
+        payloads.append(payload)
     }
 
     @inline(__always)
@@ -110,7 +134,7 @@ struct ColumnsBuilder {
         let (rowOfItem, itemOfRow) = countRows()
         let columns = Columns(
             bytes: bytes, nodes: exact(nodes), sections: exact(sections), payloads: showsAnything ? exact(payloads) : [],
-            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow)
+            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room)
         return (columns, duplicates)
     }
 
@@ -119,7 +143,8 @@ struct ColumnsBuilder {
     private static func table<Record: IdentifiedRecord>(
         _ records: UnsafeMutableBufferPointer<Record>, _ base: UnsafeRawPointer, onDuplicate: (Int, Int) -> Void
     ) -> IDTable {
-        for index in records.indices {
+        // Those that were taken over have theirs.
+        for index in records.indices where records[index].hash == 0 {
             records[index].hash = idHash(base + Int(records[index].idStart), Int(records[index].idCount))
         }
         return IDTable(

@@ -41,12 +41,15 @@ public struct Envelope: Sendable {
 
     /// Reads a document in one pass.
     ///
+    /// - Parameter known: a state that `state` most likely resembles, such as the one before it. Items whose text is the same are not read again;
+    ///   what comes out is the same without it, only later.
     /// - Throws: `StateError`: `.json`, then `.wrongShape` for the envelope, then `.limitExceeded` and `.invalid` for the states.
     public init(
-        json: consuming [UInt8], members: Members, shape: StateShape = .native, limits: StateLimits = StateLimits()
+        json: consuming [UInt8], members: Members, shape: StateShape = .native, limits: StateLimits = StateLimits(),
+        known: Snapshot? = nil
     ) throws(StateError) {
         var document = StateDocument(json)
-        self = try document.readEnvelope(members, shape: shape, limits: limits)
+        self = try document.readEnvelope(members, shape: shape, limits: limits, known: known)
     }
 }
 
@@ -57,6 +60,7 @@ struct EnvelopeReader {
     let limits: StateLimits
     private let text: UnsafeRawPointer
     private let count: Int
+    private let known: KnownState
     private var scanner: JSONScanner
     private(set) var violations: [Violation] = []
     var states: [(name: String, reader: StateReader)] = []
@@ -65,10 +69,11 @@ struct EnvelopeReader {
     private var tail = 0
     private(set) var isBareState = false
 
-    init(members: Envelope.Members, shape: StateShape, limits: StateLimits, text: UnsafeRawPointer, count: Int) {
+    init(members: Envelope.Members, shape: StateShape, limits: StateLimits, known: KnownState, text: UnsafeRawPointer, count: Int) {
         self.members = members
         self.shape = shape
         self.limits = limits
+        self.known = known
         self.text = text
         self.count = count
         scanner = JSONScanner(base: text, count: count, maxDepth: min(limits.maxDepth, 512))
@@ -146,9 +151,11 @@ struct EnvelopeReader {
     ) throws(JSONError) {
         var reader = StateReader(base: text, count: count, limits: limits)
         reader.store = TokenStore(base: count + DocumentText.trailer.count + tail)
+        if name == "state" { reader.known = known }
         swap(&reader.scanner, &scanner)
         try reading(&reader)
         swap(&reader.scanner, &scanner)
+        reader.known = nil
         if !reader.store.bytes.isEmpty { tail += reader.store.bytes.count + JSONScanner.padding }
         states.append((name, reader))
     }

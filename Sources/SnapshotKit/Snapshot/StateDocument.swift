@@ -51,15 +51,18 @@ struct StateDocument {
 
     /// The document as an envelope: an object, or what `bare` allows in place of one.
     mutating func readEnvelope(
-        _ members: Envelope.Members, shape: StateShape, limits: StateLimits
+        _ members: Envelope.Members, shape: StateShape, limits: StateLimits, known: Snapshot?
     ) throws(StateError) -> Envelope {
         try checkSize()
         let count = count
-        var reading = try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> EnvelopeReader in
-            var reading = EnvelopeReader(
-                members: members, shape: shape, limits: limits, text: UnsafeRawPointer(text.baseAddress!), count: count)
-            do throws(JSONError) { try reading.read() } catch { throw .json(error) }
-            return reading
+        var reading = try (known ?? .empty).columns.withView { (known) throws(StateError) -> EnvelopeReader in
+            try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> EnvelopeReader in
+                var reading = EnvelopeReader(
+                    members: members, shape: shape, limits: limits, known: KnownState(known), text: UnsafeRawPointer(text.baseAddress!),
+                    count: count)
+                do throws(JSONError) { try reading.read() } catch { throw .json(error) }
+                return reading
+            }
         }
         if !reading.violations.isEmpty { throw .wrongShape(reading.violations) }
         for reader in reading.states { takeTail(of: reader.reader) }

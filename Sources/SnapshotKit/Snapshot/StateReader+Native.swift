@@ -34,7 +34,7 @@ extension StateReader {
     mutating func readMain(depth: Int) throws(JSONError) {
         builder.beginSection()
         builder.setID(ofSection: 0, start: DocumentText.mainStart(scanner.end), count: 4, flags: [])
-        try readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
+        try readTopItems(depth: depth) { (reader, item) throws(JSONError) in
             try reader.readItem(item, level: 0, depth: depth + 1)
         }
         builder.endSection()
@@ -100,7 +100,7 @@ extension StateReader {
                     reader.builder.collapse(section: section)
                 }
             case .items:
-                try reader.readItems(parent: -1, level: 0, depth: depth + 1) { (reader, item) throws(JSONError) in
+                try reader.readTopItems(depth: depth + 1) { (reader, item) throws(JSONError) in
                     try reader.readItem(item, level: 0, depth: depth + 2)
                 }
             case .kind:

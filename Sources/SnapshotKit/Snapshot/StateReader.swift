@@ -11,6 +11,8 @@ struct StateReader {
     var store: TokenStore
     private(set) var violations: [Violation] = []
     private(set) var excess: StateError?
+    /// What is compared with the document, as long as that is read.
+    var known: KnownState?
     var path = PlacePath(root: "", sections: nil, items: "")
     /// Place among the siblings at each level, of the item that is being read.
     private var ordinals: [Int] = []
@@ -107,14 +109,28 @@ struct StateReader {
 
     // MARK: Items
 
+    /// Takes an array of items of the top level in the library's own shape into the open section; `reading` takes one element.
+    @inline(__always)
+    mutating func readTopItems(
+        depth: Int, reading: (inout StateReader, Int) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        builder.room = scanner.maxDepth - depth
+        let usesKnown = known?.fits(room: builder.room) ?? false
+        try readItems(parent: -1, level: 0, depth: depth, usesKnown: usesKnown) { (reader, item) throws(JSONError) in
+            try reading(&reader, item)
+            if usesKnown { reader.known?.passed(reader.builder.nodes[item], in: reader.scanner.base) }
+        }
+    }
+
     /// Takes an array of items below `parent` (-1: the section) into the open section; `reading` takes one element.
     @inline(__always)
     mutating func readItems(
-        parent: Int, level: Int, depth: Int, reading: (inout StateReader, Int) throws(JSONError) -> Void
+        parent: Int, level: Int, depth: Int, usesKnown: Bool = false, reading: (inout StateReader, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
         ordinals.append(0)
         let list = ordinals.count - 1
         try readElements(depth: depth, of: "items", at: .items) { (reader) throws(JSONError) in
+            if usesKnown { reader.ordinals[list] += reader.takeKnownItems() }
             if level >= reader.limits.maxNesting {
                 reader.exceed(
                     "levels of items", limit: reader.limits.maxNesting, actual: level + 1, pointer: reader.pointer(.item("")))

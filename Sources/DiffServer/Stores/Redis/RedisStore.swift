@@ -16,7 +16,7 @@ import Synchronization
 final class RedisStore: SessionStore {
     let table: SessionTable
     let hash: KeyedHash
-    let isImmediate = false
+    let isTable = false
     let isSole = false
 
     private let address: RedisAddress

@@ -10,7 +10,7 @@ import SnapshotKit
 final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belongs to `readQueue`
     let table: SessionTable
     let hash: KeyedHash
-    let isImmediate = false
+    let isTable = false
     let isSole = true
     private let file: SQLiteFile
     private let database: SQLiteDatabase

@@ -1,0 +1,142 @@
+// Reading upon a state that is known. A new state most often resembles the one before it, byte by byte; where an item's text is the same, it
+// need not be read again: comparing memory is ten times as fast as a strict scan, and the item's record is there already.
+//
+// What makes it safe: text is taken over from the start of an item up to the start of its next sibling, both as the scanner found them in the
+// known document, and only where the new document also stands at the start of an item of a list at the same level, with as much depth left.
+// The same bytes in the same place of the grammar mean the same. Ids are still checked for duplicates with all others. Whatever is not the
+// same, or does not begin with its id, is read as always; so a state is the same whatever it was read upon, only sooner.
+
+/// The state that a new document is compared with, and where in it.
+struct KnownState {
+    private let view: ColumnsView
+    /// The item that most likely comes next: one of the top level, or none behind the last.
+    private var next = 0
+
+    /// - Parameter view: of a state that was read from a document in the library's own shape.
+    init(_ view: ColumnsView) { self.view = view }
+
+    /// Items that stand in both documents.
+    struct Run {
+        /// Whole subtrees of siblings, in the known state.
+        let nodes: Range<Int>
+        /// Where their text starts there.
+        let start: Int
+        /// Bytes up to the next sibling, which is none of them.
+        let length: Int
+        /// Siblings among them.
+        let count: Int
+    }
+
+    /// Whether items may be taken over by a list that stands where so many more arrays and objects may be nested.
+    func fits(room: Int) -> Bool { room >= view.columns.room }
+
+    /// The items from the next one on whose text also stands at `text`, of which `count` bytes are left; at most `most` with what is below them.
+    /// O(bytes that are the same).
+    mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
+        guard next < view.nodes.count, let start = start(of: next) else { return nil }
+        let first = next
+        var (at, siblings) = (start, 0)
+        while let end = end(of: next), end - start <= count, Int(view.nodes[next].end) - first <= most,
+            sameBytes(text + (at - start), view.bytes + at, end - at), isPlain(next, levels)
+        {
+            (at, next, siblings) = (end, Int(view.nodes[next].end), siblings + 1)
+        }
+        return siblings == 0 ? nil : Run(nodes: first..<next, start: start, length: at - start, count: siblings)
+    }
+
+    /// Where the item behind this one starts, if it is of the same list.
+    @inline(__always)
+    private func end(of item: Int) -> Int? {
+        let sibling = Int(view.nodes[item].end)
+        guard sibling < view.nodes.count, view.nodes[sibling].section == view.nodes[item].section else { return nil }
+        return start(of: sibling)
+    }
+
+    /// Whether an item and all below it have their ids in the document, and stand within as many levels.
+    @inline(__always)
+    private func isPlain(_ item: Int, _ levels: Int) -> Bool {
+        for index in item..<Int(view.nodes[item].end) {
+            let node = view.nodes[index]
+            if node.flags.contains(.escapedID) || Int(node.level) >= levels { return false }
+        }
+        return true
+    }
+
+    /// Where an item's text starts: the id itself, or the brace before `"id":`; nil where something else stands between.
+    @inline(__always)
+    private func start(of item: Int) -> Int? {
+        let node = view.nodes[item]
+        if node.flags.contains(.escapedID) { return nil }
+        let token = Int(node.idStart) - (node.flags.contains(.integerID) ? 0 : 1)
+        if node.flags.contains(.isBare) { return token }
+        // `{"id":` in one comparison, as compact writers have it.
+        if token >= 6, load64(view.bytes + token - 6) & 0xFFFF_FFFF_FFFF == Self.compactOpening { return token - 6 }
+        return spacedStart(before: token)
+    }
+
+    private static let compactOpening: UInt64 = 0x3A22_6469_227B
+
+    /// The same, with space between.
+    private func spacedStart(before token: Int) -> Int? {
+        let colon = skipSpaceBack(token) - 1
+        guard colon >= 0, byte(colon) == UInt8(ascii: ":") else { return nil }
+        let name = skipSpaceBack(colon) - 4
+        guard name > 0, load32(view.bytes + name) == Self.idName else { return nil }
+        let brace = skipSpaceBack(name) - 1
+        return brace >= 0 && byte(brace) == UInt8(ascii: "{") ? brace : nil
+    }
+
+    private static let idName: UInt64 = 0x2264_6922
+
+    private func byte(_ offset: Int) -> UInt8 { view.bytes.load(fromByteOffset: offset, as: UInt8.self) }
+
+    private func skipSpaceBack(_ offset: Int) -> Int {
+        var at = offset
+        while at > 0, [0x20, 0x0A, 0x0D, 0x09].contains(byte(at - 1)) { at -= 1 }
+        return at
+    }
+
+    // MARK: Going on
+
+    /// Hears of an item that was read: what stood behind it most likely comes next. If it is new, that is what was expected before.
+    mutating func passed(_ node: Node, in text: UnsafeRawPointer) {
+        guard node.idCount > 0, !node.flags.contains(.escapedID), !view.nodes.isEmpty else { return }
+        let id = UnsafeRawBufferPointer(start: text + Int(node.idStart), count: Int(node.idCount))
+        if next < view.nodes.count, hasID(next, id) {
+            next = Int(view.nodes[next].end)
+        } else if let item = view.item(withID: id, hash: idHash(id.baseAddress!, id.count)), view.nodes[item].level == 0 {
+            next = Int(view.nodes[item].end)
+        }
+    }
+
+    @inline(__always)
+    private func hasID(_ item: Int, _ id: UnsafeRawBufferPointer) -> Bool {
+        let node = view.nodes[item]
+        return Int(node.idCount) == id.count && sameBytes(view.bytes + Int(node.idStart), id.baseAddress!, id.count)
+    }
+
+    // MARK: Records
+
+    func node(_ item: Int) -> Node { view.nodes[item] }
+
+    func payload(_ item: Int) -> Payload { view.payload(ofItem: item) }
+}
+
+extension StateReader {
+    /// Takes items that the known state has too, if the next ones are such, and stands before the next item then.
+    ///
+    /// - Returns: how many siblings were taken.
+    mutating func takeKnownItems() -> Int {
+        scanner.skipSpace()
+        let most = limits.maxItems - builder.nodes.count
+        guard
+            let run = known?.takeRun(
+                at: scanner.base + scanner.at, count: scanner.end - scanner.at, most: most, levels: limits.maxNesting)
+        else { return 0 }
+        let shift = scanner.at - run.start
+        let moved = builder.nodes.count - run.nodes.lowerBound
+        for item in run.nodes { builder.append(known!.node(item), known!.payload(item), shiftedBy: shift, movedBy: moved) }
+        scanner.at += run.length
+        return run.count
+    }
+}

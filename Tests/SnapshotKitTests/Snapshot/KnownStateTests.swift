@@ -1,0 +1,134 @@
+import Testing
+
+@testable import SnapshotKit
+
+@Suite("Reading upon a known state")
+struct KnownStateTests {
+    static let members = Envelope.Members(states: ["state"], values: ["ttl"], exactlyOne: ["state"], allowsBareState: true)
+
+    private func read(_ json: [UInt8], upon known: Snapshot?) -> Result<Snapshot, StateError> {
+        Result { () throws(StateError) in try Envelope(json: json, members: Self.members, known: known).states["state"]! }
+    }
+
+    /// Whether both readings come to the same records, or to the same error.
+    private func comesToTheSame(_ json: [UInt8], upon known: Snapshot) -> Bool {
+        switch (read(json, upon: known), read(json, upon: nil)) {
+        case (.success(let one), .success(let other)): one.columns.hasSameRecords(as: other.columns)
+        case (.failure(let one), .failure(let other)): one == other
+        default: false
+        }
+    }
+
+    private static let spellings: [@Sendable (Model) -> String] = [
+        \.jsonWithIDsFirst,
+        { $0.jsonWithIDsFirst.replacing(#"{"id":"#, with: "{ \t\"id\" :\n ").replacing("},{", with: "} ,\r\n{") },
+        \.json,
+        { #"{"state":\#($0.jsonWithIDsFirst),"ttl":60}"# },
+    ]
+
+    @Test("is the same as reading", arguments: [RandomStateTests.flat, RandomStateTests.outline], spellings.indices)
+    func anyTwoStates(_ shape: StateGenerator.Shape, _ spelling: Int) throws {
+        for seed in 0..<150 as Range<UInt64> {
+            var generator = StateGenerator(seed: seed, shape: shape)
+            var random = SplitMix64(seed: seed ^ 77)
+            var model = generator.state()
+            let first = Array(Self.spellings[spelling](model).utf8)
+            var known = try read(first, upon: nil).get()
+            for _ in 0..<4 {
+                model = generator.next(after: model)
+                var text = Array(Self.spellings[spelling](model).utf8)
+                try #require(comesToTheSame(text, upon: known), "seed \(seed): \(String(decoding: text, as: UTF8.self))")
+                for _ in 0..<4 {
+                    text[random.below(text.count)] = Array(#"{}[],:"\ 0a1é-"#.utf8)[random.below(15)]
+                    try #require(comesToTheSame(text, upon: known), "seed \(seed): \(String(decoding: text, as: UTF8.self))")
+                }
+                known = try read(Array(Self.spellings[spelling](model).utf8), upon: known).get()
+            }
+        }
+    }
+
+    @Test(
+        "text that is the same in another place of the grammar is not taken over",
+        arguments: [
+            (#"["a","b","c"]"#, #"["x","a","b","c"]"#), (#"["a","b","c"]"#, #"["b","c"]"#), (#"[1,2,3]"#, #"[1,22,3]"#),
+            (#"["a","b","c"]"#, #"["a","b","a","b","c"]"#), (#"["a","b"]"#, #"["a","b""#), (#"["a","b"]"#, #"["a","b"}"#),
+            (#"[{"id":"a","content":["{\"id\":\"b\"}"]},{"id":"b"}]"#, #"[{"id":"b"},{"id":"a","content":["{\"id\":\"b\"}"]}]"#),
+            (#"{"sections":[{"id":"s","items":["a","b"]},{"id":"t","items":["c"]}]}"#, #"{"sections":[{"id":"s","items":["a","b","c"]}]}"#),
+            (#"{"sections":[{"id":"s","items":["a"]},{"id":"t","items":["c"]}]}"#, #"["a",{"id":"t","items":["c"]}]"#),
+            (#"["a",{"id":"b","items":["c","d"]},"e"]"#, #"["a",{"id":"b","items":["c","d"]},"c"]"#),
+            (#"["\u0061","b"]"#, #"["\u0061","b","a"]"#), ("[]", "[\"a\"]"), (#"["a"]"#, "[]"),
+        ])
+    func otherPlaces(_ known: String, _ text: String) throws {
+        #expect(comesToTheSame(Array(text.utf8), upon: try Snapshot(json: known)))
+    }
+
+    @Test("a list with less room to nest in is read")
+    func room() throws {
+        var limits = StateLimits()
+        limits.maxDepth = 6
+        let deep = #"[{"id":"a","content":[[[[]]]]},"b"]"#
+        let known = try Snapshot(json: deep, limits: limits)
+        let text = Array(#"{"state":\#(deep)}"#.utf8)
+        #expect(throws: StateError.self) { try Envelope(json: text, members: Self.members, limits: limits, known: known) }
+        limits.maxDepth = 7
+        #expect(throws: Never.self) { try Envelope(json: text, members: Self.members, limits: limits, known: known) }
+    }
+
+    @Test("as many items as there may be, and one more")
+    func limits() throws {
+        var limits = StateLimits()
+        limits.maxItems = 3
+        let known = try Snapshot(json: #"["a",{"id":"b","items":["c"]},"d"]"#)
+        for (text, fits) in [(#"["a",{"id":"b","items":["c"]}]"#, true), (#"["a",{"id":"b","items":["c"]},"d"]"#, false)] {
+            let result = Result { try Envelope(json: Array(text.utf8), members: Self.members, limits: limits, known: known) }
+            let isRead = (try? result.get()) != nil
+            #expect(isRead == fits)
+        }
+    }
+
+    @Test("a document that is not in the library's own shape is no known state")
+    func otherShapes() throws {
+        let shape = StateShape.pointers()
+        let text = #"[{"id":"a","name":1},{"id":"b","name":2},"c"]"#
+        let known = try Snapshot(json: #"[{"id":"a","name":1},{"id":"b","name":2}]"#, shape: shape)
+        #expect(comesToTheSame(Array(text.utf8), upon: known))
+    }
+}
+
+extension Model {
+    /// As most programs write it; the model's own text has members in the order of their names.
+    fileprivate var jsonWithIDsFirst: String {
+        let sections = sections.map { section in
+            let content = section.content.map { ",\"content\":\($0.json)" } ?? ""
+            return "{\"id\":\(Tree.quoted(section.id))\(content),\"expanded\":\(section.expanded),\"items\":\(Self.text(section.items))}"
+        }
+        return "{\"sections\":[\(sections.joined(separator: ","))]}"
+    }
+
+    private static func text(_ items: [Item]) -> String {
+        let items = items.map { item in
+            if item.content == nil, item.kind == nil, item.expanded, item.items.isEmpty { return Tree.quoted(item.id) }
+            var text = "{\"id\":\(Tree.quoted(item.id))"
+            if let kind = item.kind { text += ",\"kind\":\(Tree.quoted(kind))" }
+            if let content = item.content { text += ",\"content\":\(content.json)" }
+            if !item.expanded { text += ",\"expanded\":false" }
+            if !item.items.isEmpty { text += ",\"items\":\(Self.text(item.items))" }
+            return text + "}"
+        }
+        return "[\(items.joined(separator: ","))]"
+    }
+}
+
+extension Columns {
+    /// Whether all is the same, to the last offset.
+    fileprivate func hasSameRecords(as other: Columns) -> Bool {
+        func same<Element>(_ one: [Element], _ other: [Element]) -> Bool {
+            one.withUnsafeBytes { one in other.withUnsafeBytes { one.elementsEqual($0) } }
+        }
+        let places = { (columns: Columns) in
+            columns.sections.map { [$0.hash, $0.idStart, $0.firstItem, $0.endItem, $0.firstRow, $0.endRow] }
+        }
+        return bytes == other.bytes && same(nodes, other.nodes) && same(payloads, other.payloads) && places(self) == places(other)
+            && rowOfItem == other.rowOfItem && itemOfRow == other.itemOfRow && room == other.room
+    }
+}
