@@ -169,10 +169,11 @@ final class DiffService: Service {
     private func answerOnWorker(
         _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8]
     ) -> Reply {
-        let body = body
+        // Taken out again, so that nobody else holds it, and what is read from it needs no copy.
+        let handed = Locked(body)
         return .later { [self] pending in
             workers.run { [self] in
-                switch answer(call, prepared, body) {
+                switch answer(call, prepared, handed.withLock { exchange(&$0, with: []) }) {
                 case .now(let response): pending.answer(response)
                 case .later(let begin): begin(pending)
                 }

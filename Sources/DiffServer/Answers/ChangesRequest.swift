@@ -8,6 +8,8 @@ struct ChangesRequest {
     }
 
     let content: Content
+    /// The whole body, where it holds edits.
+    let edits: ArraySlice<UInt8>?
     /// For a session that the request makes.
     let settings: Session.Settings
     private let limits: StateLimits
@@ -17,6 +19,7 @@ struct ChangesRequest {
         limits = options.stateLimits
         guard shape == .native else {
             content = .state(try Snapshot.read(body, shape, options.stateLimits))
+            edits = nil
             settings = options.defaultSettings
             return
         }
@@ -28,8 +31,10 @@ struct ChangesRequest {
         }
         settings = try Session.Settings(envelope, options)
         if let edits = envelope.values["edits"] {
+            self.edits = envelope.text
             content = .edits(try Self.batch(edits, options.stateLimits))
         } else {
+            edits = nil
             content = .state(envelope.states["state"]!)
         }
     }
@@ -47,16 +52,16 @@ struct ChangesRequest {
     }
 
     /// Whether the head is what this request makes: it equals the state, or a body with these edits made it.
-    func leads(to before: Session, _ writing: Writing, _ fingerprint: RequestFingerprint) throws(Problem) -> Bool {
+    func leads(to before: Session, _ writing: Writing, _ fingerprint: RequestFingerprint?) throws(Problem) -> Bool {
         switch content {
         case .state: try session(after: before, writing, fingerprint).0.head.revision == before.head.revision
-        case .edits: before.head.maker == fingerprint
+        case .edits: fingerprint != nil && before.head.maker == fingerprint
         }
     }
 
     /// What follows a session when this is done to it.
     func session(
-        after before: Session, _ writing: Writing, _ fingerprint: RequestFingerprint
+        after before: Session, _ writing: Writing, _ fingerprint: RequestFingerprint?
     ) throws(Problem) -> (Session, Changeset) {
         switch content {
         case .state(let state): return writing.session(after: before, state, maker: fingerprint)

@@ -18,7 +18,7 @@ struct WriteConditions {
     }
 
     /// The write that this one repeats, if its key was seen before.
-    func replayed(_ session: Session, _ fingerprint: RequestFingerprint) throws(Problem) -> ReplayWindow.Entry? {
+    func replayed(_ session: Session, _ fingerprint: RequestFingerprint?) throws(Problem) -> ReplayWindow.Entry? {
         guard let key, let entry = session.replays.entry(key, at: .now) else { return nil }
         guard entry.fingerprint == fingerprint else {
             throw Problem(.idempotencyKeyReused, "the key \"\(key.key)\" stands for another request")
@@ -31,17 +31,16 @@ struct WriteConditions {
         try EntityTags.condition(call)?.matches(head) ?? true
     }
 
-    func remember(_ session: inout Session, status: Int, before: Revision?, _ fingerprint: RequestFingerprint) {
-        guard let key else { return }
+    func remember(_ session: inout Session, status: Int, before: Revision?, _ fingerprint: RequestFingerprint?) {
+        guard let key, let fingerprint else { return }
         session.replays.remember(.init(fingerprint: fingerprint, status: status, before: before, done: .now), by: key)
     }
-
 }
 
 extension RequestFingerprint {
     /// Of a body, and of where the list stands in it; by the store's hash, so that all who share sessions agree.
-    init(_ body: borrowing [UInt8], shape parameters: Parameters, by hash: KeyedHash) {
-        var state = body.withUnsafeBytes { hash.digest(of: $0) }
+    init(_ body: borrowing some Collection<UInt8>, shape parameters: Parameters, by hash: KeyedHash) {
+        var state = body.withContiguousStorageIfAvailable { hash.digest(of: UnsafeRawBufferPointer($0)) } ?? 0
         for item in parameters.all(Parameters.pointers).sorted(by: { $0.name < $1.name }) {
             let text = Array("\(state) \(item.name)=\(item.value)".utf8)
             state = text.withUnsafeBytes { hash.digest(of: $0) }

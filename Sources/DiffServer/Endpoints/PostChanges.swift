@@ -5,7 +5,8 @@ import SnapshotKit
 struct PostChanges {
     private let call: Call
     private let request: ChangesRequest
-    private let fingerprint: RequestFingerprint
+    /// Of edits, and of whatever has a key: a state is compared itself.
+    private let fingerprint: RequestFingerprint?
     private let conditions: WriteConditions
     private let since: Since
     private let wish: ChangesWish
@@ -18,9 +19,11 @@ struct PostChanges {
         return { (body) throws(Problem) in
             let conditions = try WriteConditions(call)
             let isLarge = body.count > DiffService.largeBody
-            let fingerprint = RequestFingerprint(body, shape: call.parameters, by: call.service.store.hash)
+            let hash = call.service.store.hash
+            let keyed = conditions.key == nil ? nil : RequestFingerprint(body, shape: call.parameters, by: hash)
             let known = call.service.store.table.peek(call.session)?.head.snapshot
             let request = try ChangesRequest(posting: body, shape, known: known, call.service.options)
+            let fingerprint = keyed ?? request.edits.map { RequestFingerprint($0, shape: call.parameters, by: hash) }
             if !call.identity.maySendStates, case .state = request.content {
                 throw Problem(.forbidden, "a token is good for edits; whole states need a key")
             }

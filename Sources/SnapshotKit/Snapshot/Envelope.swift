@@ -32,11 +32,14 @@ public struct Envelope: Sendable {
     public let values: [String: JSONSlice]
     /// Whether the document was the state itself.
     public let isBareState: Bool
+    /// The document's text.
+    public let text: ArraySlice<UInt8>
 
-    init(states: [String: Snapshot], values: [String: JSONSlice], isBareState: Bool) {
+    init(states: [String: Snapshot], values: [String: JSONSlice], isBareState: Bool, text: ArraySlice<UInt8>) {
         self.states = states
         self.values = values
         self.isBareState = isBareState
+        self.text = text
     }
 
     /// Reads a document in one pass.

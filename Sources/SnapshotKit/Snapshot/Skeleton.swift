@@ -33,26 +33,27 @@ public struct Skeleton: Sendable {
 
 /// Ids one behind the other, each as it was written.
 private struct IDBytes {
-    private var bytes: [UInt8] = []
+    private var writer: JSONWriter
 
-    init(capacity: Int) { bytes.reserveCapacity(capacity) }
+    init(capacity: Int) { writer = JSONWriter(capacity: capacity) }
 
     /// Appends an id; returns where its text starts.
     mutating func append(_ id: IDText) -> UInt32 {
-        bytes.append(contentsOf: id.token)
+        let token = id.token
+        writer.append(token.baseAddress!, token.count)
         if id.flags.contains(.escapedID) {
-            bytes.append(UInt8(truncatingIfNeeded: id.token.count))
-            bytes.append(UInt8(truncatingIfNeeded: id.token.count >> 8))
-            bytes.append(contentsOf: id.text)
-            return UInt32(truncatingIfNeeded: bytes.count - id.count)
+            writer.append(byte: UInt8(truncatingIfNeeded: token.count))
+            writer.append(byte: UInt8(truncatingIfNeeded: token.count >> 8))
+            writer.append(id.start, id.count)
+            return UInt32(truncatingIfNeeded: writer.count - id.count)
         }
         let quote = id.flags.contains(.integerID) ? 0 : 1
-        return UInt32(truncatingIfNeeded: bytes.count - id.count - quote)
+        return UInt32(truncatingIfNeeded: writer.count - id.count - quote)
     }
 
     consuming func padded() -> [UInt8] {
-        Array(unsafeUninitializedCapacity: bytes.count + DocumentText.padding.count) { room, count in
-            (_, count) = room.initialize(from: bytes)
+        Array(unsafeUninitializedCapacity: writer.count + DocumentText.padding.count) { room, count in
+            (_, count) = room.initialize(from: writer.written)
             for byte in DocumentText.padding {
                 room.initializeElement(at: count, to: byte)
                 count += 1

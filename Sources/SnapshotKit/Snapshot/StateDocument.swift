@@ -78,7 +78,7 @@ struct StateDocument {
         }
         if !failures.isEmpty { throw .invalid(failures) }
         let values = reading.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
-        return Envelope(states: states, values: values, isBareState: reading.isBareState)
+        return Envelope(states: states, values: values, isBareState: reading.isBareState, text: bytes[..<count])
     }
 }
 
