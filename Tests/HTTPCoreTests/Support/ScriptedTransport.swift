@@ -81,6 +81,8 @@ final class ScriptedConnection {
     private(set) weak var connection: Connection?
     private(set) var now = Instant.now()
     private let loop: EventLoop
+    /// Of all: a test makes thousands of connections, and threads are not free.
+    private static let workers = Workers(count: 1)
 
     init(_ transport: ScriptedTransport, _ change: (inout ServerOptions) -> Void = { _ in }) throws {
         var options = ServerOptions(listen: [])
@@ -89,7 +91,7 @@ final class ScriptedConnection {
         loop = try EventLoop(index: 0)
         loop.adoptThread()
         shard = Shard(
-            loop: loop, options: options, service: service, workers: Workers(count: 1), counters: ServerCounters(),
+            loop: loop, options: options, service: service, workers: Self.workers, counters: ServerCounters(),
             tls: Certificates())
         loop.turn(at: now)
         let address = SocketAddress.v4(address: 0x7F00_0001, port: 1)
