@@ -46,7 +46,8 @@ openapi: setup-test build ## the description against the server, and the server 
 
 races: setup ## the server's tests under the thread sanitizer
 	swift build --build-tests --sanitize=thread --scratch-path .build/races
-	swift test --skip-build --sanitize=thread --scratch-path .build/races --filter 'HTTPCoreTests|Redis'
+	swift test --skip-build --sanitize=thread --scratch-path .build/races --filter HTTPCoreTests
+	swift test --skip-build --sanitize=thread --scratch-path .build/races --filter DiffServerTests
 
 fuzz: setup ## fuzz states, changes, edits and the HTTP parser for FUZZ_SECONDS=60 each
 	Tests/Fuzz/run $(or $(FUZZ_SECONDS),60)

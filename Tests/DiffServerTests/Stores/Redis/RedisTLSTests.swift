@@ -109,7 +109,7 @@ private final class Certificates {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
-        process.waitUntilExit()
+        process.waitForEnd()
         guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
     }
 }
