@@ -2,18 +2,27 @@ import SnapshotKit
 
 /// Skeletons of a session's past, oldest first, bounded by count, age and bytes.
 struct History: Sendable {
-    /// One past revision.
-    struct Entry: Sendable {
-        var revision: Revision
+    /// One past revision. An object, since each commit copies the list of them, and a reference is copied at less cost than what it leads to.
+    final class Entry: Sendable {
+        let revision: Revision
         /// Nil while only the store has it.
-        var skeleton: Skeleton?
+        let skeleton: Skeleton?
         /// What the skeleton takes, here or where it would be, and the marks.
-        var bytes: Int
+        let bytes: Int
         /// Redrawn on the way to this revision.
-        var marks: Marks
-        var retired: Moment
+        let marks: Marks
+        let retired: Moment
         /// What a store that others write to calls the skeleton: as the version of the session with which it came. 0 where it has no name.
-        var name: UInt64 = 0
+        let name: UInt64
+
+        init(revision: Revision, skeleton: Skeleton?, bytes: Int, marks: Marks, retired: Moment, name: UInt64 = 0) {
+            (self.revision, self.skeleton, self.bytes) = (revision, skeleton, bytes)
+            (self.marks, self.retired, self.name) = (marks, retired, name)
+        }
+
+        func with(_ skeleton: Skeleton?, name: UInt64) -> Entry {
+            Entry(revision: revision, skeleton: skeleton, bytes: bytes, marks: marks, retired: retired, name: name)
+        }
     }
 
     /// How much is remembered.
@@ -60,14 +69,15 @@ struct History: Sendable {
 
     /// Names the newest skeleton.
     mutating func nameNewest(_ name: UInt64) {
-        if !entries.isEmpty { entries[entries.count - 1].name = name }
+        guard let newest = entries.last else { return }
+        entries[entries.count - 1] = newest.with(newest.skeleton, name: name)
     }
 
     /// Puts in the skeleton of a revision, or forgets the revision if nobody has its skeleton.
     mutating func recall(_ sequence: UInt64, _ skeleton: Skeleton?) {
         guard let index = entries.firstIndex(where: { $0.revision.sequence == sequence }) else { return }
         if let skeleton {
-            entries[index].skeleton = skeleton
+            entries[index] = entries[index].with(skeleton, name: entries[index].name)
         } else {
             footprint -= entries[index].bytes
             entries.remove(at: index)
@@ -77,8 +87,9 @@ struct History: Sendable {
     /// Takes over skeletons that another reading of the same past holds already.
     mutating func recall(from other: History) {
         for index in entries.indices where entries[index].skeleton == nil {
-            let revision = entries[index].revision
-            entries[index].skeleton = other.entries.last { $0.revision == revision }?.skeleton
+            let entry = entries[index]
+            guard let known = other.entries.last(where: { $0.revision == entry.revision }) else { continue }
+            entries[index] = entry.with(known.skeleton, name: entry.name)
         }
     }
 
