@@ -56,7 +56,8 @@ enum Serve {
         service.table.endReaders(because: Problem(.draining, "the server is going down"))
         server.drain(within: service.options.drain) {
             service.store.close()
-            exit(0)
+            // At once: other threads still run, and what `exit` takes apart they may be using.
+            _exit(0)
         }
     }
 

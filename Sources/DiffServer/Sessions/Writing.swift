@@ -18,7 +18,7 @@ struct Writing: Sendable {
             revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: .none, parent: parent, maker: maker)
         return Session(
             head: head, history: History(), settings: settings, replays: before?.replays ?? ReplayWindow(),
-            startedOverAt: sequence == 0 ? 0 : revision.sequence)
+            startedOverAt: sequence == 0 ? 0 : revision.sequence, version: before?.version ?? 0)
     }
 
     /// The session with a new state, or as it was if the state equals its head; and the changeset between them.

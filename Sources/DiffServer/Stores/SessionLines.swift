@@ -121,7 +121,7 @@ extension Session {
         return session
     }
 
-    /// Whether this was made of `before`. A session that was started over names no version that it follows.
+    /// Whether this was made of `before`; one that was made of no version in a store only has to be at the same revision.
     func follows(_ before: Session, at revision: Revision) -> Bool {
         before.head.revision == revision && (version == 0 || version == before.version)
     }

@@ -12,7 +12,9 @@ private func states(_ bytes: [UInt8]) -> (Snapshot, Snapshot)? {
     guard !bytes.isEmpty else { return nil }
     if let border = bytes.firstIndex(of: 0xFF) {
         let (one, other) = (Array(bytes[..<border]), Array(bytes[(border + 1)...]))
-        guard let old = try? Snapshot(json: one), let new = try? Snapshot(json: other) else { return nil }
+        guard let old = try? Snapshot(json: one) else { return nil }
+        checkReading(other, upon: old)
+        guard let new = try? Snapshot(json: other) else { return nil }
         return (old, new)
     }
     var maker = StateMaker(bytes)
@@ -32,7 +34,20 @@ private func states(_ bytes: [UInt8]) -> (Snapshot, Snapshot)? {
     guard let old = try? Snapshot(json: one), let new = try? Snapshot(json: other) else {
         fatalError("a state that was made does not read: \(String(decoding: one, as: UTF8.self)) \(String(decoding: other, as: UTF8.self))")
     }
+    checkReading(other, upon: old)
     return (old, new)
+}
+
+/// A document that is read upon a state comes to the same as without it.
+private func checkReading(_ json: [UInt8], upon known: Snapshot) {
+    let members = Envelope.Members(states: ["state"], allowsBareState: true)
+    let read = { (known: Snapshot?) in Result { try Envelope(json: json, members: members, known: known).states["state"]?.documentJSON() } }
+    switch (read(known), read(nil)) {
+    case (.success(let one), .success(let other)): check(one == other, "reads as another state upon a known one")
+    case (.failure(let one), .failure(let other)):
+        check(one as? StateError == other as? StateError, "fails in another way upon a known state")
+    default: fatalError("upon a known state it reads, or only without one")
+    }
 }
 
 private func examine(_ bytes: [UInt8]) {
