@@ -32,14 +32,19 @@ struct Revision: Hashable, Sendable {
     /// Appends the text as we write it, in quotes.
     func write(into writer: inout JSONWriter) {
         writer.append("\"")
-        writer.append(verbatim: String(sequence))
-        writer.append("-")
-        writer.append(hex: digest)
+        writeOurs(into: &writer)
         writer.append("\"")
     }
 
+    private func writeOurs(into writer: inout JSONWriter) {
+        writer.append(verbatim: String(sequence))
+        writer.append("-")
+        writer.append(hex: digest)
+    }
+
     private var ours: String {
-        let hex = String(digest, radix: 16)
-        return "\(sequence)-" + String(repeating: "0", count: 16 - hex.count) + hex
+        var writer = JSONWriter(capacity: 64)
+        writeOurs(into: &writer)
+        return String(decoding: writer.bytes(), as: UTF8.self)
     }
 }

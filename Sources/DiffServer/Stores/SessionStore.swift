@@ -9,8 +9,8 @@ import SnapshotKit
 
 /// Keeps sessions, and tells of their next revisions.
 ///
-/// A call may be made from any thread. Its completion is called once: before the call returns or later, on any
-/// thread; what it changed is in the table by then.
+/// A call may be made from any thread. Its completion is called once, on any thread, before the call returns or later; what it changed is in
+/// the table by then.
 protocol SessionStore: AnyObject, Sendable {
     /// The sessions that this process holds, and who waits for them.
     var table: SessionTable { get }

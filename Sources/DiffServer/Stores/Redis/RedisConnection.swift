@@ -101,14 +101,14 @@ final class RedisConnection: @unchecked Sendable {
 
     private func deliver(_ reply: RedisReply) {
         if let whenReceived { return whenReceived(reply) }
-        guard !outstanding.isEmpty else { return lose("an answer that nobody asked for") }
-        if outstanding.first!.preceding > 0 {
+        guard let oldest = outstanding.first else { return lose("an answer that nobody asked for") }
+        if oldest.preceding > 0 {
             return outstanding.updateFirst {
                 $0.preceding -= 1
                 if $0.error == nil, case .error(let error) = reply { $0.error = error }
             }
         }
-        let oldest = outstanding.popFirst()!
+        _ = outstanding.popFirst()
         var answer = reply
         if let error = oldest.error {
             answer = .error(error)
