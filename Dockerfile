@@ -15,10 +15,11 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY Package.swift ./
+COPY .ci/build .ci/build
 COPY Sources Sources
 # The manifest names the tests, so they have to be there.
 COPY Tests Tests
-RUN swift build -c release --product diffserver --static-swift-stdlib -Xlinker -s \
+RUN .ci/build diffserver -Xlinker -s \
     && cp "$(swift build -c release --show-bin-path)/diffserver" /usr/local/bin/diffserver
 
 FROM ${BASE_IMAGE}

@@ -17,7 +17,7 @@ run: build ## build for release and serve on http://127.0.0.1:8080; OPTIONS="--l
 test: unit end-to-end page ## build and run every test
 
 build: setup
-	swift build -c release --product diffserver
+	.ci/build diffserver
 
 setup:
 	@.ci/setup build

@@ -19,7 +19,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-swift build -c release --package-path "$here/EchoServer" >"$scratch/build.log" 2>&1 || { cat "$scratch/build.log"; exit 1; }
+"$here/../../.ci/build" httpcore-echo --package-path "$here/EchoServer" >"$scratch/build.log" 2>&1 || { cat "$scratch/build.log"; exit 1; }
 binary=$(swift build -c release --package-path "$here/EchoServer" --show-bin-path)/httpcore-echo
 
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
