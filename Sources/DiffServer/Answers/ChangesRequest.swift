@@ -3,7 +3,7 @@ import SnapshotKit
 /// The body of a POST to `changes`.
 struct ChangesRequest {
     enum Content {
-        case state(Snapshot)
+        case state(Snapshot, Likeness?)
         case edits(EditBatch)
     }
 
@@ -18,7 +18,7 @@ struct ChangesRequest {
     init(posting body: consuming [UInt8], _ shape: StateShape, known: Snapshot? = nil, _ options: Options) throws(Problem) {
         limits = options.stateLimits
         guard shape == .native else {
-            content = .state(try Snapshot.read(body, shape, options.stateLimits))
+            content = .state(try Snapshot.read(body, shape, options.stateLimits), nil)
             edits = nil
             settings = options.defaultSettings
             return
@@ -35,7 +35,7 @@ struct ChangesRequest {
             content = .edits(try Self.batch(edits, options.stateLimits))
         } else {
             edits = nil
-            content = .state(envelope.states["state"]!)
+            content = .state(envelope.states["state"]!, envelope.likeness)
         }
     }
 
@@ -64,7 +64,7 @@ struct ChangesRequest {
         after before: Session, _ writing: Writing, _ fingerprint: RequestFingerprint?
     ) throws(Problem) -> (Session, Changeset) {
         switch content {
-        case .state(let state): return writing.session(after: before, state, maker: fingerprint)
+        case .state(let state, let likeness): return writing.session(after: before, state, likeness, maker: fingerprint)
         case .edits(let batch):
             do throws(EditError) {
                 let (snapshot, marks) = try before.head.snapshot.applying(batch, limits: limits)

@@ -40,7 +40,7 @@ struct PostChanges {
 
     /// Makes the session.
     private func first() throws(Problem) -> Step {
-        guard case .state(let state) = request.content else { throw .noSession(call.session) }
+        guard case .state(let state, _) = request.content else { throw .noSession(call.session) }
         if conditions.match != nil { throw .mismatch(current: nil) }
         var session = call.writing.firstSession(state, settings: request.settings, after: nil, maker: fingerprint)
         conditions.remember(&session, status: 201, before: nil, fingerprint)

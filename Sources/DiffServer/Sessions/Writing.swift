@@ -23,10 +23,10 @@ struct Writing: Sendable {
 
     /// The session with a new state, or as it was if the state equals its head; and the changeset between them.
     func session(
-        after before: Session, _ snapshot: Snapshot, marks: Marks = .none, maker: RequestFingerprint?
+        after before: Session, _ snapshot: Snapshot, _ likeness: Likeness? = nil, marks: Marks = .none, maker: RequestFingerprint?
     ) -> (Session, Changeset) {
         let ignored = before.settings.ignored
-        let changeset = Changeset(from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored)
+        let changeset = Changeset(from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored, likeness: likeness)
         let fingerprints = Fingerprints(
             of: snapshot, by: hash, ignoring: ignored, known: (before.head.fingerprints, changeset))
         let digest = fingerprints.digest(of: snapshot, salt: Array(name.utf8))

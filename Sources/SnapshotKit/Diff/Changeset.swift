@@ -40,9 +40,13 @@ public struct Changeset: Sendable {
     /// - Parameters:
     ///   - marks: rows and sections to be redrawn though nothing changed.
     ///   - ignored: places inside items' contents that do not count as a change.
-    public init(from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = []) {
+    ///   - likeness: what is known of the two already; makes no difference but to time.
+    public init(
+        from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [], likeness: Likeness? = nil
+    ) {
         let ignored = IgnoredPlaces(ignored)
-        self.init(old.columns, new.columns, basis: .contents(ignoring: ignored), marks: marks) { oldView, newView in
+        let alike = likeness?.runs(from: old.columns, to: new.columns) ?? []
+        self.init(old.columns, new.columns, basis: .contents(ignoring: ignored), marks: marks, alike: alike) { oldView, newView in
             SnapshotComparison(oldView, newView, ignoring: ignored)
         }
     }
@@ -61,13 +65,13 @@ public struct Changeset: Sendable {
     }
 
     private init<Comparison: ContentComparison>(
-        _ old: Columns, _ new: Columns, basis: Basis, marks: Marks,
+        _ old: Columns, _ new: Columns, basis: Basis, marks: Marks, alike: [Likeness.Run] = [],
         comparison: (ColumnsView, ColumnsView) -> Comparison
     ) {
         let draft = old.withView { oldView in
             new.withView { newView in
                 var comparison = comparison(oldView, newView)
-                return ChangesetDraft(oldView, newView, &comparison, marks)
+                return ChangesetDraft(oldView, newView, &comparison, marks, alike: alike)
             }
         }
         self.old = old

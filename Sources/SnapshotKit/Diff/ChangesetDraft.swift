@@ -12,17 +12,18 @@ struct ChangesetDraft {
     private let same: Int
 
     init<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks
+        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks, alike: [Likeness.Run]
     ) {
         sections = Pairing(old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable)
-        same = Self.unchangedStart(old, new, sections, &comparison)
-        items = Pairing(old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: same)
+        same = Self.unchangedStart(old, new, sections, &comparison, alike)
+        items = Pairing(
+            old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: same, known: alike)
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
         rowFates = [Fate](repeating: .stays, count: new.rowCount)
         sectionFates = [Fate](repeating: [], count: new.sections.count)
         keep(old, new)
         compareSections(old, new, &comparison)
-        compareRows(old, new, &comparison)
+        compareRows(old, new, &comparison, alike)
         if !marks.isEmpty { apply(marks, new) }
     }
 
@@ -116,13 +117,23 @@ struct ChangesetDraft {
     }
 
     private mutating func compareRows<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison
+        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ alike: [Likeness.Run]
     ) {
+        var alike = AlikeItems(alike)
         items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
             oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
                 rowFates.withUnsafeMutableBufferPointer { fates in
-                    for row in same..<fates.count where oldRowOfNew[row] >= 0 {
+                    var next = same
+                    while next < fates.count {
+                        let row = next
+                        next += 1
                         let item = new.item(ofRow: row)
+                        if let end = alike.end(of: item) {
+                            // Rows behind it that are alike, too, where rows and items have the same numbers.
+                            if new.allVisible { next = end }
+                            continue
+                        }
+                        guard oldRowOfNew[row] >= 0 else { continue }
                         let oldItem = Int(oldOfNew[item])
                         let change = Self.change(oldItem, item, old, new, oldOfNew, &comparison)
                         if !change.isEmpty { fates[row].formUnion(change) }

@@ -15,10 +15,11 @@ struct Pairing {
     /// After as many records without a partner the rest is left to the table.
     private static let patience = 64
 
-    /// `start` records on either side are known to be pairs in order.
+    /// `start` records on either side are known to be pairs in order, and so are those of the runs that are `known`.
     init<Record: IdentifiedRecord>(
         _ old: UnsafeBufferPointer<Record>, in oldBytes: UnsafeRawPointer,
-        _ new: UnsafeBufferPointer<Record>, in newBytes: UnsafeRawPointer, table: IDTable, from start: Int = 0
+        _ new: UnsafeBufferPointer<Record>, in newBytes: UnsafeRawPointer, table: IDTable, from start: Int = 0,
+        known: [Likeness.Run] = []
     ) {
         oldOfNew = Self.partners(new.count, from: start)
         newOfOld = old.count == start && new.count == start ? oldOfNew : Self.partners(old.count, from: start)
@@ -26,6 +27,12 @@ struct Pairing {
         var walk = PairingWalk(old: old, oldBytes: oldBytes, new: new, newBytes: newBytes, from: start)
         oldOfNew.withUnsafeMutableBufferPointer { oldOfNew in
             newOfOld.withUnsafeMutableBufferPointer { newOfOld in
+                for run in known where run.new + run.count > start {
+                    for index in 0..<run.count {
+                        oldOfNew[run.new + index] = Int32(truncatingIfNeeded: run.old + index)
+                        newOfOld[run.old + index] = Int32(truncatingIfNeeded: run.new + index)
+                    }
+                }
                 walk.trimEnds(oldOfNew, newOfOld)
                 walk.walk(oldOfNew, newOfOld, window: Self.window, patience: Self.patience)
                 walk.lookUp(oldOfNew, newOfOld, in: table)
@@ -71,6 +78,12 @@ private struct PairingWalk<Record: IdentifiedRecord> {
     @inline(__always)
     private func same(_ one: Int, _ other: Int) -> Bool { old[one].hasSameID(as: new[other], oldBytes, newBytes) }
 
+    /// Whether two are a pair, which may be known already.
+    @inline(__always)
+    private func arePair(_ one: Int, _ other: Int, _ oldOfNew: Partners) -> Bool {
+        oldOfNew[other] < 0 ? same(one, other) : Int(oldOfNew[other]) == one
+    }
+
     @inline(__always)
     private func pair(_ one: Int, _ other: Int, _ oldOfNew: Partners, _ newOfOld: Partners) {
         oldOfNew[other] = Int32(truncatingIfNeeded: one)
@@ -81,12 +94,12 @@ private struct PairingWalk<Record: IdentifiedRecord> {
     mutating func trimEnds(_ oldOfNew: Partners, _ newOfOld: Partners) {
         var start = oldRest.lowerBound
         let shorter = min(old.count, new.count)
-        while start < shorter, same(start, start) {
+        while start < shorter, arePair(start, start, oldOfNew) {
             pair(start, start, oldOfNew, newOfOld)
             start += 1
         }
         var (oldEnd, newEnd) = (old.count, new.count)
-        while oldEnd > start, newEnd > start, same(oldEnd - 1, newEnd - 1) {
+        while oldEnd > start, newEnd > start, arePair(oldEnd - 1, newEnd - 1, oldOfNew) {
             oldEnd -= 1
             newEnd -= 1
             pair(oldEnd, newEnd, oldOfNew, newOfOld)
@@ -102,7 +115,7 @@ private struct PairingWalk<Record: IdentifiedRecord> {
         var (one, other) = (oldRest.lowerBound, newRest.lowerBound)
         var misses = 0
         while one < oldRest.upperBound, other < newRest.upperBound, misses < patience {
-            if same(one, other) {
+            if arePair(one, other, oldOfNew) {
                 pair(one, other, oldOfNew, newOfOld)
                 oldLeft -= 1
                 newLeft -= 1

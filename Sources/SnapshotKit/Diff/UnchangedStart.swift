@@ -8,14 +8,19 @@
 extension ChangesetDraft {
     /// How many items both states begin with and show alike; whole subtrees, in sections that are paired by index. O(result).
     static func unchangedStart<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing, _ comparison: inout Comparison
+        _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing, _ comparison: inout Comparison, _ alike: [Likeness.Run]
     ) -> Int {
         guard old.allVisible, new.allVisible else { return 0 }
         let shared = sections.oldOfNew.indices.prefix { Int(sections.oldOfNew[$0]) == $0 }.count
         guard shared > 0 else { return 0 }
         let limit = Int(min(old.sections[shared - 1].endItem, new.sections[shared - 1].endItem))
+        var alike = AlikeItems(alike)
         var item = 0
         while item < limit {
+            if let end = alike.end(of: item, at: item), old.nodes[item].section == new.nodes[item].section {
+                item = end
+                continue
+            }
             guard Node.areAlike(old.nodes.baseAddress! + item, new.nodes.baseAddress! + item), comparison.hasSameIDAndContent(item: item),
                 !new.nodes[item].flags.contains(.hasKind) || comparison.hasSameKind(item: item, item)
             else { break }
@@ -34,6 +39,29 @@ extension ChangesetDraft {
             parent = Int(old.nodes[parent].parent)
         }
         return count
+    }
+}
+
+/// Walks the runs of items that are alike, in ascending order of the new state.
+struct AlikeItems {
+    private let runs: [Likeness.Run]
+    private var next = 0
+
+    init(_ runs: [Likeness.Run]) { self.runs = runs }
+
+    /// The end of the run that a new item is in, if it is in one.
+    @inline(__always)
+    mutating func end(of item: Int) -> Int? {
+        while next < runs.count, runs[next].new + runs[next].count <= item { next += 1 }
+        guard next < runs.count, runs[next].new <= item else { return nil }
+        return runs[next].new + runs[next].count
+    }
+
+    /// The same, if the item is at `oldItem` in the old state.
+    @inline(__always)
+    mutating func end(of item: Int, at oldItem: Int) -> Int? {
+        guard let end = end(of: item), runs[next].old - runs[next].new == oldItem - item else { return nil }
+        return end
     }
 }
 

@@ -60,3 +60,17 @@ func hexDigits(_ value: UInt32) -> UInt64 {
     let letters = (digits &+ splat(6)) >> 4 & splat(1)
     return (digits &+ splat(UInt8(ascii: "0")) &+ letters &* 0x27).byteSwapped
 }
+
+/// How many bytes two stretches of `count` bytes begin with alike. O(result).
+func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {
+    var at = 0
+    // Stretches that are alike for long are compared in blocks; where a block differs, by words.
+    while at + 256 <= count, compareBytes(one + at, other + at, 256) == 0 { at += 256 }
+    while at + 8 <= count {
+        let difference = load64(one + at) ^ load64(other + at)
+        if difference != 0 { return at + difference.trailingZeroBitCount / 8 }
+        at += 8
+    }
+    while at < count, one.load(fromByteOffset: at, as: UInt8.self) == other.load(fromByteOffset: at, as: UInt8.self) { at += 1 }
+    return at
+}

@@ -50,6 +50,18 @@ extension Node {
     }
 }
 
+extension Node {
+    /// Takes it to another place of another list, whose text stands `shift` bytes further on.
+    @inline(__always)
+    mutating func move(by moved: Int, section: UInt32, shiftedBy shift: Int) {
+        idStart = UInt32(truncatingIfNeeded: Int(idStart) + shift)
+        self.section = section
+        if parent >= 0 { parent += Int32(truncatingIfNeeded: moved) }
+        end = UInt32(truncatingIfNeeded: Int(end) + moved)
+        flags.remove(.isHidden)
+    }
+}
+
 /// What a node is, besides its numbers.
 struct NodeFlags: OptionSet {
     let rawValue: UInt8
@@ -85,6 +97,15 @@ extension Payload {
     }
 }
 
+extension Payload {
+    /// Has what is there start `shift` bytes further on.
+    @inline(__always)
+    mutating func shift(by shift: Int, _ flags: NodeFlags) {
+        if flags.contains(.hasContent) { contentStart = UInt32(truncatingIfNeeded: Int(contentStart) + shift) }
+        if flags.contains(.hasKind) { kindStart = UInt32(truncatingIfNeeded: Int(kindStart) + shift) }
+    }
+}
+
 /// One section.
 struct SectionNode: IdentifiedRecord {
     var idStart: UInt32 = 0
@@ -105,6 +126,9 @@ struct Fingerprint: Equatable {
     var contentLow: UInt32 = 0
     var contentHigh: UInt32 = 0
     var kind: UInt32 = 0
+
+    /// Stands for one that is still to be computed; one that happens to be the same is computed once more.
+    static let unknown = Fingerprint(contentLow: .max, contentHigh: .max, kind: .max)
 
     var content: UInt64 {
         get { UInt64(contentHigh) << 32 | UInt64(contentLow) }

@@ -40,26 +40,29 @@ struct ColumnsBuilder {
         return nodes.count - 1
     }
 
-    /// Takes over an item of another state, whose text stands `shift` bytes further on here, and it `moved` places.
-    @inline(__always)
-    mutating func append(_ other: Node, _ payload: Payload, shiftedBy shift: Int, movedBy moved: Int) {
-        var (node, payload) = (other, payload)
-        node.idStart = UInt32(truncatingIfNeeded: Int(node.idStart) + shift)
-        node.section = UInt32(truncatingIfNeeded: sections.count - 1)
-        if node.parent >= 0 { node.parent += Int32(truncatingIfNeeded: moved) }
-        node.end = UInt32(truncatingIfNeeded: Int(node.end) + moved)
-        node.flags.remove(.isHidden)
-        if node.flags.contains(.hasContent) {
-            payload.contentStart = UInt32(truncatingIfNeeded: Int(payload.contentStart) + shift)
-            showsAnything = true
+    /// Takes over items of another state, in whole subtrees, whose text stands `shift` bytes further on here. O(items).
+    mutating func append(_ others: Slice<UnsafeBufferPointer<Node>>, _ shown: Slice<UnsafeBufferPointer<Payload>>?, shiftedBy shift: Int) {
+        let first = nodes.count
+        let moved = first - others.startIndex
+        let section = UInt32(truncatingIfNeeded: sections.count - 1)
+        nodes.append(contentsOf: others)
+        if let shown {
+            payloads.append(contentsOf: shown)
+        } else {
+            payloads.append(contentsOf: repeatElement(Payload(), count: others.count))
         }
-        if node.flags.contains(.hasKind) {
-            payload.kindStart = UInt32(truncatingIfNeeded: Int(payload.kindStart) + shift)
-            showsAnything = true
+        var all: NodeFlags = []
+        nodes.withUnsafeMutableBufferPointer { nodes in
+            payloads.withUnsafeMutableBufferPointer { payloads in
+                for index in first..<nodes.count {
+                    nodes[index].move(by: moved, section: section, shiftedBy: shift)
+                    all.formUnion(nodes[index].flags)
+                    payloads[index].shift(by: shift, nodes[index].flags)
+                }
+            }
         }
-        if node.flags.contains(.isCollapsed) { hasCollapsed = true }
-        nodes.append(node)
-        payloads.append(payload)
+        if !all.isDisjoint(with: [.hasContent, .hasKind]) { showsAnything = true }
+        if all.contains(.isCollapsed) { hasCollapsed = true }
     }
 
     @inline(__always)

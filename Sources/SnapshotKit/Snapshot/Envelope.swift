@@ -34,12 +34,15 @@ public struct Envelope: Sendable {
     public let isBareState: Bool
     /// The document's text.
     public let text: ArraySlice<UInt8>
+    /// What `state` took over from the state that it was read upon, if anything.
+    public let likeness: Likeness?
 
-    init(states: [String: Snapshot], values: [String: JSONSlice], isBareState: Bool, text: ArraySlice<UInt8>) {
+    init(states: [String: Snapshot], values: [String: JSONSlice], isBareState: Bool, text: ArraySlice<UInt8>, likeness: Likeness?) {
         self.states = states
         self.values = values
         self.isBareState = isBareState
         self.text = text
+        self.likeness = likeness
     }
 
     /// Reads a document in one pass.

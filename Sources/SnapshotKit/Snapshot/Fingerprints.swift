@@ -17,9 +17,11 @@ public struct Fingerprints: Sendable {
         let ignored = IgnoredPlaces(ignored)
         self.hash = hash
         (items, sections) = snapshot.columns.withView { view in
-            let items = view.nodes.indices.map { item in
-                known.flatMap { $0.fingerprints.unchanged(item, view, $0.changeset) }
-                    ?? Self.fingerprint(item, view, hash, ignored)
+            var items =
+                known.map { $0.fingerprints.carried(over: $0.changeset, view) }
+                ?? [Fingerprint](repeating: .unknown, count: view.nodes.count)
+            items.withUnsafeMutableBufferPointer { items in
+                for item in items.indices where items[item] == .unknown { items[item] = Self.fingerprint(item, view, hash, ignored) }
             }
             let sections = view.sections.indices.map { section in
                 SnapshotKit.fingerprint(of: view.content(ofSection: section), by: hash, ignoring: .none)
@@ -33,11 +35,24 @@ public struct Fingerprints: Sendable {
         (self.items, self.sections, self.hash) = (items, sections, hash)
     }
 
-    /// The fingerprint of the row that an unchanged row was.
-    private func unchanged(_ item: Int, _ view: ColumnsView, _ changeset: Changeset) -> Fingerprint? {
-        let row = view.row(ofItem: item)
-        guard row >= 0, changeset.oldRowOfNew[row] >= 0, !changeset.rowFates[row].contains(.updated) else { return nil }
-        return items[Int(changeset.items.oldOfNew[item])]
+    /// For each item of a new state the fingerprint of the row that it was, where it is one that did not change.
+    private func carried(over changeset: Changeset, _ view: ColumnsView) -> [Fingerprint] {
+        [Fingerprint](unsafeUninitializedCapacity: view.nodes.count) { carried, count in
+            count = view.nodes.count
+            items.withUnsafeBufferPointer { items in
+                changeset.items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
+                    changeset.oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
+                        changeset.rowFates.withUnsafeBufferPointer { fates in
+                            for item in 0..<count {
+                                let row = view.row(ofItem: item)
+                                let isSame = row >= 0 && oldRowOfNew[row] >= 0 && !fates[row].contains(.updated)
+                                carried[item] = isSame ? items[Int(oldOfNew[item])] : .unknown
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
 
     private static func fingerprint(

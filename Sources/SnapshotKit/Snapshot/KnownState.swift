@@ -34,32 +34,38 @@ struct KnownState {
     /// O(bytes that are the same).
     mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
+        let reach = start + commonPrefix(text, view.bytes + start, min(count, view.columns.bytes.count - start))
         let first = next
-        var (at, siblings) = (start, 0)
-        while let end = end(of: next), end - start <= count, Int(view.nodes[next].end) - first <= most,
-            sameBytes(text + (at - start), view.bytes + at, end - at), isPlain(next, levels)
-        {
-            (at, next, siblings) = (end, Int(view.nodes[next].end), siblings + 1)
+        let siblings = siblings(from: first, within: reach, most: most, levels: levels)
+        var (end, taken) = (siblings.end, siblings.count)
+        // Only where the next sibling starts do both documents stand at the same place again.
+        while taken > 0 {
+            if let stop = self.start(of: end), stop <= reach {
+                next = end
+                return Run(nodes: first..<end, start: start, length: stop - start, count: taken)
+            }
+            taken -= 1
+            repeat { end -= 1 } while view.nodes[end].level > 0
         }
-        return siblings == 0 ? nil : Run(nodes: first..<next, start: start, length: at - start, count: siblings)
+        return nil
     }
 
-    /// Where the item behind this one starts, if it is of the same list.
+    /// How many items of the same list, from one on, have their ids in the document and stand within as many levels, and the sibling behind
+    /// them, whose id starts within what both documents have.
     @inline(__always)
-    private func end(of item: Int) -> Int? {
-        let sibling = Int(view.nodes[item].end)
-        guard sibling < view.nodes.count, view.nodes[sibling].section == view.nodes[item].section else { return nil }
-        return start(of: sibling)
-    }
-
-    /// Whether an item and all below it have their ids in the document, and stand within as many levels.
-    @inline(__always)
-    private func isPlain(_ item: Int, _ levels: Int) -> Bool {
-        for index in item..<Int(view.nodes[item].end) {
+    private func siblings(from first: Int, within reach: Int, most: Int, levels: Int) -> (end: Int, count: Int) {
+        let section = view.nodes[first].section
+        let limit = min(view.nodes.count, most >= view.nodes.count - first ? view.nodes.count : first + most + 1)
+        var (end, count, seen) = (first, 0, 0)
+        for index in first..<limit {
             let node = view.nodes[index]
-            if node.flags.contains(.escapedID) || Int(node.level) >= levels { return false }
+            if node.level == 0 {
+                guard node.section == section, Int(node.idStart) <= reach else { break }
+                (end, count, seen) = (index, seen, seen + 1)
+            }
+            if node.flags.contains(.escapedID) || Int(node.level) >= levels { break }
         }
-        return true
+        return (end, count)
     }
 
     /// Where an item's text starts: the id itself, or the brace before `"id":`; nil where something else stands between.
@@ -115,11 +121,10 @@ struct KnownState {
         return Int(node.idCount) == id.count && sameBytes(view.bytes + Int(node.idStart), id.baseAddress!, id.count)
     }
 
-    // MARK: Records
-
-    func node(_ item: Int) -> Node { view.nodes[item] }
-
-    func payload(_ item: Int) -> Payload { view.payload(ofItem: item) }
+    /// Puts the records of a run into a state that is being read, in which its text stands `shift` bytes further on.
+    func append(_ run: Run, shiftedBy shift: Int, to builder: inout ColumnsBuilder) {
+        builder.append(view.nodes[run.nodes], view.payloads.isEmpty ? nil : view.payloads[run.nodes], shiftedBy: shift)
+    }
 }
 
 extension StateReader {
@@ -133,9 +138,8 @@ extension StateReader {
             let run = known?.takeRun(
                 at: scanner.base + scanner.at, count: scanner.end - scanner.at, most: most, levels: limits.maxNesting)
         else { return 0 }
-        let shift = scanner.at - run.start
-        let moved = builder.nodes.count - run.nodes.lowerBound
-        for item in run.nodes { builder.append(known!.node(item), known!.payload(item), shiftedBy: shift, movedBy: moved) }
+        taken.append(Likeness.Run(old: run.nodes.lowerBound, new: builder.nodes.count, count: run.nodes.count))
+        known!.append(run, shiftedBy: scanner.at - run.start, to: &builder)
         scanner.at += run.length
         return run.count
     }

@@ -67,10 +67,14 @@ struct StateDocument {
         if !reading.violations.isEmpty { throw .wrongShape(reading.violations) }
         for reader in reading.states { takeTail(of: reader.reader) }
         var states: [String: Snapshot] = [:]
+        var likeness: Likeness?
         var failures: [Violation] = []
         for index in reading.states.indices {
             do throws(StateError) {
-                states[reading.states[index].name] = try reading.states[index].reader.finish(over: bytes)
+                let state = try reading.states[index].reader.finish(over: bytes)
+                states[reading.states[index].name] = state
+                let taken = reading.states[index].reader.taken
+                if let known, !taken.isEmpty { likeness = Likeness(taken, from: known.columns, to: state.columns) }
             } catch {
                 guard case .invalid(let violations) = error else { throw error }
                 failures += violations
@@ -78,7 +82,7 @@ struct StateDocument {
         }
         if !failures.isEmpty { throw .invalid(failures) }
         let values = reading.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
-        return Envelope(states: states, values: values, isBareState: reading.isBareState, text: bytes[..<count])
+        return Envelope(states: states, values: values, isBareState: reading.isBareState, text: bytes[..<count], likeness: likeness)
     }
 }
 

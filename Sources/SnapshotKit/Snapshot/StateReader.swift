@@ -13,6 +13,8 @@ struct StateReader {
     private(set) var excess: StateError?
     /// What is compared with the document, as long as that is read.
     var known: KnownState?
+    /// Items that were taken over from that.
+    var taken: [Likeness.Run] = []
     var path = PlacePath(root: "", sections: nil, items: "")
     /// Place among the siblings at each level, of the item that is being read.
     private var ordinals: [Int] = []

@@ -19,6 +19,19 @@ struct KnownStateTests {
         }
     }
 
+    /// Whether the changeset and the fingerprints that make use of what was taken over are those that do not.
+    private func changesAreTheSame(_ json: [UInt8], upon known: Snapshot) throws -> Bool {
+        let envelope = try Envelope(json: json, members: Self.members, known: known)
+        let state = envelope.states["state"]!
+        let hash = KeyedHash(key: [1, 2, 3])
+        let plain = Changeset(from: known, to: state)
+        let change = Changeset(from: known, to: state, likeness: envelope.likeness)
+        let carried = Fingerprints(of: state, by: hash, known: (Fingerprints(of: known, by: hash), change))
+        return change.items.oldOfNew == plain.items.oldOfNew && change.items.newOfOld == plain.items.newOfOld
+            && change.rowFates == plain.rowFates && change.sectionFates == plain.sectionFates && change.counts == plain.counts
+            && carried.items == Fingerprints(of: state, by: hash).items
+    }
+
     private static let spellings: [@Sendable (Model) -> String] = [
         \.jsonWithIDsFirst,
         { $0.jsonWithIDsFirst.replacing(#"{"id":"#, with: "{ \t\"id\" :\n ").replacing("},{", with: "} ,\r\n{") },
@@ -38,6 +51,7 @@ struct KnownStateTests {
                 model = generator.next(after: model)
                 var text = Array(Self.spellings[spelling](model).utf8)
                 try #require(comesToTheSame(text, upon: known), "seed \(seed): \(String(decoding: text, as: UTF8.self))")
+                #expect(try changesAreTheSame(text, upon: known), "seed \(seed)")
                 for _ in 0..<4 {
                     text[random.below(text.count)] = Array(#"{}[],:"\ 0a1é-"#.utf8)[random.below(15)]
                     try #require(comesToTheSame(text, upon: known), "seed \(seed): \(String(decoding: text, as: UTF8.self))")
@@ -60,6 +74,28 @@ struct KnownStateTests {
         ])
     func otherPlaces(_ known: String, _ text: String) throws {
         #expect(comesToTheSame(Array(text.utf8), upon: try Snapshot(json: known)))
+    }
+
+    @Test("what was taken over says nothing of two other states")
+    func otherStates() throws {
+        let known = try Snapshot(json: #"["a","b","c"]"#)
+        let envelope = try Envelope(json: Array(#"["a","b","d"]"#.utf8), members: Self.members, known: known)
+        let likeness = try #require(envelope.likeness)
+        let other = try Snapshot(json: #"["b","a"]"#)
+        #expect(Changeset(from: other, to: envelope.states["state"]!, likeness: likeness).counts.moves == 1)
+        #expect(Changeset(from: known, to: other, likeness: likeness).counts.moves == 1)
+    }
+
+    @Test("how far two stretches are the same")
+    func commonPrefixes() {
+        let text = (0..<700).map { UInt8($0 * 7 % 251) }
+        for count in [0, 1, 7, 8, 9, 255, 256, 257, 512, 640, 699, 700] {
+            for at in Set([0, 1, 8, 255, 256, 511, count - 9, count - 1, count]) where (0...count).contains(at) {
+                var other = text
+                if at < count { other[at] ^= 0x80 }
+                #expect(text.withUnsafeBytes { one in other.withUnsafeBytes { commonPrefix(one.baseAddress!, $0.baseAddress!, count) } } == at)
+            }
+        }
     }
 
     @Test("a list with less room to nest in is read")

@@ -38,12 +38,16 @@ private func states(_ bytes: [UInt8]) -> (Snapshot, Snapshot)? {
     return (old, new)
 }
 
-/// A document that is read upon a state comes to the same as without it.
+/// A document that is read upon a state comes to the same as without it, and so do the changes between them.
 private func checkReading(_ json: [UInt8], upon known: Snapshot) {
     let members = Envelope.Members(states: ["state"], allowsBareState: true)
-    let read = { (known: Snapshot?) in Result { try Envelope(json: json, members: members, known: known).states["state"]?.documentJSON() } }
+    let read = { (known: Snapshot?) in Result { try Envelope(json: json, members: members, known: known) } }
     switch (read(known), read(nil)) {
-    case (.success(let one), .success(let other)): check(one == other, "reads as another state upon a known one")
+    case (.success(let one), .success(let other)):
+        check(one.states["state"]?.documentJSON() == other.states["state"]?.documentJSON(), "reads as another state upon a known one")
+        guard let state = one.states["state"] else { return }
+        let change = Changeset(from: known, to: state, likeness: one.likeness)
+        check(change.json(.keyed) == Changeset(from: known, to: state).json(.keyed), "changes differ when some are known")
     case (.failure(let one), .failure(let other)):
         check(one as? StateError == other as? StateError, "fails in another way upon a known state")
     default: fatalError("upon a known state it reads, or only without one")
