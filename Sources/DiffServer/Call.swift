@@ -1,7 +1,7 @@
 import HTTPCore
 
-/// A request that was let in: what an endpoint may look at besides the body.
-struct Call: Sendable {
+/// A request that was let in: what an endpoint may look at besides the body. An object, since all that is done for the request holds on to it.
+final class Call: Sendable {
     let head: RequestHead
     let peer: Peer
     let route: Route
@@ -10,6 +10,14 @@ struct Call: Sendable {
     let parameters: Parameters
     let acceptance: Acceptance
     let service: DiffService
+
+    init(
+        head: RequestHead, peer: Peer, route: Route, place: RouteParameters, identity: Identity, parameters: Parameters,
+        acceptance: Acceptance, service: DiffService
+    ) {
+        (self.head, self.peer, self.route, self.place, self.identity) = (head, peer, route, place, identity)
+        (self.parameters, self.acceptance, self.service) = (parameters, acceptance, service)
+    }
 
     /// The name of the session that the path names.
     var session: String { place["session"] }
@@ -24,7 +32,7 @@ struct Call: Sendable {
     func reading(
         from base: Since = .absent, _ answer: @escaping @Sendable (Reading) throws(Problem) -> Reply
     ) throws(Problem) -> Reply {
-        try SessionWork(call: self, isWrite: false) { (reading) throws(Problem) in
+        try SessionWork(call: self, isWrite: false) { [self] (reading) throws(Problem) in
             guard let reading else { throw .noSession(session) }
             if let sequence = reading.missing(base) { return .recall(sequence) }
             return .answer(try answer(reading))

@@ -134,7 +134,7 @@ final class DiffService: Service {
 
     private func checkBody(_ head: RequestHead) throws(Problem) {
         guard lifecycle.isReady else { throw Problem(.draining, "the server is going down") }
-        if let type = head["content-type"] {
+        if let type = head["content-type"], type != "application/json" {
             let name = type.prefix { $0 != ";" }.trimmed.lowercased()
             let isJSON = name == "application/json" || name.hasSuffix("+json") || name == "application/x-www-form-urlencoded"
             guard isJSON || name.isEmpty else {

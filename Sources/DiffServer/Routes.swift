@@ -4,7 +4,7 @@ import HTTPCore
 typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Reply
 
 /// One row of the service: who may, what the query may hold, what is done.
-struct Route: Sendable {
+final class Route: Sendable {
     /// Its label in logs and metrics.
     let name: String
     let right: Right

@@ -15,7 +15,12 @@ struct Acceptance: Sendable {
 
     /// Reads all `Accept` fields; none means anything. A malformed weight counts as 0.
     init(_ head: RequestHead) {
-        ranges = head.values(of: "accept").flatMap { $0.split(separator: ",") }.compactMap { part in
+        let values = head.values(of: "accept")
+        if values.isEmpty {
+            ranges = []
+            return
+        }
+        ranges = values.flatMap { $0.split(separator: ",") }.compactMap { part in
             let pieces = part.split(separator: ";").map { $0.trimmed }
             guard let type = pieces.first, !type.isEmpty else { return nil }
             let weight = pieces.dropFirst().first { $0.lowercased().hasPrefix("q=") }.map { Self.weight($0.dropFirst(2)) }
@@ -81,6 +86,8 @@ struct ChangesForm: Sendable, Hashable {
     /// All media types of changes, the default first.
     static let mediaTypes = ["application/json", patchType] + Dialect.allCases.map(mediaType)
 
+    private static let dialects = Dictionary(uniqueKeysWithValues: Dialect.allCases.map { (mediaType($0), $0) })
+
     static let eventType = "text/event-stream"
 
     /// An event of a stream.
@@ -103,7 +110,7 @@ struct ChangesForm: Sendable, Hashable {
         guard let type = acceptance.best(of: Self.mediaTypes) else { throw .notAcceptable(Self.mediaTypes) }
         mediaType = type
         isBarePatch = type == Self.patchType
-        dialect = isBarePatch ? .jsonPatch : Dialect.allCases.first { Self.mediaType($0) == type } ?? .keyed
+        dialect = isBarePatch ? .jsonPatch : Self.dialects[type] ?? .keyed
     }
 }
 

@@ -56,14 +56,16 @@ struct Guard: Sendable {
 
     /// Whether a Host names this machine by its loopback.
     static func isLoopback(host: String) -> Bool {
-        var name = host.lowercased()
-        if name.hasPrefix("[") {
-            name = String(name.dropFirst().prefix { $0 != "]" })
+        if host.utf8.first == UInt8(ascii: "[") {
+            let name = host.dropFirst().prefix { $0 != "]" }.lowercased()
             return name == "::1" || name == "0:0:0:0:0:0:0:1" || name.hasPrefix("::ffff:127.")
         }
-        name = String(name.prefix { $0 != ":" })
-        if name == "localhost" || name.hasSuffix(".localhost") || name == "localhost." { return true }
-        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        let name = host.utf8.prefix { $0 != UInt8(ascii: ":") }
+        if name.first == UInt8(ascii: "1") {
+            let parts = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            return parts.count == 4 && parts[0].elementsEqual("127".utf8) && parts.allSatisfy { UInt8(Substring($0)) != nil }
+        }
+        let letters = String(Substring(name)).lowercased()
+        return letters == "localhost" || letters == "localhost." || letters.hasSuffix(".localhost")
     }
 }

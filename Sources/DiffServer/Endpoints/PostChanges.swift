@@ -2,7 +2,7 @@ import HTTPCore
 import SnapshotKit
 
 /// A new state, or edits, in; what changed out.
-struct PostChanges {
+final class PostChanges: Sendable {
     private let call: Call
     private let request: ChangesRequest
     /// Of edits, and of whatever has a key: a state is compared itself.
@@ -10,6 +10,13 @@ struct PostChanges {
     private let conditions: WriteConditions
     private let since: Since
     private let wish: ChangesWish
+
+    private init(
+        call: Call, request: ChangesRequest, fingerprint: RequestFingerprint?, conditions: WriteConditions, since: Since, wish: ChangesWish
+    ) {
+        (self.call, self.request, self.fingerprint) = (call, request, fingerprint)
+        (self.conditions, self.since, self.wish) = (conditions, since, wish)
+    }
 
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {
@@ -44,7 +51,7 @@ struct PostChanges {
         if conditions.match != nil { throw .mismatch(current: nil) }
         var session = call.writing.firstSession(state, settings: request.settings, after: nil, maker: fingerprint)
         conditions.remember(&session, status: 201, before: nil, fingerprint)
-        return .put(session) { [session] slot in
+        return .put(session) { [self, session] slot in
             answer(slot, session, status: 201, minimalFrom: nil, base: since == .absent ? .nothing : since)
         }
     }
@@ -69,7 +76,7 @@ struct PostChanges {
                 ? .answer(.now(answer(reading.slot, after, changeset, from: before.head.revision))) : .verify
         }
         conditions.remember(&after, status: 200, before: before.head.revision, fingerprint)
-        return .put(after) { [after, changeset] slot in answer(slot, after, changeset, from: before.head.revision) }
+        return .put(after) { [self, after, changeset] slot in answer(slot, after, changeset, from: before.head.revision) }
     }
 
     /// What a write that was done before would answer now: from the head before the first try, if the client names no other.

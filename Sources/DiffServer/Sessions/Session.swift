@@ -12,17 +12,25 @@ struct Session: Sendable {
     /// committed, the one that it was made of.
     var version: UInt64 = 0
 
-    /// The newest state.
-    struct Head: Sendable {
-        var revision: Revision
-        var snapshot: Snapshot
-        var fingerprints: Fingerprints
+    /// The newest state. An object: a session is copied several times on its way, and then this is one reference.
+    final class Head: Sendable {
+        let revision: Revision
+        let snapshot: Snapshot
+        let fingerprints: Fingerprints
         /// Rows and sections to be redrawn on the way to this revision.
-        var marks: Marks
+        let marks: Marks
         /// What the write that made this revision started from, and which request it was: tells a lost answer from a lost race.
-        var parent: Revision?
-        var maker: RequestFingerprint?
-        var made = Moment.now
+        let parent: Revision?
+        let maker: RequestFingerprint?
+        let made: Moment
+
+        init(
+            revision: Revision, snapshot: Snapshot, fingerprints: Fingerprints, marks: Marks, parent: Revision? = nil,
+            maker: RequestFingerprint? = nil, made: Moment = .now
+        ) {
+            (self.revision, self.snapshot, self.fingerprints, self.marks) = (revision, snapshot, fingerprints, marks)
+            (self.parent, self.maker, self.made) = (parent, maker, made)
+        }
 
         var footprint: Int { snapshot.footprint + fingerprints.footprint + marks.footprint }
     }

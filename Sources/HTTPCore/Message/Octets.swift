@@ -30,6 +30,13 @@ extension UnsafeRawBufferPointer {
         count == text.count && zip(self, text).allSatisfy { $0.lowercased == $1.lowercased }
     }
 
+    /// The same of octets in memory.
+    func equalsIgnoringCase(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard count == text.count else { return false }
+        for index in 0..<count where self[index] != text[index] && self[index].lowercased != text[index].lowercased { return false }
+        return true
+    }
+
     /// Without blanks at both ends.
     var trimmed: UnsafeRawBufferPointer {
         var start = 0

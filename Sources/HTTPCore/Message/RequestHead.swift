@@ -55,16 +55,18 @@ public struct RequestHead: Sendable {
 
     /// All values of a field, in order, one for each line.
     public func values(of name: String) -> [String] {
-        parts.bytes.withUnsafeBytes { bytes in
-            parts.fields.filter { $0.name(in: bytes).equalsIgnoringCase(name.utf8) }
-                .map { String(decoding: $0.value(in: bytes), as: UTF8.self) }
+        var values: [String] = []
+        forEach(name) { value in
+            values.append(String(decoding: value, as: UTF8.self))
+            return true
         }
+        return values
     }
 
     /// The coding of the body.
     public var contentEncoding: ContentEncoding {
+        guard let first = self["content-encoding"], !first.isEmpty else { return .identity }
         let values = values(of: "content-encoding")
-        guard let first = values.first, !first.isEmpty else { return .identity }
         guard values.count == 1 else { return .unsupported }
         switch first.lowercased() {
         case "gzip", "x-gzip": return .gzip
@@ -75,8 +77,23 @@ public struct RequestHead: Sendable {
 
     /// Calls `body` with the octets of the first value of a field, without making a string of them.
     public func withValue<R>(of name: String, _ body: (UnsafeRawBufferPointer) -> R) -> R? {
-        parts.bytes.withUnsafeBytes { bytes in
-            parts.fields.first { $0.name(in: bytes).equalsIgnoringCase(name.utf8) }.map { body($0.value(in: bytes)) }
+        var result: R?
+        forEach(name) { value in
+            result = body(value)
+            return false
+        }
+        return result
+    }
+
+    /// Calls `body` with the value of each field of a name, until it returns false.
+    @inline(__always)
+    private func forEach(_ name: String, _ body: (UnsafeRawBufferPointer) -> Bool) {
+        var name = name
+        name.withUTF8 { name in
+            let name = UnsafeRawBufferPointer(name)
+            parts.bytes.withUnsafeBytes { bytes in
+                for field in parts.fields where field.name(in: bytes).equalsIgnoringCase(name) && !body(field.value(in: bytes)) { return }
+            }
         }
     }
 }

@@ -63,12 +63,15 @@ public struct Router<Payload: Sendable>: Sendable {
 
     /// Looks up a path as `RequestHead.path` has it.
     public func match(_ method: Method, _ path: [String]) -> Match {
-        guard let resource = resources.first(where: { Self.matches($0.pattern, path) }) else { return .notFound }
         let wanted = method == .head ? .get : method
-        for row in resource.methods where row.method == wanted {
-            return .found(row.payload, RouteParameters(pattern: resource.pattern, path: path))
+        // By index: a copy of each row on the way would cost more than the comparison.
+        for index in resources.indices where Self.matches(resources[index].pattern, path) {
+            for row in resources[index].methods where row.method == wanted {
+                return .found(row.payload, RouteParameters(pattern: resources[index].pattern, path: path))
+            }
+            return .methodNotAllowed(allow: resources[index].allow)
         }
-        return .methodNotAllowed(allow: resource.allow)
+        return .notFound
     }
 
     private static func matches(_ pattern: [PatternSegment], _ path: [String]) -> Bool {

@@ -7,11 +7,11 @@ struct StateDocument {
     private let count: Int
 
     init(_ json: consuming [UInt8]) {
-        bytes = json
-        count = bytes.count
+        count = json.count
         // A state holds on to this memory for its whole life: what an array doubled in vain is not kept.
-        bytes.reserveExactly(count + DocumentText.trailer.count)
-        bytes.append(contentsOf: DocumentText.trailer)
+        json.reserveExactly(count + DocumentText.trailer.count)
+        json.append(contentsOf: DocumentText.trailer)
+        bytes = json
     }
 
     /// The document as one state.
