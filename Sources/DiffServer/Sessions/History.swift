@@ -7,7 +7,7 @@ struct History: Sendable {
         let revision: Revision
         /// Nil while only the store has it.
         let skeleton: Skeleton?
-        /// What the skeleton takes, here or where it would be, and the marks.
+        /// What the skeleton takes, here or where it would be, whether or not it shares some with its neighbours; and the marks.
         let bytes: Int
         /// Redrawn on the way to this revision.
         let marks: Marks
@@ -18,6 +18,12 @@ struct History: Sendable {
         init(revision: Revision, skeleton: Skeleton?, bytes: Int, marks: Marks, retired: Moment, name: UInt64 = 0) {
             (self.revision, self.skeleton, self.bytes) = (revision, skeleton, bytes)
             (self.marks, self.retired, self.name) = (marks, retired, name)
+        }
+
+        /// What it holds together with its neighbour.
+        func sharedBytes(with next: Entry) -> Int {
+            guard let skeleton, let other = next.skeleton else { return 0 }
+            return skeleton.sharedFootprint(with: other)
         }
 
         func with(_ skeleton: Skeleton?, name: UInt64) -> Entry {
@@ -40,11 +46,11 @@ struct History: Sendable {
 
     /// Adds what was the head until now, and forgets what is out of bounds.
     mutating func retire(_ head: Session.Head, at now: Moment, bounds: Bounds) {
-        let skeleton = Skeleton(of: head.snapshot, fingerprints: head.fingerprints)
+        let skeleton = Skeleton(of: head.snapshot, fingerprints: head.fingerprints, after: entries.last?.skeleton)
         let bytes = skeleton.footprint + head.marks.footprint
-        entries.append(
-            Entry(revision: head.revision, skeleton: skeleton, bytes: bytes, marks: head.marks, retired: now))
-        footprint += bytes
+        let entry = Entry(revision: head.revision, skeleton: skeleton, bytes: bytes, marks: head.marks, retired: now)
+        footprint += bytes - (entries.last?.sharedBytes(with: entry) ?? 0)
+        entries.append(entry)
         trim(at: now, bounds: bounds)
     }
 
@@ -55,8 +61,8 @@ struct History: Sendable {
             let entry = entries[surplus]
             guard entries.count - surplus > bounds.revisions || footprint > bounds.bytes || now - entry.retired > bounds.age
             else { break }
-            footprint -= entry.bytes
             surplus += 1
+            footprint -= entry.bytes - (surplus < entries.count ? entry.sharedBytes(with: entries[surplus]) : 0)
         }
         if surplus > 0 { entries.removeFirst(surplus) }
     }
@@ -64,7 +70,12 @@ struct History: Sendable {
     /// What a store knows, oldest first.
     init(_ entries: [Entry] = []) {
         self.entries = entries
+        count()
+    }
+
+    private mutating func count() {
         footprint = entries.reduce(0) { $0 + $1.bytes }
+        for (entry, next) in zip(entries, entries.dropFirst()) { footprint -= entry.sharedBytes(with: next) }
     }
 
     /// Names the newest skeleton.
@@ -79,9 +90,9 @@ struct History: Sendable {
         if let skeleton {
             entries[index] = entries[index].with(skeleton, name: entries[index].name)
         } else {
-            footprint -= entries[index].bytes
             entries.remove(at: index)
         }
+        count()
     }
 
     /// Takes over skeletons that another reading of the same past holds already.
@@ -91,6 +102,7 @@ struct History: Sendable {
             guard let known = other.entries.last(where: { $0.revision == entry.revision }) else { continue }
             entries[index] = entry.with(known.skeleton, name: entry.name)
         }
+        count()
     }
 
     /// The newest revision with a digest; its own sequence first.

@@ -14,10 +14,14 @@ struct ChangesetDraft {
     init<Comparison: ContentComparison>(
         _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks, alike: [Likeness.Run]
     ) {
-        sections = Pairing(old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable)
+        // Of the same outline, all are pairs in order.
+        let hasSameIDs = old.columns.outline === new.columns.outline
+        sections = Pairing(
+            old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable, from: hasSameIDs ? new.sections.count : 0)
         same = Self.unchangedStart(old, new, sections, &comparison, alike)
         items = Pairing(
-            old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: same, known: alike)
+            old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: hasSameIDs ? new.nodes.count : same,
+            known: alike)
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
         rowFates = [Fate](repeating: .stays, count: new.rowCount)
         sectionFates = [Fate](repeating: [], count: new.sections.count)

@@ -156,12 +156,13 @@ final class Columns: Sendable {
     /// Arrays and objects that may still be nested in an item of the top level, by the limits of its reading; without end if it was not read
     /// from a document in the library's own shape.
     let room: Int
+    let outline: Outline
 
     init(
         bytes: [UInt8], nodes: [Node], sections: [SectionNode], payloads: [Payload] = [],
         fingerprints: [Fingerprint] = [], sectionFingerprints: [UInt64] = [],
         itemTable: IDTable = .empty, sectionTable: IDTable = .empty, rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [],
-        room: Int = .max
+        room: Int = .max, outline: Outline = Outline()
     ) {
         self.bytes = bytes
         self.nodes = nodes
@@ -174,6 +175,7 @@ final class Columns: Sendable {
         self.rowOfItem = rowOfItem
         self.itemOfRow = itemOfRow
         self.room = room
+        self.outline = outline
     }
 
     /// Whether contents are gone, and fingerprints stand for them.
@@ -183,10 +185,15 @@ final class Columns: Sendable {
 
     /// Memory held, in bytes.
     var footprint: Int {
-        bytes.capacity + nodes.capacity * MemoryLayout<Node>.stride + sections.capacity * MemoryLayout<SectionNode>.stride
-            + payloads.capacity * MemoryLayout<Payload>.stride
+        outlineFootprint + payloads.capacity * MemoryLayout<Payload>.stride
             + fingerprints.capacity * MemoryLayout<Fingerprint>.stride + sectionFingerprints.capacity * 8
-            + itemTable.footprint + sectionTable.footprint + (rowOfItem.capacity + itemOfRow.capacity) * 4
+            + itemTable.footprint + sectionTable.footprint
+    }
+
+    /// What of it a skeleton shares with others of the same outline.
+    var outlineFootprint: Int {
+        bytes.capacity + nodes.capacity * MemoryLayout<Node>.stride + sections.capacity * MemoryLayout<SectionNode>.stride
+            + (rowOfItem.capacity + itemOfRow.capacity) * 4
     }
 
     /// Calls `body` with the columns as memory, which is valid for that long.

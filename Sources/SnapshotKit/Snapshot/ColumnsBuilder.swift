@@ -1,17 +1,20 @@
 /// Columns in the making, item by item in document order. Finds every duplicate id when it finishes.
 struct ColumnsBuilder {
-    private(set) var nodes: [Node] = []
+    var nodes: [Node] = []
     private(set) var payloads: [Payload] = []
-    private(set) var sections: [SectionNode] = []
+    var sections: [SectionNode] = []
     /// Arrays and objects that may still be nested in an item of the top level; only known of a document in the library's own shape.
     var room = Int.max
     private var hasCollapsed = false
     /// Whether any item has a content or a kind.
     private var showsAnything = false
 
-    init(expectedItems: Int = 0) {
-        nodes.reserveCapacity(expectedItems)
-        payloads.reserveCapacity(expectedItems)
+    init(expectedItems: Int = 0) { expect(items: expectedItems) }
+
+    /// Makes room for so many items.
+    mutating func expect(items: Int) {
+        nodes.reserveCapacity(items)
+        payloads.reserveCapacity(items)
     }
 
     var openSection: Int { sections.count - 1 }
@@ -118,7 +121,16 @@ struct ColumnsBuilder {
     }
 
     /// The columns over `bytes`, which are padded, and all duplicates; with any of those the columns are not to be used. O(items).
-    mutating func finish(bytes: [UInt8]) -> (columns: Columns, duplicates: [Duplicate]) {
+    ///
+    /// - Parameters:
+    ///   - known: the state that was read upon, if any.
+    ///   - taken: what was taken over from it.
+    mutating func finish(
+        bytes: [UInt8], known: Columns? = nil, taken: [Likeness.Run] = []
+    ) -> (columns: Columns, duplicates: [Duplicate]) {
+        if let known, !taken.isEmpty, bytes.withUnsafeBytes({ hasOutline(of: known, alike: taken, in: $0.baseAddress!) }) {
+            return (columns(bytes, known.itemTable, known.sectionTable, known.outline), [])
+        }
         var duplicates: [Duplicate] = []
         let (itemTable, sectionTable) = bytes.withUnsafeBytes { text -> (IDTable, IDTable) in
             let base = text.baseAddress!
@@ -134,11 +146,14 @@ struct ColumnsBuilder {
             }
             return (itemTable, sectionTable)
         }
+        return (columns(bytes, itemTable, sectionTable, Outline()), duplicates)
+    }
+
+    private mutating func columns(_ bytes: [UInt8], _ itemTable: IDTable, _ sectionTable: IDTable, _ outline: Outline) -> Columns {
         let (rowOfItem, itemOfRow) = countRows()
-        let columns = Columns(
+        return Columns(
             bytes: bytes, nodes: exact(nodes), sections: exact(sections), payloads: showsAnything ? exact(payloads) : [],
-            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room)
-        return (columns, duplicates)
+            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room, outline: outline)
     }
 
     /// Hashes all ids and enters them; an item whose id is missing is no duplicate of another such.

@@ -157,7 +157,10 @@ struct EnvelopeReader {
     ) throws(JSONError) {
         var reader = StateReader(base: text, count: count, limits: limits)
         reader.store = TokenStore(base: count + DocumentText.trailer.count + tail)
-        if name == "state" { reader.known = known }
+        if name == "state" {
+            reader.known = known
+            reader.builder.expect(items: known.expectedItems(in: count))
+        }
         swap(&reader.scanner, &scanner)
         try reading(&reader)
         swap(&reader.scanner, &scanner)

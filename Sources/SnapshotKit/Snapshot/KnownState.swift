@@ -27,6 +27,9 @@ struct KnownState {
         let count: Int
     }
 
+    /// How many items a document of so many bytes may have, if it resembles this one.
+    func expectedItems(in count: Int) -> Int { min(view.nodes.count, count / 4) }
+
     /// Whether items may be taken over by a list that stands where so many more arrays and objects may be nested.
     func fits(room: Int) -> Bool { room >= view.columns.room }
 

@@ -6,7 +6,14 @@ public struct Skeleton: Sendable {
     init(_ columns: Columns) { self.columns = columns }
 
     /// Keeps what a skeleton keeps. O(n).
-    public init(of snapshot: Snapshot, fingerprints: Fingerprints) {
+    ///
+    /// - Parameter last: another skeleton; if the state is known to have the same ids in the same order, they are kept once.
+    public init(of snapshot: Snapshot, fingerprints: Fingerprints, after last: Skeleton? = nil) {
+        if let last, last.columns.outline === snapshot.columns.outline {
+            columns = last.columns.with(fingerprints)
+            return
+        }
+        let outline = snapshot.columns.outline
         columns = snapshot.columns.withView { view in
             var ids = IDBytes(capacity: view.nodes.count * 16)
             var nodes = Array(view.nodes)
@@ -20,8 +27,13 @@ public struct Skeleton: Sendable {
             return Columns(
                 bytes: ids.padded(), nodes: nodes, sections: sections, fingerprints: fingerprints.items,
                 sectionFingerprints: fingerprints.sections, rowOfItem: view.columns.rowOfItem,
-                itemOfRow: view.columns.itemOfRow)
+                itemOfRow: view.columns.itemOfRow, outline: outline)
         }
+    }
+
+    /// How many of the bytes held are shared with another skeleton.
+    public func sharedFootprint(with other: Skeleton) -> Int {
+        columns.outline === other.columns.outline ? columns.outlineFootprint : 0
     }
 
     /// Memory held, in bytes.
@@ -29,6 +41,15 @@ public struct Skeleton: Sendable {
 
     /// Items, hidden ones included.
     public var itemCount: Int { columns.nodes.count }
+}
+
+extension Columns {
+    /// The same skeleton with other fingerprints.
+    fileprivate func with(_ fingerprints: Fingerprints) -> Columns {
+        Columns(
+            bytes: bytes, nodes: nodes, sections: sections, fingerprints: fingerprints.items, sectionFingerprints: fingerprints.sections,
+            rowOfItem: rowOfItem, itemOfRow: itemOfRow, outline: outline)
+    }
 }
 
 /// Ids one behind the other, each as it was written.

@@ -71,7 +71,7 @@ struct StateDocument {
         var failures: [Violation] = []
         for index in reading.states.indices {
             do throws(StateError) {
-                let state = try reading.states[index].reader.finish(over: bytes)
+                let state = try reading.states[index].reader.finish(over: bytes, upon: known)
                 states[reading.states[index].name] = state
                 let taken = reading.states[index].reader.taken
                 if let known, !taken.isEmpty { likeness = Likeness(taken, from: known.columns, to: state.columns) }

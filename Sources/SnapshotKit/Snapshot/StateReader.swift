@@ -218,10 +218,10 @@ struct StateReader {
 
     // MARK: The end
 
-    /// The finished state, over `bytes`: the document's memory, its padding and the reader's tail.
-    mutating func finish(over bytes: [UInt8]) throws(StateError) -> Snapshot {
+    /// The finished state, over `bytes`: the document's memory, its padding and the reader's tail; `known` is what it was read upon.
+    mutating func finish(over bytes: [UInt8], upon known: Snapshot? = nil) throws(StateError) -> Snapshot {
         if let excess { throw excess }
-        let (columns, duplicates) = builder.finish(bytes: bytes)
+        let (columns, duplicates) = builder.finish(bytes: bytes, known: known?.columns, taken: taken)
         for duplicate in duplicates.prefix(limits.maxViolations) { note(duplicate, in: columns) }
         guard violations.isEmpty else { throw .invalid(violations) }
         return Snapshot(columns)

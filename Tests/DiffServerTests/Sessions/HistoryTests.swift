@@ -57,6 +57,37 @@ import Testing
         #expect(history.entries.count == 3)
     }
 
+    @Test func `ids that stay the same are kept, and counted, once`() throws {
+        let members = Envelope.Members(states: ["state"], allowsBareState: true)
+        let rows = (0..<60).map { "{\"id\":\"item-\($0)\",\"content\":0}" }
+        var known: Snapshot?
+        let heads = try (1...9).map { sequence in
+            var rows = rows
+            rows[sequence] = "{\"id\":\"item-\(sequence)\",\"content\":1}"
+            if sequence > 6 { rows.removeLast() }
+            let json = Array("[\(rows.joined(separator: ","))]".utf8)
+            let snapshot = try #require(try Envelope(json: json, members: members, known: known).states["state"])
+            known = snapshot
+            let fingerprints = Fingerprints(of: snapshot, by: hash)
+            return Session.Head(
+                revision: Revision(sequence: UInt64(sequence), digest: fingerprints.digest(of: snapshot, salt: [])), snapshot: snapshot,
+                fingerprints: fingerprints, marks: .none)
+        }
+        var history = History()
+        for head in heads.prefix(6) { history.retire(head, at: start, bounds: .init()) }
+        let shared = try #require(history.entries[0].skeleton).sharedFootprint(with: try #require(history.entries[5].skeleton))
+        #expect(shared > history.entries[0].bytes / 2)
+        for head in heads.suffix(3) { history.retire(head, at: start, bounds: .init()) }
+        let others = try #require(history.entries[7].skeleton).sharedFootprint(with: try #require(history.entries[8].skeleton))
+        // The oldest go first; what they share stays for as long as one of them does.
+        for (count, twice) in [(9, 5 * shared + 2 * others), (7, 3 * shared + 2 * others), (4, 2 * others), (3, 2 * others), (1, 0)] {
+            history.trim(at: start, bounds: .init(revisions: count))
+            #expect(history.footprint == history.entries.reduce(0) { $0 + $1.bytes } - twice, "\(count)")
+        }
+        history.trim(at: start, bounds: .init(revisions: 0))
+        #expect(history.footprint == 0)
+    }
+
     @Test func `one that is larger than all may be is forgotten at once`() throws {
         var history = History()
         history.retire(try head(1, items: 500), at: start, bounds: History.Bounds(bytes: 100))
@@ -79,8 +110,9 @@ import Testing
         var history = History()
         let head = try head(1)
         for sequence in [1, 3, 5] as [UInt64] {
-            var again = head
-            again.revision.sequence = sequence
+            let again = Session.Head(
+                revision: Revision(sequence: sequence, digest: head.revision.digest), snapshot: head.snapshot, fingerprints: head.fingerprints,
+                marks: .none)
             history.retire(again, at: start, bounds: bounds)
         }
         for (asked, found) in [(1, 1), (3, 3), (5, 5), (4, 5), (99, 5)] as [(UInt64, UInt64)] {

@@ -26,10 +26,12 @@ struct KnownStateTests {
         let hash = KeyedHash(key: [1, 2, 3])
         let plain = Changeset(from: known, to: state)
         let change = Changeset(from: known, to: state, likeness: envelope.likeness)
-        let carried = Fingerprints(of: state, by: hash, known: (Fingerprints(of: known, by: hash), change))
+        let before = Fingerprints(of: known, by: hash)
+        let carried = Fingerprints(of: state, by: hash, known: (before, change))
+        let skeletons = [Skeleton(of: known, fingerprints: before), nil].map { Skeleton(of: state, fingerprints: carried, after: $0).document }
         return change.items.oldOfNew == plain.items.oldOfNew && change.items.newOfOld == plain.items.newOfOld
             && change.rowFates == plain.rowFates && change.sectionFates == plain.sectionFates && change.counts == plain.counts
-            && carried.items == Fingerprints(of: state, by: hash).items
+            && carried.items == Fingerprints(of: state, by: hash).items && skeletons[0] == skeletons[1]
     }
 
     private static let spellings: [@Sendable (Model) -> String] = [
@@ -74,6 +76,20 @@ struct KnownStateTests {
         ])
     func otherPlaces(_ known: String, _ text: String) throws {
         #expect(comesToTheSame(Array(text.utf8), upon: try Snapshot(json: known)))
+    }
+
+    @Test(
+        "states that differ only in what is shown share an outline",
+        arguments: [
+            (#"{"id":"c","content":2}"#, true), (#"{"id":"c","content":[1,2]}"#, true), (#"{"id":"d","content":1}"#, false),
+            (#""c""#, false), (#"{"id":"c","content":1,"kind":"k"}"#, false), (#"{"id":"c","content":1,"expanded":false}"#, false),
+            (#"{"id":"c","content":1,"items":["e"]}"#, false), (#"{"id":"\u0063","content":2}"#, false),
+        ])
+    func outlines(_ last: String, _ isShared: Bool) throws {
+        let text = { (last: String) in #"["a",{"id":"b","items":["x","y"],"expanded":false},\#(last),"z"]"# }
+        let known = try Snapshot(json: text(#"{"id":"c","content":1}"#))
+        let state = try #require(Envelope(json: Array(text(last).utf8), members: Self.members, known: known).states["state"])
+        #expect((state.columns.outline === known.columns.outline) == isShared)
     }
 
     @Test("what was taken over says nothing of two other states")
@@ -155,7 +171,23 @@ extension Model {
     }
 }
 
+extension Skeleton {
+    fileprivate var document: [UInt8] {
+        var writer = JSONWriter()
+        writeDocument(into: &writer)
+        return writer.bytes()
+    }
+}
+
 extension Columns {
+    /// Whether each item and section is found by its id.
+    private var findsAll: Bool {
+        withView { view in
+            view.nodes.indices.allSatisfy { view.item(withID: view.id(ofItem: $0).text, hash: view.nodes[$0].hash) == $0 }
+                && view.sections.indices.allSatisfy { view.section(withID: view.id(ofSection: $0).text, hash: view.sections[$0].hash) == $0 }
+        }
+    }
+
     /// Whether all is the same, to the last offset.
     fileprivate func hasSameRecords(as other: Columns) -> Bool {
         func same<Element>(_ one: [Element], _ other: [Element]) -> Bool {
@@ -164,7 +196,7 @@ extension Columns {
         let places = { (columns: Columns) in
             columns.sections.map { [$0.hash, $0.idStart, $0.firstItem, $0.endItem, $0.firstRow, $0.endRow] }
         }
-        return bytes == other.bytes && same(nodes, other.nodes) && same(payloads, other.payloads) && places(self) == places(other)
+        return findsAll && bytes == other.bytes && same(nodes, other.nodes) && same(payloads, other.payloads) && places(self) == places(other)
             && rowOfItem == other.rowOfItem && itemOfRow == other.itemOfRow && room == other.room
     }
 }

@@ -1,0 +1,49 @@
+// Most states that follow each other differ in what their items show, and in nothing else: the ids, their order and their nesting are those of
+// the state before. Who has seen that need not build a table of the ids again, nor pair them, nor keep them once more for a past revision.
+
+/// Stands for the ids of all sections and items of a state, their order, their nesting, which members they have and how they are written: states
+/// with the same outline agree in all of that. Two states that agree may still have two outlines, where nobody has compared them.
+final class Outline: Sendable {}
+
+extension ColumnsBuilder {
+    /// Whether the records are those of a known state, but for where their texts stand, ranges and hidden flags aside. Those that are then get
+    /// their hashes from there. O(sections + items that are not in `runs`).
+    mutating func hasOutline(of known: Columns, alike runs: [Likeness.Run], in text: UnsafeRawPointer) -> Bool {
+        guard nodes.count == known.nodes.count, sections.count == known.sections.count, runs.allSatisfy({ $0.old == $0.new })
+        else { return false }
+        return known.withView { view in
+            var alike = AlikeItems(runs)
+            var item = 0
+            while item < nodes.count {
+                if let end = alike.end(of: item) {
+                    item = end
+                } else {
+                    guard nodes[item].isWrittenLike(view.nodes[item], text, view.bytes) else { return false }
+                    item += 1
+                }
+            }
+            for section in sections.indices where !sections[section].isWrittenLike(view.sections[section], text, view.bytes) { return false }
+            for item in nodes.indices where nodes[item].hash == 0 { nodes[item].hash = view.nodes[item].hash }
+            for section in sections.indices { sections[section].hash = view.sections[section].hash }
+            return true
+        }
+    }
+}
+
+extension Node {
+    /// Whether another node is the same but for its hash, and where its id stands.
+    fileprivate func isWrittenLike(_ other: Node, _ ours: UnsafeRawPointer, _ theirs: UnsafeRawPointer) -> Bool {
+        idCount == other.idCount && level == other.level && flags == other.flags.subtracting(.isHidden) && !flags.contains(.escapedID)
+            && section == other.section && parent == other.parent && end == other.end
+            && sameBytes(ours + Int(idStart), theirs + Int(other.idStart), Int(idCount))
+    }
+}
+
+extension SectionNode {
+    /// The same of a section.
+    fileprivate func isWrittenLike(_ other: SectionNode, _ ours: UnsafeRawPointer, _ theirs: UnsafeRawPointer) -> Bool {
+        idCount == other.idCount && flags == other.flags && !flags.contains(.escapedID)
+            && firstItem == other.firstItem && endItem == other.endItem
+            && sameBytes(ours + Int(idStart), theirs + Int(other.idStart), Int(idCount))
+    }
+}
