@@ -98,11 +98,11 @@ extension ChangesAnswer {
             patch(&writer)
         } else {
             writer.append("{\"session\":")
-            Self.write(destination.session, &writer)
+            if let session = destination.session { writer.append(string: session) } else { writer.append("null") }
             writer.append(",\"from\":")
-            Self.write(from?.text, &writer)
+            Self.write(from, &writer)
             writer.append(",\"to\":")
-            Self.write(destination.revision?.text, &writer)
+            Self.write(destination.revision, &writer)
             writer.append(",\"dialect\":\"")
             writer.append(verbatim: form.dialect.rawValue)
             writer.append("\"")
@@ -115,8 +115,8 @@ extension ChangesAnswer {
             form: form)
     }
 
-    private static func write(_ text: String?, _ writer: inout JSONWriter) {
-        if let text { writer.append(string: text) } else { writer.append("null") }
+    private static func write(_ revision: Revision?, _ writer: inout JSONWriter) {
+        if let revision { revision.write(into: &writer) } else { writer.append("null") }
     }
 
     private static func writeState(_ snapshot: Snapshot, _ dialect: Dialect, _ writer: inout JSONWriter) {

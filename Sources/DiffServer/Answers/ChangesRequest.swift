@@ -15,24 +15,24 @@ struct ChangesRequest {
     private let limits: StateLimits
 
     /// - Parameter known: a state that a new one most likely resembles.
-    init(posting body: consuming [UInt8], _ shape: StateShape, known: Snapshot? = nil, _ options: Options) throws(Problem) {
-        limits = options.stateLimits
+    init(posting body: consuming [UInt8], _ shape: StateShape, known: Snapshot?, _ service: DiffService) throws(Problem) {
+        limits = service.options.stateLimits
         guard shape == .native else {
-            content = .state(try Snapshot.read(body, shape, options.stateLimits), nil)
+            content = .state(try Snapshot.read(body, shape, limits), nil)
             edits = nil
-            settings = options.defaultSettings
+            settings = service.options.defaultSettings
             return
         }
-        let envelope = try Self.envelope(body, known, options.stateLimits)
+        let envelope = try Self.envelope(body, known, limits)
         if envelope.isBareState || envelope.values["edits"] != nil,
             let name = ["ttl", "ignore"].first(where: { envelope.values[$0] != nil })
         {
             throw .wrongMember("/" + name, "\(name) goes with \"state\", in the request that makes the session")
         }
-        settings = try Session.Settings(envelope, options)
+        settings = try Session.Settings(envelope, service.options)
         if let edits = envelope.values["edits"] {
             self.edits = envelope.text
-            content = .edits(try Self.batch(edits, options.stateLimits))
+            content = .edits(try Self.batch(edits, limits))
         } else {
             edits = nil
             content = .state(envelope.states["state"]!, envelope.likeness)

@@ -33,7 +33,9 @@ struct WriteConditions {
 
     func remember(_ session: inout Session, status: Int, before: Revision?, _ fingerprint: RequestFingerprint?) {
         guard let key, let fingerprint else { return }
-        session.replays.remember(.init(fingerprint: fingerprint, status: status, before: before, done: .now), by: key)
+        var replays = session.replays
+        replays.remember(.init(fingerprint: fingerprint, status: status, before: before, done: .now), by: key)
+        session = session.with(replays: replays)
     }
 }
 

@@ -61,6 +61,7 @@ struct Guard: Sendable {
             return name == "::1" || name == "0:0:0:0:0:0:0:1" || name.hasPrefix("::ffff:127.")
         }
         let name = host.utf8.prefix { $0 != UInt8(ascii: ":") }
+        if name.elementsEqual("127.0.0.1".utf8) || name.elementsEqual("localhost".utf8) { return true }
         if name.first == UInt8(ascii: "1") {
             let parts = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             return parts.count == 4 && parts[0].elementsEqual("127".utf8) && parts.allSatisfy { UInt8(Substring($0)) != nil }

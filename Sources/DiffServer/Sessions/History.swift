@@ -41,85 +41,135 @@ struct History: Sendable {
         var bytes = 1 << 20
     }
 
-    private(set) var entries: [Entry] = []
+    // A commit copies what it changes, so the list is in two parts: few that are new, and the others, which stay as they are for several commits.
+    private var settled = Settled([])
+    /// How many of those are forgotten, and go when the parts are joined.
+    private var forgotten = 0
+    private var recent: [Entry] = []
+    /// Bytes of those that are remembered.
     private(set) var footprint = 0
+    private var forgottenBytes = 0
+
+    private final class Settled: Sendable {
+        let entries: [Entry]
+
+        init(_ entries: [Entry]) { self.entries = entries }
+    }
+
+    /// As many new ones are joined with the others at once.
+    private static let maxRecent = 8
+
+    /// What a store knows, oldest first.
+    init(_ entries: [Entry] = []) { set(entries) }
+
+    /// Oldest first. O(entries).
+    var entries: [Entry] { settled.entries[forgotten...] + recent }
+
+    /// Memory held, in bytes.
+    var heldBytes: Int { footprint + forgottenBytes }
+
+    private var count: Int { settled.entries.count - forgotten + recent.count }
+
+    private var newest: Entry? { recent.last ?? settled.entries[forgotten...].last }
+
+    private subscript(index: Int) -> Entry {
+        let old = settled.entries.count - forgotten
+        return index < old ? settled.entries[forgotten + index] : recent[index - old]
+    }
+
+    private mutating func set(_ entries: [Entry]) {
+        (settled, forgotten, forgottenBytes, recent) = (Settled(entries), 0, 0, [])
+        footprint = entries.reduce(0) { $0 + $1.bytes }
+        for (entry, next) in zip(entries, entries.dropFirst()) { footprint -= entry.sharedBytes(with: next) }
+    }
+
+    private mutating func settle() { (settled, forgotten, forgottenBytes, recent) = (Settled(entries), 0, 0, []) }
+
+    // MARK: Changes
 
     /// Adds what was the head until now, and forgets what is out of bounds.
     mutating func retire(_ head: Session.Head, at now: Moment, bounds: Bounds) {
-        let skeleton = Skeleton(of: head.snapshot, fingerprints: head.fingerprints, after: entries.last?.skeleton)
+        let skeleton = Skeleton(of: head.snapshot, fingerprints: head.fingerprints, after: newest?.skeleton)
         let bytes = skeleton.footprint + head.marks.footprint
         let entry = Entry(revision: head.revision, skeleton: skeleton, bytes: bytes, marks: head.marks, retired: now)
-        footprint += bytes - (entries.last?.sharedBytes(with: entry) ?? 0)
-        entries.append(entry)
+        footprint += bytes - (newest?.sharedBytes(with: entry) ?? 0)
+        recent.append(entry)
+        if recent.count > Self.maxRecent { settle() }
         trim(at: now, bounds: bounds)
     }
 
     /// Forgets what is out of bounds.
     mutating func trim(at now: Moment, bounds: Bounds) {
-        var surplus = 0
-        while surplus < entries.count {
-            let entry = entries[surplus]
-            guard entries.count - surplus > bounds.revisions || footprint > bounds.bytes || now - entry.retired > bounds.age
-            else { break }
-            surplus += 1
-            footprint -= entry.bytes - (surplus < entries.count ? entry.sharedBytes(with: entries[surplus]) : 0)
+        while count > 0 {
+            let oldest = self[0]
+            guard count > bounds.revisions || footprint > bounds.bytes || now - oldest.retired > bounds.age else { break }
+            let bytes = oldest.bytes - (count > 1 ? oldest.sharedBytes(with: self[1]) : 0)
+            footprint -= bytes
+            if forgotten < settled.entries.count {
+                forgotten += 1
+                forgottenBytes += bytes
+            } else {
+                recent.removeFirst()
+            }
         }
-        if surplus > 0 { entries.removeFirst(surplus) }
-    }
-
-    /// What a store knows, oldest first.
-    init(_ entries: [Entry] = []) {
-        self.entries = entries
-        count()
-    }
-
-    private mutating func count() {
-        footprint = entries.reduce(0) { $0 + $1.bytes }
-        for (entry, next) in zip(entries, entries.dropFirst()) { footprint -= entry.sharedBytes(with: next) }
+        if forgottenBytes > max(4096, footprint / 8) { settle() }
     }
 
     /// Names the newest skeleton.
     mutating func nameNewest(_ name: UInt64) {
-        guard let newest = entries.last else { return }
-        entries[entries.count - 1] = newest.with(newest.skeleton, name: name)
+        guard let newest else { return }
+        let named = newest.with(newest.skeleton, name: name)
+        if recent.isEmpty { set(entries.dropLast() + [named]) } else { recent[recent.count - 1] = named }
     }
 
     /// Puts in the skeleton of a revision, or forgets the revision if nobody has its skeleton.
     mutating func recall(_ sequence: UInt64, _ skeleton: Skeleton?) {
+        var entries = entries
         guard let index = entries.firstIndex(where: { $0.revision.sequence == sequence }) else { return }
         if let skeleton {
             entries[index] = entries[index].with(skeleton, name: entries[index].name)
         } else {
             entries.remove(at: index)
         }
-        count()
+        set(entries)
     }
 
     /// Takes over skeletons that another reading of the same past holds already.
     mutating func recall(from other: History) {
-        for index in entries.indices where entries[index].skeleton == nil {
-            let entry = entries[index]
-            guard let known = other.entries.last(where: { $0.revision == entry.revision }) else { continue }
-            entries[index] = entry.with(known.skeleton, name: entry.name)
-        }
-        count()
+        let known = other.entries
+        set(
+            entries.map { entry in
+                guard entry.skeleton == nil, let known = known.last(where: { $0.revision == entry.revision }) else { return entry }
+                return entry.with(known.skeleton, name: entry.name)
+            })
     }
+
+    // MARK: Looking back
 
     /// The newest revision with a digest; its own sequence first.
     func entry(_ revision: Revision, at now: Moment, bounds: Bounds) -> Entry? {
-        let fresh = entries.filter { now - $0.retired <= bounds.age }
-        return fresh.last { $0.revision == revision } ?? fresh.last { $0.revision.digest == revision.digest }
+        var found: Entry?
+        for index in (0..<count).reversed() {
+            let entry = self[index]
+            guard now - entry.retired <= bounds.age else { break }
+            if entry.revision == revision { return entry }
+            if found == nil, entry.revision.digest == revision.digest { found = entry }
+        }
+        return found
     }
 
     /// The sequence of the oldest revision that is still within its age.
     func oldest(at now: Moment, bounds: Bounds) -> UInt64? {
-        entries.first { now - $0.retired <= bounds.age }?.revision.sequence
+        (0..<count).first { now - self[$0].retired <= bounds.age }.map { self[$0].revision.sequence }
     }
 
     /// Marks of all revisions after a sequence.
     func marks(after sequence: UInt64) -> Marks {
         var marks = Marks.none
-        for entry in entries where entry.revision.sequence > sequence { marks.formUnion(entry.marks) }
+        for index in (0..<count).reversed() {
+            guard self[index].revision.sequence > sequence else { break }
+            if !self[index].marks.isEmpty { marks.formUnion(self[index].marks) }
+        }
         return marks
     }
 }

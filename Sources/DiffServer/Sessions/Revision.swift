@@ -29,15 +29,15 @@ struct Revision: Hashable, Sendable {
 
     var text: String { written ?? ours }
 
-    /// Appends the text as we write it, in quotes.
+    /// Appends the text, in quotes.
     func write(into writer: inout JSONWriter) {
         writer.append("\"")
-        writeOurs(into: &writer)
+        if let written { writer.append(verbatim: written) } else { writeOurs(into: &writer) }
         writer.append("\"")
     }
 
     private func writeOurs(into writer: inout JSONWriter) {
-        writer.append(verbatim: String(sequence))
+        if let number = Int(exactly: sequence) { writer.append(number) } else { writer.append(verbatim: String(sequence)) }
         writer.append("-")
         writer.append(hex: digest)
     }

@@ -1,18 +1,40 @@
 import SnapshotKit
 
-/// All that is known of a session at one moment: a value, replaced as a whole by each commit.
-struct Session: Sendable {
-    var head: Head
-    var history: History
-    var settings: Settings
-    var replays = ReplayWindow()
+/// All that is known of a session at one moment: replaced as a whole by each commit. An object, since it goes through many hands on its way.
+final class Session: Sendable {
+    let head: Head
+    let history: History
+    let settings: Settings
+    let replays: ReplayWindow
     /// First sequence since the session was last started over by PUT; readers of earlier ones are told `replaced`. 0: it never was.
-    var startedOverAt: UInt64
+    let startedOverAt: UInt64
     /// What a store other than memory calls this value: a new name with each commit. 0 where it has none; of a session that is to be
     /// committed, the one that it was made of.
-    var version: UInt64 = 0
+    let version: UInt64
 
-    /// The newest state. An object: a session is copied several times on its way, and then this is one reference.
+    init(
+        head: Head, history: History = History(), settings: Settings, replays: ReplayWindow = ReplayWindow(), startedOverAt: UInt64,
+        version: UInt64 = 0
+    ) {
+        (self.head, self.history, self.settings, self.replays) = (head, history, settings, replays)
+        (self.startedOverAt, self.version) = (startedOverAt, version)
+    }
+
+    /// The same with another part.
+    func with(head: Head? = nil, history: History? = nil, replays: ReplayWindow? = nil, version: UInt64? = nil) -> Session {
+        Session(
+            head: head ?? self.head, history: history ?? self.history, settings: settings, replays: replays ?? self.replays,
+            startedOverAt: startedOverAt, version: version ?? self.version)
+    }
+
+    /// With the skeleton of a past revision, or without the revision if nobody has its skeleton.
+    func recalling(_ sequence: UInt64, _ skeleton: Skeleton?) -> Session {
+        var history = history
+        history.recall(sequence, skeleton)
+        return with(history: history)
+    }
+
+    /// The newest state. An object, which the sessions share that differ in nothing else but what is remembered beside it.
     final class Head: Sendable {
         let revision: Revision
         let snapshot: Snapshot
@@ -51,7 +73,7 @@ struct Session: Sendable {
     }
 
     /// Memory held, in bytes.
-    var footprint: Int { head.footprint + history.footprint + settings.footprint + replays.footprint + 512 }
+    var footprint: Int { head.footprint + history.heldBytes + settings.footprint + replays.footprint + 512 }
 }
 
 /// A hash of a request's method, target and body.

@@ -34,8 +34,7 @@ final class SessionSlot: Sendable {
     func replace(at revision: Revision, by next: Session, keepsReplays: Bool) -> Bool {
         let readers: [any SessionReader]? = content.withLock { content in
             guard let session = content.session, session.head.revision == revision else { return nil }
-            content.session = next
-            if keepsReplays { content.session!.replays.formUnion(session.replays, at: .now) }
+            content.session = keepsReplays ? next.keepingReplays(of: session) : next
             let isNews = next.head.revision != revision
             return isNews ? Array(content.readers.values) : []
         }
@@ -44,12 +43,11 @@ final class SessionSlot: Sendable {
         return true
     }
 
-    /// Changes what is remembered beside the state, such as an answered key; false once the session is gone.
-    func amend(_ change: (inout Session) -> Void) -> Bool {
+    /// Changes what is remembered beside the state; nil once the session is gone.
+    func amend(_ change: (Session) -> Session) -> Session? {
         content.withLock { content in
-            guard content.session != nil else { return false }
-            change(&content.session!)
-            return true
+            content.session = content.session.map(change)
+            return content.session
         }
     }
 
@@ -99,5 +97,15 @@ extension SessionSlot {
             return Array(content.readers.values)
         }
         for reader in readers { reader.sessionEnded(problem) }
+    }
+}
+
+extension Session {
+    /// With the answered keys of another value of the same session.
+    fileprivate func keepingReplays(of other: Session) -> Session {
+        if other.replays.entries.isEmpty { return self }
+        var replays = replays
+        replays.formUnion(other.replays, at: .now)
+        return with(replays: replays)
     }
 }

@@ -140,13 +140,8 @@ final class SessionTable: Sendable {
 
     /// Puts a skeleton that a store brought into a session's history, or takes its revision out if there is none.
     func recall(_ sequence: UInt64, of slot: SessionSlot, _ skeleton: Skeleton?) {
-        var footprint: Int?
-        _ = slot.amend { session in
-            session.history.recall(sequence, skeleton)
-            footprint = session.footprint
-        }
-        guard let footprint else { return }
-        registry.withLock { registry in if registry.slots[slot.name] === slot { registry.charge(slot, footprint) } }
+        guard let session = slot.amend({ $0.recalling(sequence, skeleton) }) else { return }
+        registry.withLock { registry in if registry.slots[slot.name] === slot { registry.charge(slot, session.footprint) } }
     }
 
     /// Takes a session away, if it is at `revision` (nil: whichever it is at).

@@ -17,7 +17,7 @@ struct Writing: Sendable {
         let head = Session.Head(
             revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: .none, parent: parent, maker: maker)
         return Session(
-            head: head, history: History(), settings: settings, replays: before?.replays ?? ReplayWindow(),
+            head: head, settings: settings, replays: before?.replays ?? ReplayWindow(),
             startedOverAt: sequence == 0 ? 0 : revision.sequence, version: before?.version ?? 0)
     }
 
@@ -32,13 +32,13 @@ struct Writing: Sendable {
         let digest = fingerprints.digest(of: snapshot, salt: Array(name.utf8))
         let isSame = digest == before.head.revision.digest
         if isSame, marks.isEmpty { return (before, changeset) }
-        var next = before
-        next.history.retire(before.head, at: .now, bounds: bounds)
+        var history = before.history
+        history.retire(before.head, at: .now, bounds: bounds)
         // The old snapshot stays where nothing but marks came: what it ignores must not creep in.
-        next.head = Session.Head(
+        let head = Session.Head(
             revision: Revision(sequence: before.head.revision.sequence + 1, digest: digest),
             snapshot: isSame ? before.head.snapshot : snapshot, fingerprints: fingerprints, marks: marks,
             parent: before.head.revision, maker: maker)
-        return (next, changeset)
+        return (before.with(head: head, history: history), changeset)
     }
 }

@@ -108,18 +108,15 @@ final class SessionLines: Sendable {
     /// Puts a skeleton that was brought from the store where the next writes find it.
     func recall(_ sequence: UInt64, of slot: SessionSlot, _ skeleton: Skeleton?) {
         lines.withLock { lines in
-            if lines[slot.name]?.slot === slot { lines[slot.name]?.newest?.history.recall(sequence, skeleton) }
+            guard lines[slot.name]?.slot === slot, let newest = lines[slot.name]?.newest else { return }
+            lines[slot.name]?.newest = newest.recalling(sequence, skeleton)
         }
     }
 }
 
 extension Session {
     /// The same under a version of its own.
-    func renamed() -> Session {
-        var session = self
-        session.version = .random(in: 1 ... .max)
-        return session
-    }
+    func renamed() -> Session { with(version: .random(in: 1 ... .max)) }
 
     /// Whether this was made of `before`; one that was made of no version in a store only has to be at the same revision.
     func follows(_ before: Session, at revision: Revision) -> Bool {

@@ -73,19 +73,18 @@ struct SessionRecord: Sendable, Equatable {
         guard let snapshot = try? Snapshot(json: head, limits: .none), ignored.count == pointers.count else { throw .damaged }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: ignored)
         guard fingerprints.digest(of: snapshot, salt: Array(name.utf8)) == revision.digest else { throw .damaged }
-        var session = Session(
+        var window = ReplayWindow()
+        for replay in replays { window.remember(try Self.replay(replay, calendar)) }
+        var entries: [History.Entry] = []
+        for entry in history { entries.append(try Self.entry(entry, calendar)) }
+        return Session(
             head: Session.Head(
                 revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: try members.marks(),
                 parent: members.revision("parent"),
                 maker: members["maker"]?.string.flatMap { UInt64($0, radix: 16) }.map(RequestFingerprint.init(value:)),
                 made: calendar.moment(milliseconds: made)),
-            history: History(), settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored),
+            history: History(entries), settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored), replays: window,
             startedOverAt: UInt64(clamping: startedOverAt))
-        for replay in replays { session.replays.remember(try Self.replay(replay, calendar)) }
-        var entries: [History.Entry] = []
-        for entry in history { entries.append(try Self.entry(entry, calendar)) }
-        session.history = History(entries)
-        return session
     }
 
     private static func replay(_ value: JSONSlice, _ calendar: Calendar) throws(Failure) -> (

@@ -34,56 +34,54 @@ public struct Router<Payload: Sendable>: Sendable {
         case notFound
     }
 
-    private struct Resource: Sendable {
+    private final class Resource: Sendable {
         let pattern: [PatternSegment]
-        var methods: [(method: Method, payload: Payload)]
-        var allow = ""
+        let methods: [(method: Method, payload: Payload)]
+        let allow: String
+
+        init(_ pattern: [PatternSegment], _ methods: [(method: Method, payload: Payload)]) {
+            (self.pattern, self.methods) = (pattern, methods)
+            var names = Set(methods.map(\.method.name)).union(["OPTIONS"])
+            if names.contains("GET") { names.insert("HEAD") }
+            allow = names.sorted().joined(separator: ", ")
+        }
+
+        func matches(_ path: [String]) -> Bool {
+            for index in pattern.indices where !pattern[index].matches(path[index]) { return false }
+            return true
+        }
     }
 
-    private var resources: [Resource] = []
+    /// By the number of their segments.
+    private var resources: [Int: [Resource]] = [:]
 
     /// A table. Rows of one pattern must agree in the names of their parameters.
     public init(_ routes: [Route]) {
+        var methods: [[PatternSegment]: [(method: Method, payload: Payload)]] = [:]
         for route in routes {
             let pattern = route.pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
                 .map { PatternSegment(String($0)) }
-            let segments = route.pattern == "/" ? [] : pattern
-            if let index = resources.firstIndex(where: { $0.pattern == segments }) {
-                resources[index].methods.append((route.method, route.payload))
-            } else {
-                resources.append(Resource(pattern: segments, methods: [(route.method, route.payload)]))
+            methods[route.pattern == "/" ? [] : pattern, default: []].append((route.method, route.payload))
+        }
+        for (pattern, methods) in methods { resources[pattern.count, default: []].append(Resource(pattern, methods)) }
+        // Literals first, at the first segment where two patterns differ in kind.
+        for count in resources.keys {
+            resources[count]!.sort { a, b in
+                zip(a.pattern, b.pattern).first { $0.isParameter != $1.isParameter }.map { !$0.0.isParameter } ?? false
             }
         }
-        // Literals first, at the first segment where two patterns differ in kind.
-        resources.sort { a, b in
-            zip(a.pattern, b.pattern).first { $0.isParameter != $1.isParameter }.map { !$0.0.isParameter } ?? false
-        }
-        for index in resources.indices { resources[index].allow = Self.allow(resources[index].methods.map(\.method)) }
     }
 
     /// Looks up a path as `RequestHead.path` has it.
     public func match(_ method: Method, _ path: [String]) -> Match {
         let wanted = method == .head ? .get : method
-        // By index: a copy of each row on the way would cost more than the comparison.
-        for index in resources.indices where Self.matches(resources[index].pattern, path) {
-            for row in resources[index].methods where row.method == wanted {
-                return .found(row.payload, RouteParameters(pattern: resources[index].pattern, path: path))
+        for resource in resources[path.count] ?? [] where resource.matches(path) {
+            for row in resource.methods where row.method == wanted {
+                return .found(row.payload, RouteParameters(pattern: resource.pattern, path: path))
             }
-            return .methodNotAllowed(allow: resources[index].allow)
+            return .methodNotAllowed(allow: resource.allow)
         }
         return .notFound
-    }
-
-    private static func matches(_ pattern: [PatternSegment], _ path: [String]) -> Bool {
-        guard pattern.count == path.count else { return false }
-        for index in pattern.indices where !pattern[index].matches(path[index]) { return false }
-        return true
-    }
-
-    private static func allow(_ methods: [Method]) -> String {
-        var names = Set(methods.map(\.name)).union(["OPTIONS"])
-        if names.contains("GET") { names.insert("HEAD") }
-        return names.sorted().joined(separator: ", ")
     }
 }
 

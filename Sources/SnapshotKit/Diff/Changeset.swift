@@ -5,7 +5,7 @@
 /// Deletions are the rows only in the old state, insertions the rows only in the new one. Moves are as few as can be: within each kept
 /// section, and over the list of kept sections, the longest increasing subsequence stays; an item whose section changed is
 /// always one move. Updates are the common rows that show differently. `docs/diff.md` proves the minimum.
-public struct Changeset: Sendable {
+public final class Changeset: Sendable {
     /// What becomes of a record of the new state.
     struct Fate: OptionSet {
         let rawValue: UInt8
@@ -41,7 +41,7 @@ public struct Changeset: Sendable {
     ///   - marks: rows and sections to be redrawn though nothing changed.
     ///   - ignored: places inside items' contents that do not count as a change.
     ///   - likeness: what is known of the two already; makes no difference but to time.
-    public init(
+    public convenience init(
         from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [], likeness: Likeness? = nil
     ) {
         let ignored = IgnoredPlaces(ignored)
@@ -53,7 +53,7 @@ public struct Changeset: Sendable {
 
     /// Compares with a state whose contents are no longer known, only their fingerprints; `fingerprints` are those of `new`, by
     /// the same hash.
-    public init(from old: Skeleton, to new: Snapshot, fingerprints: Fingerprints, marks: Marks = .none) {
+    public convenience init(from old: Skeleton, to new: Snapshot, fingerprints: Fingerprints, marks: Marks = .none) {
         self.init(old.columns, new.columns, basis: .fingerprints(fingerprints), marks: marks) { oldView, newView in
             SkeletonComparison(oldView, newView, fingerprints)
         }

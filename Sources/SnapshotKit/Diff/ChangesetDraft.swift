@@ -23,8 +23,8 @@ struct ChangesetDraft {
             old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: hasSameIDs ? new.nodes.count : same,
             known: alike)
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
-        rowFates = [Fate](repeating: .stays, count: new.rowCount)
-        sectionFates = [Fate](repeating: [], count: new.sections.count)
+        rowFates = [Fate](filled: .stays, count: new.rowCount)
+        sectionFates = [Fate](filled: [], count: new.sections.count)
         keep(old, new)
         compareSections(old, new, &comparison)
         compareRows(old, new, &comparison, alike)

@@ -7,7 +7,7 @@ public struct JSONWriter: Sendable {
     public private(set) var count = 0
 
     /// A writer with room for `capacity` bytes before it grows.
-    public init(capacity: Int = 256) { storage = [UInt8](repeating: 0, count: max(capacity, 64)) }
+    public init(capacity: Int = 256) { storage = [UInt8](filled: 0, count: max(capacity, 64)) }
 
     /// What was written; the writer is spent.
     public consuming func bytes() -> [UInt8] {

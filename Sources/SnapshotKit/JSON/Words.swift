@@ -74,3 +74,14 @@ func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: I
     while at < count, one.load(fromByteOffset: at, as: UInt8.self) == other.load(fromByteOffset: at, as: UInt8.self) { at += 1 }
     return at
 }
+
+extension Array {
+    /// `count` times the same. In line, where `init(repeating:count:)` is a call that looks up the type of its storage: some 600 instructions.
+    @inline(__always)
+    init(filled element: Element, count: Int) {
+        self.init(unsafeUninitializedCapacity: count) { room, used in
+            room.initialize(repeating: element)
+            used = count
+        }
+    }
+}

@@ -155,17 +155,18 @@ struct EnvelopeReader {
     private mutating func readState(
         _ name: String, reading: (inout StateReader) throws(JSONError) -> Void
     ) throws(JSONError) {
-        var reader = StateReader(base: text, count: count, limits: limits)
-        reader.store = TokenStore(base: count + DocumentText.trailer.count + tail)
+        let state = states.count
+        states.append((name, StateReader(base: text, count: count, limits: limits)))
+        states[state].reader.store = TokenStore(base: count + DocumentText.trailer.count + tail)
         if name == "state" {
-            reader.known = known
-            reader.builder.expect(items: known.expectedItems(in: count))
+            states[state].reader.known = known
+            states[state].reader.builder.expect(items: known.expectedItems(in: count))
         }
-        swap(&reader.scanner, &scanner)
-        try reading(&reader)
-        swap(&reader.scanner, &scanner)
-        reader.known = nil
-        if !reader.store.bytes.isEmpty { tail += reader.store.bytes.count + JSONScanner.padding }
-        states.append((name, reader))
+        swap(&states[state].reader.scanner, &scanner)
+        try reading(&states[state].reader)
+        swap(&states[state].reader.scanner, &scanner)
+        states[state].reader.known = nil
+        let stored = states[state].reader.store.bytes.count
+        if stored > 0 { tail += stored + JSONScanner.padding }
     }
 }

@@ -17,7 +17,7 @@ struct StateDocument {
     /// The document as one state.
     mutating func readWhole(shape: StateShape, limits: StateLimits) throws(StateError) -> Snapshot {
         var reader = try scan(shape, limits: limits)
-        takeTail(of: reader)
+        takeTail(of: reader.store)
         return try reader.finish(over: bytes)
     }
 
@@ -42,10 +42,10 @@ struct StateDocument {
     }
 
     /// Puts what a reader had to store behind the document.
-    private mutating func takeTail(of reader: StateReader) {
-        guard !reader.store.bytes.isEmpty else { return }
-        bytes.reserveExactly(bytes.count + reader.store.bytes.count + DocumentText.padding.count)
-        bytes.append(contentsOf: reader.store.bytes)
+    private mutating func takeTail(of store: TokenStore) {
+        guard !store.bytes.isEmpty else { return }
+        bytes.reserveExactly(bytes.count + store.bytes.count + DocumentText.padding.count)
+        bytes.append(contentsOf: store.bytes)
         bytes.append(contentsOf: DocumentText.padding)
     }
 
@@ -65,7 +65,7 @@ struct StateDocument {
             }
         }
         if !reading.violations.isEmpty { throw .wrongShape(reading.violations) }
-        for reader in reading.states { takeTail(of: reader.reader) }
+        for index in reading.states.indices { takeTail(of: reading.states[index].reader.store) }
         var states: [String: Snapshot] = [:]
         var likeness: Likeness?
         var failures: [Violation] = []

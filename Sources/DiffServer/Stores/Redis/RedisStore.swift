@@ -122,9 +122,8 @@ final class RedisStore: SessionStore {
         _ found: FoundRecord, _ name: String, inPlaceOf known: Reading?, on loop: EventLoop?, _ done: @escaping Completion<Reading?>
     ) {
         do throws(SessionRecord.Failure) {
-            var session = try found.record.session(named: name, hash: hash)
-            session.version = found.version
-            if let known { session.inherit(from: known.session) }
+            var session = try found.record.session(named: name, hash: hash).with(version: found.version)
+            if let known { session = session.inheriting(from: known.session) }
             let slot = table.adopt(session, as: name, inPlaceOf: known?.slot, at: known?.session.head.revision)
             guard let slot, let reading = Reading(slot: slot, bounds: table.bounds.history) else { return open(name, on: loop, done) }
             done(.success(reading))
@@ -179,7 +178,11 @@ final class RedisStore: SessionStore {
             return done(.failure(.conflict))
         }
         var next = next.renamed()
-        if SessionRecord.Past(from: before, to: next).added != nil { next.history.nameNewest(next.version) }
+        if SessionRecord.Past(from: before, to: next).added != nil {
+            var history = next.history
+            history.nameNewest(next.version)
+            next = next.with(history: history)
+        }
         guard lines.enter(slot, behind: before.version, next: next) else { return done(.failure(.conflict)) }
         // Other loops have connections of their own. One that comes in before those that it stands behind begins again.
         put(next, slot.name, after: before, on: loop) { [next, table, lines] result in
@@ -291,11 +294,14 @@ private struct FoundRecord: Sendable {
 
 extension Session {
     /// Takes over the skeletons that a reading of the same session's past holds, and the one of its head, at which its readers stand.
-    fileprivate mutating func inherit(from other: Session) {
+    fileprivate func inheriting(from other: Session) -> Session {
+        var history = history
         history.recall(from: other.history)
         let revision = other.head.revision
-        guard history.entries.contains(where: { $0.revision == revision && $0.skeleton == nil }) else { return }
-        history.recall(revision.sequence, Skeleton(of: other.head.snapshot, fingerprints: other.head.fingerprints))
+        if history.entries.contains(where: { $0.revision == revision && $0.skeleton == nil }) {
+            history.recall(revision.sequence, Skeleton(of: other.head.snapshot, fingerprints: other.head.fingerprints))
+        }
+        return with(history: history)
     }
 }
 

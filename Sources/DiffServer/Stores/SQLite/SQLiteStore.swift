@@ -83,9 +83,8 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     private func adopt(_ found: FoundSession, _ name: String) -> Result<Reading?, StoreFailure> {
         do throws(SessionRecord.Failure) {
             guard hash.sum(found.record.meta) == found.sum else { throw .damaged }
-            var session = try found.record.session(named: name, hash: hash)
+            let session = try found.record.session(named: name, hash: hash).with(version: found.version)
             guard session.head.revision.text == found.revision else { throw .damaged }
-            session.version = found.version
             guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return .success(table.reading(name)) }
             table.stored(slot, until: Calendar().moment(milliseconds: found.expires))
             return .success(Reading(slot: slot, session: session, bounds: table.bounds.history))
