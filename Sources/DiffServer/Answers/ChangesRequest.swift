@@ -15,12 +15,12 @@ struct ChangesRequest {
     private let limits: StateLimits
 
     /// - Parameter known: a state that a new one most likely resembles.
-    init(posting body: consuming [UInt8], _ shape: StateShape, known: Snapshot?, _ service: DiffService) throws(Problem) {
-        limits = service.options.stateLimits
+    init(posting body: consuming [UInt8], _ shape: StateShape, known: Snapshot? = nil, _ options: borrowing Options) throws(Problem) {
+        limits = options.stateLimits
         guard shape == .native else {
             content = .state(try Snapshot.read(body, shape, limits), nil)
             edits = nil
-            settings = service.options.defaultSettings
+            settings = options.defaultSettings
             return
         }
         let envelope = try Self.envelope(body, known, limits)
@@ -29,7 +29,7 @@ struct ChangesRequest {
         {
             throw .wrongMember("/" + name, "\(name) goes with \"state\", in the request that makes the session")
         }
-        settings = try Session.Settings(envelope, service.options)
+        settings = try Session.Settings(envelope, options)
         if let edits = envelope.values["edits"] {
             self.edits = envelope.text
             content = .edits(try Self.batch(edits, limits))

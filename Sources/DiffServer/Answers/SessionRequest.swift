@@ -24,7 +24,7 @@ struct SessionRequest {
 
 extension Session.Settings {
     /// `ttl` and `ignore` of an envelope, or the defaults.
-    init(_ envelope: Envelope, _ options: Options) throws(Problem) {
+    init(_ envelope: Envelope, _ options: borrowing Options) throws(Problem) {
         self = options.defaultSettings
         if let value = envelope.values["ttl"] {
             guard let seconds = value.integer, (1...Options.maxTimeToLive).contains(seconds) else {

@@ -17,7 +17,8 @@ struct ChangesetDraft {
         // Of the same outline, all are pairs in order.
         let hasSameIDs = old.columns.outline === new.columns.outline
         sections = Pairing(
-            old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable, from: hasSameIDs ? new.sections.count : 0)
+            old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable,
+            from: hasSameIDs ? new.sections.count : 0)
         same = Self.unchangedStart(old, new, sections, &comparison, alike)
         items = Pairing(
             old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: hasSameIDs ? new.nodes.count : same,

@@ -22,9 +22,9 @@ extension ColumnsBuilder {
                     item += 1
                 }
             }
-            for section in sections.indices where !sections[section].isWrittenLike(view.sections[section], text, view.bytes) { return false }
-            for item in nodes.indices where nodes[item].hash == 0 { nodes[item].hash = view.nodes[item].hash }
-            for section in sections.indices { sections[section].hash = view.sections[section].hash }
+            for index in sections.indices where !sections[index].isWrittenLike(view.sections[index], text, view.bytes) { return false }
+            for index in nodes.indices where nodes[index].hash == 0 { nodes[index].hash = view.nodes[index].hash }
+            for index in sections.indices { sections[index].hash = view.sections[index].hash }
             return true
         }
     }

@@ -111,8 +111,8 @@ import Testing
         let head = try head(1)
         for sequence in [1, 3, 5] as [UInt64] {
             let again = Session.Head(
-                revision: Revision(sequence: sequence, digest: head.revision.digest), snapshot: head.snapshot, fingerprints: head.fingerprints,
-                marks: .none)
+                revision: Revision(sequence: sequence, digest: head.revision.digest), snapshot: head.snapshot,
+                fingerprints: head.fingerprints, marks: .none)
             history.retire(again, at: start, bounds: bounds)
         }
         for (asked, found) in [(1, 1), (3, 3), (5, 5), (4, 5), (99, 5)] as [(UInt64, UInt64)] {

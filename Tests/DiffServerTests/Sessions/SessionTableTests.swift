@@ -111,9 +111,10 @@ import Testing
         let table = table(.init())
         let one = try session("a")
         let slot = try table.create("a", one).get()
-        var same = one
-        same.replays.remember(
+        var replays = one.replays
+        replays.remember(
             .init(fingerprint: .init(value: 1), status: 200, before: one.head.revision, done: start), by: .init(writer: "", key: "k"))
+        let same = one.with(replays: replays)
         #expect(throws: Never.self) { try table.commit(same, to: slot, at: one.head.revision).get() }
         let two = writing("a").session(after: one, try Snapshot(json: "[1]"), maker: nil).0
         #expect(throws: Never.self) { try table.commit(two, to: slot, at: one.head.revision).get() }

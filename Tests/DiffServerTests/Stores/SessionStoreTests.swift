@@ -24,7 +24,7 @@ import Testing
             {"sections":[{"id":1,"content":{"z":1.50,"a":"\u00e9"},"expanded":false,"items":["x",{"id":"y","kind":"k","content":[1e400]}]},
             {"id":"\u0074","items":[{"id":"p","expanded":false,"items":[7]}]}]}
             """#
-        let session = try store.first("a", text, ttl: .seconds(77), ignoring: ["/a"])
+        let session = try store.first("a", text, ttl: .seconds(777), ignoring: ["/a"])
         _ = try await store.created("a", session)
         store = try fixture.later(than: store)
         let found = try #require(try await store.opened("a")).session
@@ -155,8 +155,10 @@ import Testing
         let request = try ChangesRequest(posting: batch, .native, Options())
         var (two, _) = try request.session(after: one, store.writing("s"), RequestFingerprint(value: 9))
         let key = ReplayWindow.Key(writer: "w", key: "k")
-        two.replays.remember(
+        var replays = two.replays
+        replays.remember(
             .init(fingerprint: RequestFingerprint(value: 9), status: 200, before: one.head.revision, done: .now), by: key)
+        two = two.with(replays: replays)
         try await store.committed(two, to: slot, at: one.head.revision)
         store = try fixture.later(than: store)
         let found = try #require(try await store.opened("s")).session

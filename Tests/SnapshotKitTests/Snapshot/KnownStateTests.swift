@@ -28,7 +28,9 @@ struct KnownStateTests {
         let change = Changeset(from: known, to: state, likeness: envelope.likeness)
         let before = Fingerprints(of: known, by: hash)
         let carried = Fingerprints(of: state, by: hash, known: (before, change))
-        let skeletons = [Skeleton(of: known, fingerprints: before), nil].map { Skeleton(of: state, fingerprints: carried, after: $0).document }
+        let skeletons = [Skeleton(of: known, fingerprints: before), nil].map {
+            Skeleton(of: state, fingerprints: carried, after: $0).document
+        }
         return change.items.oldOfNew == plain.items.oldOfNew && change.items.newOfOld == plain.items.newOfOld
             && change.rowFates == plain.rowFates && change.sectionFates == plain.sectionFates && change.counts == plain.counts
             && carried.items == Fingerprints(of: state, by: hash).items && skeletons[0] == skeletons[1]
@@ -109,7 +111,10 @@ struct KnownStateTests {
             for at in Set([0, 1, 8, 255, 256, 511, count - 9, count - 1, count]) where (0...count).contains(at) {
                 var other = text
                 if at < count { other[at] ^= 0x80 }
-                #expect(text.withUnsafeBytes { one in other.withUnsafeBytes { commonPrefix(one.baseAddress!, $0.baseAddress!, count) } } == at)
+                let found = text.withUnsafeBytes { one in
+                    other.withUnsafeBytes { commonPrefix(one.baseAddress!, $0.baseAddress!, count) }
+                }
+                #expect(found == at)
             }
         }
     }
@@ -183,8 +188,9 @@ extension Columns {
     /// Whether each item and section is found by its id.
     private var findsAll: Bool {
         withView { view in
-            view.nodes.indices.allSatisfy { view.item(withID: view.id(ofItem: $0).text, hash: view.nodes[$0].hash) == $0 }
-                && view.sections.indices.allSatisfy { view.section(withID: view.id(ofSection: $0).text, hash: view.sections[$0].hash) == $0 }
+            let items = view.nodes.indices.map { view.item(withID: view.id(ofItem: $0).text, hash: view.nodes[$0].hash) }
+            let sections = view.sections.indices.map { view.section(withID: view.id(ofSection: $0).text, hash: view.sections[$0].hash) }
+            return items == Array(view.nodes.indices) && sections == Array(view.sections.indices)
         }
     }
 
@@ -196,7 +202,7 @@ extension Columns {
         let places = { (columns: Columns) in
             columns.sections.map { [$0.hash, $0.idStart, $0.firstItem, $0.endItem, $0.firstRow, $0.endRow] }
         }
-        return findsAll && bytes == other.bytes && same(nodes, other.nodes) && same(payloads, other.payloads) && places(self) == places(other)
-            && rowOfItem == other.rowOfItem && itemOfRow == other.itemOfRow && room == other.room
+        return findsAll && bytes == other.bytes && same(nodes, other.nodes) && same(payloads, other.payloads)
+            && places(self) == places(other) && rowOfItem == other.rowOfItem && itemOfRow == other.itemOfRow && room == other.room
     }
 }
