@@ -82,7 +82,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
         }
     }
 
-    private var reading: Reading? { Reading(slot: slot, bounds: call.service.table.bounds.history) }
+    private var reading: Reading? { Reading(slot, of: call.service.table) }
 
     func sessionChanged() {
         guard !isWoken.exchange(true, ordering: .relaxed) else { return }

@@ -31,7 +31,7 @@ final class HeldRequest: SessionReader {
         if let reading = request.reading, !GetChanges.holds(reading, since) { request.finish() }
     }
 
-    private var reading: Reading? { Reading(slot: slot, bounds: call.service.table.bounds.history) }
+    private var reading: Reading? { Reading(slot, of: call.service.table) }
 
     func sessionChanged() { pending.loop.execute { self.finish() } }
 

@@ -94,14 +94,14 @@ final class PostChanges: Sendable {
         guard !conditions.wantsMinimal, since == .absent || since == .revision(before) else {
             return answer(slot, after, status: 200, minimalFrom: before, base: since)
         }
-        let reading = Reading(slot: slot, session: after, bounds: call.service.table.bounds.history)
+        let reading = Reading(slot, after, of: call.service.table)
         return call.service.counted(ChangesAnswer(changeset, from: before, to: reading.destination, wish)).response()
     }
 
     private func answer(_ slot: SessionSlot, _ session: Session, status: Int, minimalFrom before: Revision?, base: Since) -> Response {
         let location = status == 201 ? [Field("Location", "/v1/sessions/\(call.session)")] : []
         if conditions.wantsMinimal { return minimal(before, session, status, location) }
-        let reading = Reading(slot: slot, session: session, bounds: call.service.table.bounds.history)
+        let reading = Reading(slot, session, of: call.service.table)
         return call.service.counted(reading.answer(since: base, wish)).response(status: status, fields: location)
     }
 

@@ -4,22 +4,22 @@ import SnapshotKit
 struct Reading: Sendable {
     let slot: SessionSlot
     let session: Session
-    let bounds: History.Bounds
+    private let table: SessionTable
     /// Whether the session is the head, not just what was the head when this process last heard of it.
     let isCertain: Bool
 
     /// Nil if the session in the slot is gone.
-    init?(slot: SessionSlot, bounds: History.Bounds, isCertain: Bool = true) {
-        guard let session = slot.session else { return nil }
-        self.init(slot: slot, session: session, bounds: bounds, isCertain: isCertain)
+    init?(_ slot: SessionSlot, of table: SessionTable, isCertain: Bool = true) {
+        guard let session = table.session(in: slot) else { return nil }
+        self.init(slot, session, of: table, isCertain: isCertain)
     }
 
-    init(slot: SessionSlot, session: Session, bounds: History.Bounds, isCertain: Bool = true) {
-        (self.slot, self.session, self.bounds, self.isCertain) = (slot, session, bounds, isCertain)
+    init(_ slot: SessionSlot, _ session: Session, of table: SessionTable, isCertain: Bool = true) {
+        (self.slot, self.session, self.table, self.isCertain) = (slot, session, table, isCertain)
     }
 
     /// The session as it is in the slot now.
-    var renewed: Reading? { Reading(slot: slot, bounds: bounds, isCertain: isCertain) }
+    var renewed: Reading? { Reading(slot, of: table, isCertain: isCertain) }
 
     /// The sequence of a base that has to be brought from the store before an answer can start from it.
     func missing(_ since: Since) -> UInt64? {
@@ -40,7 +40,7 @@ struct Reading: Sendable {
         }
     }
 
-    func base(_ revision: Revision) -> Base { session.base(revision, at: .now, bounds: bounds) }
+    func base(_ revision: Revision) -> Base { session.base(revision, at: .now, bounds: table.bounds.history) }
 
     /// The answer from a reader's base to the head. The diff and its encoding are shared with other readers who want the same.
     func answer(since: Since, _ wish: ChangesWish) -> ChangesAnswer {
@@ -65,9 +65,10 @@ struct Reading: Sendable {
     /// The answer that another reader with the same base and wish got, or else a new one.
     private func shared(from revision: Revision, _ wish: ChangesWish, _ changeset: () -> Changeset) -> ChangesAnswer {
         let key = AnswerCache.Key(from: revision, wish: wish)
-        if let known = slot.answers.answer(key, at: session.head.revision) { return known }
+        let answers = slot.answers(in: table.answers)
+        if let known = answers.answer(key, at: session.head.revision) { return known }
         let answer = ChangesAnswer(changeset(), from: revision, to: destination, wish)
-        slot.answers.remember(answer, key, at: session.head.revision)
+        answers.remember(answer, key, at: session.head.revision)
         return answer
     }
 }

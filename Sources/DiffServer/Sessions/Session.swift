@@ -36,22 +36,37 @@ final class Session: Sendable {
 
     /// The newest state. An object, which the sessions share that differ in nothing else but what is remembered beside it.
     final class Head: Sendable {
-        let revision: Revision
+        let origin: Origin
         let snapshot: Snapshot
         let fingerprints: Fingerprints
-        /// Rows and sections to be redrawn on the way to this revision.
-        let marks: Marks
-        /// What the write that made this revision started from, and which request it was: tells a lost answer from a lost race.
-        let parent: Revision?
-        let maker: RequestFingerprint?
-        let made: Moment
 
-        init(
+        /// Where a state comes from.
+        struct Origin: Sendable {
+            let revision: Revision
+            /// Rows and sections to be redrawn on the way to this revision.
+            let marks: Marks
+            /// What the write that made this revision started from, and which request it was: tells a lost answer from a lost race.
+            let parent: Revision?
+            let maker: RequestFingerprint?
+            let made: Moment
+        }
+
+        var revision: Revision { origin.revision }
+        var marks: Marks { origin.marks }
+        var parent: Revision? { origin.parent }
+        var maker: RequestFingerprint? { origin.maker }
+        var made: Moment { origin.made }
+
+        init(_ origin: Origin, snapshot: Snapshot, fingerprints: Fingerprints) {
+            (self.origin, self.snapshot, self.fingerprints) = (origin, snapshot, fingerprints)
+        }
+
+        convenience init(
             revision: Revision, snapshot: Snapshot, fingerprints: Fingerprints, marks: Marks, parent: Revision? = nil,
             maker: RequestFingerprint? = nil, made: Moment = .now
         ) {
-            (self.revision, self.snapshot, self.fingerprints, self.marks) = (revision, snapshot, fingerprints, marks)
-            (self.parent, self.maker, self.made) = (parent, maker, made)
+            let origin = Origin(revision: revision, marks: marks, parent: parent, maker: maker, made: made)
+            self.init(origin, snapshot: snapshot, fingerprints: fingerprints)
         }
 
         var footprint: Int { snapshot.footprint + fingerprints.footprint + marks.footprint }
@@ -73,7 +88,12 @@ final class Session: Sendable {
     }
 
     /// Memory held, in bytes.
-    var footprint: Int { head.footprint + history.heldBytes + settings.footprint + replays.footprint + 512 }
+    var footprint: Int { head.footprint + Self.footprint(of: history, settings, replays) }
+
+    /// What is held besides a state.
+    static func footprint(of history: History, _ settings: Settings, _ replays: ReplayWindow) -> Int {
+        history.heldBytes + settings.footprint + replays.footprint + 512
+    }
 }
 
 /// A hash of a request's method, target and body.

@@ -6,26 +6,108 @@ import HTTPCore
 final class SessionSlot: Sendable {
     let name: String
     private let content: Locked<Content>
-    /// Encoded answers to the head, shared by all who have the same base.
-    let answers: AnswerCache
 
     private struct Content {
         /// Nil once the session is gone; the slot is then never used again.
-        var session: Session?
+        var value: Value?
+        /// Encoded answers to the head, shared by all who have the same base; made when there is one.
+        var answers: AnswerCache?
         var readers: [ObjectIdentifier: any SessionReader] = [:]
+    }
+
+    private enum Value {
+        case awake(Session)
+        case resting(RestingSession)
+
+        var revision: Revision {
+            switch self {
+            case .awake(let session): session.head.revision
+            case .resting(let session): session.revision
+            }
+        }
+
+        var version: UInt64 {
+            switch self {
+            case .awake(let session): session.version
+            case .resting(let session): session.version
+            }
+        }
+
+        var replays: ReplayWindow {
+            switch self {
+            case .awake(let session): session.replays
+            case .resting(let session): session.replays
+            }
+        }
+
+        /// The session, which costs O(items) if it rests.
+        var session: Session {
+            switch self {
+            case .awake(let session): session
+            case .resting(let session): session.woken()
+            }
+        }
     }
 
     /// Place in the table's order of use; the table's lock guards it.
     nonisolated(unsafe) var recency = Recency()
 
-    init(name: String, _ session: Session, answersIn room: AnswerRoom) {
+    init(name: String, _ session: Session) {
         self.name = name
-        answers = AnswerCache(in: room)
-        content = Locked(Content(session: session))
+        content = Locked(Content(value: .awake(session)))
     }
 
-    /// The session as it is now; nil once it is gone.
-    var session: Session? { content.withLock { $0.session } }
+    /// The session as it is now, awake from now on; nil once it is gone. O(1), and O(items) if it was resting.
+    var session: Session? {
+        while true {
+            switch content.withLock({ $0.value }) {
+            case nil: return nil
+            case .awake(let session): return session
+            case .resting(let resting):
+                let session = resting.woken()
+                let isDone = content.withLock { content in
+                    guard case .resting(let now) = content.value, now === resting else { return false }
+                    content.value = .awake(session)
+                    return true
+                }
+                if isDone { return session }
+            }
+        }
+    }
+
+    /// The session as it is now, if it is awake.
+    var awakeSession: Session? {
+        guard case .awake(let session) = content.withLock({ $0.value }) else { return nil }
+        return session
+    }
+
+    /// What a store calls the value that is here; nil once the session is gone.
+    var version: UInt64? { content.withLock { $0.value }?.version }
+
+    /// Lays the session to rest, which any use ends. O(items).
+    ///
+    /// - Returns: the bytes that it holds now; nil if it was not awake, or somebody else was faster.
+    func rest() -> Int? {
+        guard let session = awakeSession else { return nil }
+        let resting = RestingSession(session)
+        let isDone = content.withLock { content in
+            guard case .awake(let now) = content.value, now === session else { return false }
+            content.value = .resting(resting)
+            content.answers = nil
+            return true
+        }
+        return isDone ? resting.footprint : nil
+    }
+
+    /// The answers to the head, in the room of all.
+    func answers(in room: AnswerRoom) -> AnswerCache {
+        content.withLock { content in
+            if let answers = content.answers { return answers }
+            let answers = AnswerCache(in: room)
+            content.answers = answers
+            return answers
+        }
+    }
 
     /// Puts `next` in place of the session if that is still at `revision`; returns whether it was.
     ///
@@ -33,8 +115,8 @@ final class SessionSlot: Sendable {
     ///   while `next` was computed, and left the revision as it was.
     func replace(at revision: Revision, by next: Session, keepsReplays: Bool) -> Bool {
         let readers: [any SessionReader]? = content.withLock { content in
-            guard let session = content.session, session.head.revision == revision else { return nil }
-            content.session = keepsReplays ? next.keepingReplays(of: session) : next
+            guard let value = content.value, value.revision == revision else { return nil }
+            content.value = .awake(keepsReplays ? next.keepingReplays(of: value.replays) : next)
             let isNews = next.head.revision != revision
             return isNews ? Array(content.readers.values) : []
         }
@@ -46,8 +128,9 @@ final class SessionSlot: Sendable {
     /// Changes what is remembered beside the state; nil once the session is gone.
     func amend(_ change: (Session) -> Session) -> Session? {
         content.withLock { content in
-            content.session = content.session.map(change)
-            return content.session
+            guard let session = content.value.map({ change($0.session) }) else { return nil }
+            content.value = .awake(session)
+            return session
         }
     }
 
@@ -56,8 +139,8 @@ final class SessionSlot: Sendable {
     /// - Returns: its readers, who have to be told; nil if there was nothing to take.
     func emptied(at revision: Revision? = nil) -> [any SessionReader]? {
         content.withLock { content in
-            guard let session = content.session, revision == nil || session.head.revision == revision else { return nil }
-            content.session = nil
+            guard let value = content.value, revision == nil || value.revision == revision else { return nil }
+            content.value = nil
             defer { content.readers = [:] }
             return Array(content.readers.values)
         }
@@ -68,7 +151,7 @@ final class SessionSlot: Sendable {
     /// Registers a reader unless there are `limit` already or the session is gone.
     func add(_ reader: any SessionReader, limit: Int) -> Admission {
         content.withLock { content in
-            guard content.session != nil else { return .gone }
+            guard content.value != nil else { return .gone }
             guard content.readers.count < limit else { return .tooMany }
             content.readers[ObjectIdentifier(reader)] = reader
             return .added
@@ -102,10 +185,10 @@ extension SessionSlot {
 
 extension Session {
     /// With the answered keys of another value of the same session.
-    fileprivate func keepingReplays(of other: Session) -> Session {
-        if other.replays.entries.isEmpty { return self }
+    fileprivate func keepingReplays(of other: ReplayWindow) -> Session {
+        if other.entries.isEmpty { return self }
         var replays = replays
-        replays.formUnion(other.replays, at: .now)
+        replays.formUnion(other, at: .now)
         return with(replays: replays)
     }
 }

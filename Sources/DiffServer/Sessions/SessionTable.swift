@@ -15,6 +15,8 @@ final class SessionTable: Sendable {
         /// Sessions.
         var sessions = 100_000
         var history = History.Bounds()
+        /// Sessions whose states are kept ready for use; those of others are packed, which saves some 60 bytes an item.
+        var awake = 4096
         /// Streams and held requests of one session.
         var readers = 10_000
     }
@@ -22,11 +24,12 @@ final class SessionTable: Sendable {
     let bounds: Bounds
     let counters = SessionCounters()
     private let registry: Locked<Registry>
-    private let answers: AnswerRoom
+    let answers: AnswerRoom
 
     fileprivate struct Registry {
         var slots: [String: SessionSlot] = [:]
         var order = RecencyOrder()
+        var awake: AwakeSlots
         var bytes = 0
     }
 
@@ -37,7 +40,7 @@ final class SessionTable: Sendable {
         self.bounds = bounds
         self.bodies = bodies
         answers = AnswerRoom(memory: bounds.bytes)
-        registry = Locked(Registry())
+        registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
     }
 
     /// Sessions, and the bytes they hold.
@@ -63,11 +66,11 @@ final class SessionTable: Sendable {
 
     /// A session that is alive, as the table holds it; counts as use.
     func reading(_ name: String, isCertain: Bool = true) -> Reading? {
-        slot(name).flatMap { Reading(slot: $0, bounds: bounds.history, isCertain: isCertain) }
+        slot(name).flatMap { Reading($0, of: self, isCertain: isCertain) }
     }
 
     /// What the table holds of a session, be it over or not the head. Does not count as use.
-    func peek(_ name: String) -> Session? { registry.withLock { $0.slots[name] }?.session }
+    func peek(_ name: String) -> Session? { registry.withLock { $0.slots[name] }.flatMap { session(in: $0) } }
 
     /// Whether a session is here, used or not.
     func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
@@ -90,7 +93,8 @@ final class SessionTable: Sendable {
 
     /// Puts in a session under a name that has none; nil if it has.
     private func insert(_ name: String, _ session: Session) -> SessionSlot? {
-        let slot = SessionSlot(name: name, session, answersIn: answers)
+        let slot = SessionSlot(name: name, session)
+        var tired: SessionSlot?
         let (isNew, evicted) = registry.withLock { registry -> (Bool, [SessionSlot]) in
             guard registry.slots[name] == nil else { return (false, []) }
             registry.slots[name] = slot
@@ -98,9 +102,11 @@ final class SessionTable: Sendable {
             slot.recency.expires = .now + session.settings.timeToLive
             slot.recency.stored = slot.recency.expires
             registry.order.add(slot)
+            tired = registry.awake.wake(slot)
             registry.charge(slot, session.footprint)
             return (true, registry.evict(within: room, sparing: slot))
         }
+        if let tired { rest(tired) }
         evict(evicted)
         return isNew ? slot : nil
     }
@@ -115,14 +121,17 @@ final class SessionTable: Sendable {
 
     private func replace(_ slot: SessionSlot, at revision: Revision, by next: Session, keepsReplays: Bool) -> Bool {
         guard slot.replace(at: revision, by: next, keepsReplays: keepsReplays) else { return false }
+        var tired: SessionSlot?
         let evicted = registry.withLock { registry -> [SessionSlot] in
             guard registry.slots[slot.name] === slot else { return [] }
+            tired = registry.awake.wake(slot)
             slot.recency.timeToLive = next.settings.timeToLive
             slot.recency.expires = .now + next.settings.timeToLive
             slot.recency.stored = slot.recency.expires
             registry.charge(slot, next.footprint)
             return registry.evict(within: room, sparing: slot)
         }
+        if let tired { rest(tired) }
         evict(evicted)
         return true
     }
@@ -141,7 +150,7 @@ final class SessionTable: Sendable {
     /// Puts a skeleton that a store brought into a session's history, or takes its revision out if there is none.
     func recall(_ sequence: UInt64, of slot: SessionSlot, _ skeleton: Skeleton?) {
         guard let session = slot.amend({ $0.recalling(sequence, skeleton) }) else { return }
-        registry.withLock { registry in if registry.slots[slot.name] === slot { registry.charge(slot, session.footprint) } }
+        charge(slot, session)
     }
 
     /// Takes a session away, if it is at `revision` (nil: whichever it is at).
@@ -166,6 +175,32 @@ final class SessionTable: Sendable {
 
     /// Whether a session fits at all, whatever else would be thrown out.
     func hasRoom(for session: Session) -> Bool { session.footprint <= bounds.bytes }
+
+    /// The session in a slot, awake from now on; nil once it is gone. O(1), and O(items) if it was resting.
+    func session(in slot: SessionSlot) -> Session? {
+        if let session = slot.awakeSession { return session }
+        guard let session = slot.session else { return nil }
+        charge(slot, session)
+        return session
+    }
+
+    /// Counts the bytes of a session that woke in its slot, or changed there.
+    private func charge(_ slot: SessionSlot, _ session: Session) {
+        let tired = registry.withLock { registry -> SessionSlot? in
+            guard registry.slots[slot.name] === slot else { return nil }
+            registry.charge(slot, session.footprint)
+            return registry.awake.wake(slot)
+        }
+        if let tired { rest(tired) }
+    }
+
+    private func rest(_ slot: SessionSlot) {
+        guard let footprint = slot.rest() else { return }
+        registry.withLock { registry in
+            // It may have been woken since, and its bytes counted.
+            if registry.slots[slot.name] === slot, !slot.recency.isAwake { registry.charge(slot, footprint) }
+        }
+    }
 
     // MARK: Leaving
 

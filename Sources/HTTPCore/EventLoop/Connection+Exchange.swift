@@ -26,7 +26,7 @@ extension Connection {
     private static let trustedLength = 128 * 1024
 
     /// Room behind a body for what a service may append to it, such as zeros that its parser can run into, so that it need not copy.
-    private static let spareRoom = 256
+    private static let spareRoom = 32
 
     /// A body of known length can wait until it was answered. A chunked one is read first: it may turn out to be malformed, and then the
     /// message was never one to be answered with success.

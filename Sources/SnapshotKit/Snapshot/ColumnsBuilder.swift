@@ -132,21 +132,27 @@ struct ColumnsBuilder {
             return (columns(bytes, known.itemTable, known.sectionTable, known.outline), [])
         }
         var duplicates: [Duplicate] = []
-        let (itemTable, sectionTable) = bytes.withUnsafeBytes { text -> (IDTable, IDTable) in
+        let (itemTable, sectionTable) = tables(bytes) { duplicates.append($0) }
+        return (columns(bytes, itemTable, sectionTable, Outline()), duplicates)
+    }
+
+    /// The columns of a state that has been one already. O(items).
+    mutating func finish(bytes: [UInt8], as outline: Outline) -> Columns {
+        let (itemTable, sectionTable) = tables(bytes) { _ in }
+        return columns(bytes, itemTable, sectionTable, outline)
+    }
+
+    private mutating func tables(_ bytes: [UInt8], onDuplicate: (Duplicate) -> Void) -> (IDTable, IDTable) {
+        bytes.withUnsafeBytes { text in
             let base = text.baseAddress!
             let sectionTable = sections.withUnsafeMutableBufferPointer { sections in
-                Self.table(sections, base) {
-                    duplicates.append(Duplicate(isSection: true, first: $0, later: $1))
-                }
+                Self.table(sections, base) { onDuplicate(Duplicate(isSection: true, first: $0, later: $1)) }
             }
             let itemTable = nodes.withUnsafeMutableBufferPointer { nodes in
-                Self.table(nodes, base) {
-                    duplicates.append(Duplicate(isSection: false, first: $0, later: $1))
-                }
+                Self.table(nodes, base) { onDuplicate(Duplicate(isSection: false, first: $0, later: $1)) }
             }
             return (itemTable, sectionTable)
         }
-        return (columns(bytes, itemTable, sectionTable, Outline()), duplicates)
     }
 
     private mutating func columns(_ bytes: [UInt8], _ itemTable: IDTable, _ sectionTable: IDTable, _ outline: Outline) -> Columns {

@@ -3,7 +3,8 @@ public struct Fingerprints: Sendable {
     let items: [Fingerprint]
     /// Of the sections' contents.
     let sections: [UInt64]
-    private let hash: KeyedHash
+    /// The function.
+    let hash: KeyedHash
 
     /// Hashes every content and kind. O(bytes), or O(bytes that changed) where most is known.
     ///

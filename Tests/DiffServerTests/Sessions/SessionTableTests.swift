@@ -120,4 +120,105 @@ import Testing
         #expect(throws: Never.self) { try table.commit(two, to: slot, at: one.head.revision).get() }
         #expect(slot.session?.replays.entries.map(\.key.key) == ["k"])
     }
+
+    // MARK: Rest
+
+    @Test func `those that nobody used of late rest, and are as they were`() throws {
+        let table = table(.init(awake: 2))
+        let names = ["a", "b", "c", "d", "e"]
+        var sessions: [String: Session] = [:]
+        for name in names {
+            sessions[name] = try session(name, bytes: 500)
+            _ = try table.create(name, sessions[name]!).get()
+        }
+        let slots = try names.map { try #require(table.slot($0)) }
+        #expect(slots.map { $0.awakeSession != nil } == [false, false, false, true, true])
+        let awake = sessions["a"]!.footprint
+        #expect(table.size.bytes < 5 * awake)
+        for (name, slot) in zip(names, slots) {
+            let found = try #require(table.reading(name)).session
+            #expect(slot.awakeSession === found)
+            let before = sessions[name]!
+            #expect(found.head.revision == before.head.revision && found.settings == before.settings)
+            #expect(found.head.snapshot.documentJSON() == before.head.snapshot.documentJSON())
+            #expect(found.head.fingerprints.digest(of: found.head.snapshot, salt: Array(name.utf8)) == before.head.revision.digest)
+        }
+        #expect(slots.map { $0.awakeSession != nil } == [false, false, false, true, true])
+    }
+
+    @Test func `what a resting session holds is what is charged for it`() throws {
+        let table = table(.init(awake: 1))
+        let one = try session("a", bytes: 500)
+        _ = try table.create("a", one).get()
+        #expect(table.size.bytes == one.footprint)
+        let two = try session("b", bytes: 500)
+        _ = try table.create("b", two).get()
+        #expect(table.size.bytes == two.footprint + RestingSession(one).footprint)
+        #expect(RestingSession(one).footprint < one.footprint)
+        let woken = try #require(table.reading("a")).session
+        #expect(table.size.bytes == woken.footprint + RestingSession(two).footprint)
+        for name in ["a", "b"] { _ = table.drop(try #require(table.slot(name)), at: nil) }
+        #expect(table.size == (0, 0))
+    }
+
+    @Test func `whoever was used since it woke rests later`() throws {
+        let table = table(.init(awake: 3))
+        for name in ["a", "b", "c"] { _ = try table.create(name, session(name)).get() }
+        _ = table.slot("a")
+        _ = try table.create("d", session("d")).get()
+        #expect(try ["a", "b", "c", "d"].map { try #require(table.slot($0)).awakeSession != nil } == [true, false, true, true])
+    }
+
+    @Test func `a commit finds a resting session, its past and its answered keys`() throws {
+        let table = table(.init(awake: 1))
+        var one = try session("a")
+        let slot = try table.create("a", one).get()
+        var replays = ReplayWindow()
+        let entry = ReplayWindow.Entry(fingerprint: .init(value: 1), status: 200, before: nil, done: .now)
+        replays.remember(entry, by: .init(writer: "", key: "k"))
+        let next = writing("a").session(after: one, try Snapshot(json: "[1]"), maker: nil).0.with(replays: replays)
+        _ = try table.commit(next, to: slot, at: one.head.revision).get()
+        one = next
+        _ = try table.create("b", session("b")).get()
+        #expect(slot.awakeSession == nil)
+        let two = writing("a").session(after: one, try Snapshot(json: "[2]"), maker: nil).0.with(replays: ReplayWindow())
+        #expect(throws: Never.self) { try table.commit(two, to: slot, at: one.head.revision).get() }
+        #expect(slot.awakeSession?.replays.entries.map(\.key.key) == ["k"])
+        #expect(slot.awakeSession?.history.entries.map(\.revision.sequence) == [1, 2])
+        _ = table.peek("b")
+        #expect(slot.awakeSession == nil)
+        #expect(slot.version == two.version)
+        #expect(table.commit(two, to: slot, at: one.head.revision).isConflict)
+    }
+
+    @Test func `many hands wake and write more sessions than may be awake, and lose nothing`() async throws {
+        let table = table(.init(awake: 3))
+        let names = (0..<12).map { "s\($0)" }
+        for name in names { _ = try table.create(name, session(name)).get() }
+        let written = await withTaskGroup(of: Int.self) { group in
+            for hand in 0..<4 {
+                group.addTask {
+                    var written = 0
+                    for turn in 0..<600 {
+                        let name = names[(turn * (hand + 5) + hand) % names.count]
+                        guard let reading = table.reading(name), let state = try? Snapshot(json: "[\(hand * 1000 + turn)]") else { continue }
+                        let next = self.writing(name).session(after: reading.session, state, maker: nil).0
+                        if case .success = table.commit(next, to: reading.slot, at: reading.session.head.revision) { written += 1 }
+                    }
+                    return written
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        let sequences = try names.map { try #require(table.reading($0)).session.head.revision.sequence }
+        #expect(sequences.reduce(0, +) == UInt64(written + names.count))
+        #expect(try names.filter { try #require(table.slot($0)).awakeSession != nil }.count <= 3)
+    }
+}
+
+extension Result where Failure == StoreFailure {
+    fileprivate var isConflict: Bool {
+        if case .failure(.conflict) = self { return true }
+        return false
+    }
 }

@@ -195,7 +195,7 @@ extension Columns {
     }
 
     /// Whether all is the same, to the last offset.
-    fileprivate func hasSameRecords(as other: Columns) -> Bool {
+    func hasSameRecords(as other: Columns) -> Bool {
         func same<Element>(_ one: [Element], _ other: [Element]) -> Bool {
             one.withUnsafeBytes { one in other.withUnsafeBytes { one.elementsEqual($0) } }
         }

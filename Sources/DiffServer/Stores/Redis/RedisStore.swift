@@ -84,7 +84,7 @@ final class RedisStore: SessionStore {
         guard let (slot, session) = lines.newest(name), table.slot(name) === slot else {
             return table.reading(name, isCertain: false)
         }
-        return Reading(slot: slot, session: session, bounds: table.bounds.history, isCertain: false)
+        return Reading(slot, session, of: table, isCertain: false)
     }
 
     func reopen(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
@@ -125,7 +125,7 @@ final class RedisStore: SessionStore {
             var session = try found.record.session(named: name, hash: hash).with(version: found.version)
             if let known { session = session.inheriting(from: known.session) }
             let slot = table.adopt(session, as: name, inPlaceOf: known?.slot, at: known?.session.head.revision)
-            guard let slot, let reading = Reading(slot: slot, bounds: table.bounds.history) else { return open(name, on: loop, done) }
+            guard let slot, let reading = Reading(slot, of: table) else { return open(name, on: loop, done) }
             done(.success(reading))
         } catch {
             switch error {
@@ -136,7 +136,7 @@ final class RedisStore: SessionStore {
     }
 
     func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
-        guard let entry = slot.session?.history.entries.first(where: { $0.revision.sequence == sequence }) else {
+        guard let entry = table.session(in: slot)?.history.entries.first(where: { $0.revision.sequence == sequence }) else {
             return done(.success(()))
         }
         let field = RedisArgument("k" + Session.text(entry.name))
@@ -206,7 +206,7 @@ final class RedisStore: SessionStore {
     }
 
     func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
-        let before = slot.session
+        let before = table.session(in: slot)
         guard revision == nil || before?.head.revision == revision else { return done(.failure(.conflict)) }
         let version = revision == nil ? "" : before?.versionText ?? ""
         link(on: loop).run(RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(slot.name))], [RedisArgument(version)]) {

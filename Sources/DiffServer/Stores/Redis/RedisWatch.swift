@@ -96,7 +96,7 @@ final class RedisWatch: Sendable {
     private func hear(_ channel: String, _ version: [UInt8]) {
         guard let name = RedisScripts.session(channel), let slot = state.withLock({ $0.slots[name] }) else { return }
         // Most often it was this process itself.
-        if slot.session?.versionText.utf8.elementsEqual(version) == true { return }
+        if let known = slot.version, Session.text(known).utf8.elementsEqual(version) { return }
         validate(slot)
     }
 

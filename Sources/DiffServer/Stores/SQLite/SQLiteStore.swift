@@ -45,7 +45,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     func expected(_ name: String) -> Reading? {
         // Once it has left memory its line has to end, so that it can be read again.
         guard let (slot, session) = lines.newest(name), table.slot(name) === slot else { return nil }
-        return Reading(slot: slot, session: session, bounds: table.bounds.history, isCertain: false)
+        return Reading(slot, session, of: table, isCertain: false)
     }
 
     func open(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
@@ -87,7 +87,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             guard session.head.revision.text == found.revision else { throw .damaged }
             guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return .success(table.reading(name)) }
             table.stored(slot, until: Calendar().moment(milliseconds: found.expires))
-            return .success(Reading(slot: slot, session: session, bounds: table.bounds.history))
+            return .success(Reading(slot, session, of: table))
         } catch {
             switch error {
             case .damaged: return .failure(.damaged(name))

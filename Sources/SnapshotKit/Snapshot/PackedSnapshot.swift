@@ -1,0 +1,216 @@
+// A state at rest. Its bytes stay as they are; of its records only what cannot be computed from the others is kept, as differences in LEB128:
+// some 5 bytes an item, where the columns of a state in use take 24 to 48. Fingerprints stay, since to compute them is to read all contents.
+
+/// A state that is kept, but not in use, and its fingerprints.
+public struct PackedSnapshot: Sendable {
+    private let bytes: [UInt8]
+    private let records: [UInt8]
+    private let room: Int
+    private let outline: Outline
+    private let hash: KeyedHash
+
+    /// Packs a state. O(items); the bytes are shared.
+    public init(_ snapshot: Snapshot, _ fingerprints: Fingerprints) {
+        bytes = snapshot.columns.bytes
+        room = snapshot.columns.room
+        outline = snapshot.columns.outline
+        hash = fingerprints.hash
+        records = snapshot.columns.withView { view in
+            let most = RecordWriter.most * (1 + view.nodes.count + view.sections.count)
+            return withUnsafeTemporaryAllocation(byteCount: most, alignment: 8) { room in
+                var writer = RecordWriter(room.baseAddress!)
+                writer.append(view.sections.count)
+                writer.append(view.nodes.count)
+                for (section, fingerprint) in zip(view.sections, fingerprints.sections) {
+                    writer.append(section, fingerprint)
+                    for item in Int(section.firstItem)..<Int(section.endItem) {
+                        writer.append(view.nodes[item], view.payload(ofItem: item), fingerprints.items[item])
+                    }
+                }
+                return Array(room[..<writer.count])
+            }
+        }
+    }
+
+    /// Memory held, in bytes.
+    public var footprint: Int { bytes.capacity + records.capacity }
+
+    /// The state and its fingerprints as they were. O(items).
+    public func opened() -> (Snapshot, Fingerprints) {
+        records.withUnsafeBytes { opened(RecordReader($0.baseAddress!)) }
+    }
+
+    private func opened(_ reader: consuming RecordReader) -> (Snapshot, Fingerprints) {
+        let sections = reader.take()
+        let items = reader.take()
+        var builder = ColumnsBuilder(expectedItems: items)
+        builder.room = room
+        var fingerprints = [Fingerprint](filled: Fingerprint(), count: items)
+        var ofSections = [UInt64](filled: 0, count: sections)
+        // The item of each level that is still open.
+        var open: [Int] = []
+        for section in 0..<sections {
+            let flags = NodeFlags(rawValue: UInt8(truncatingIfNeeded: reader.take()))
+            builder.beginSection()
+            let id = reader.takeRange()
+            builder.setID(ofSection: section, start: id.start, count: id.count, flags: flags)
+            if flags.contains(.hasContent) {
+                let content = reader.takeRange()
+                builder.setContent(ofSection: section, start: content.start, count: content.count)
+                ofSections[section] = reader.takeWord()
+            }
+            if flags.contains(.isCollapsed) { builder.collapse(section: section) }
+            for _ in 0..<reader.take() {
+                let (flags, level) = reader.takeHead()
+                while open.count > level { builder.endItem(open.removeLast()) }
+                let item = builder.beginItem(parent: open.last ?? -1, level: level)
+                open.append(item)
+                let id = reader.takeRange()
+                builder.setID(ofItem: item, start: id.start, count: id.count, flags: flags)
+                if flags.contains(.hasContent) {
+                    let content = reader.takeRange()
+                    builder.setContent(ofItem: item, start: content.start, count: content.count)
+                    fingerprints[item].content = reader.takeWord()
+                }
+                if flags.contains(.hasKind) {
+                    builder.setKind(ofItem: item, start: reader.takeStart())
+                    fingerprints[item].kind = UInt32(truncatingIfNeeded: reader.take())
+                }
+                if flags.contains(.isCollapsed) { builder.collapse(item: item) }
+            }
+            while let item = open.popLast() { builder.endItem(item) }
+            builder.endSection()
+        }
+        let snapshot = Snapshot(builder.finish(bytes: bytes, as: outline))
+        return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, by: hash))
+    }
+}
+
+/// Stands where the flags of an item have room, since what is hidden follows from what is collapsed: a level follows.
+private let levelFollows = NodeFlags.isHidden
+
+/// Numbers as LEB128; places in the text as distances from where the last one ended.
+private struct RecordWriter {
+    /// No record takes more bytes: flags, level, three places, two lengths and two fingerprints.
+    static let most = 48
+
+    private let room: UnsafeMutableRawPointer
+    private(set) var count = 0
+    private var at = 0
+    private var level = 0
+
+    init(_ room: UnsafeMutableRawPointer) { self.room = room }
+
+    @inline(__always)
+    mutating func append(_ number: Int) {
+        var rest = UInt64(bitPattern: Int64(number))
+        while rest >= 0x80 {
+            room.storeBytes(of: UInt8(truncatingIfNeeded: rest) | 0x80, toByteOffset: count, as: UInt8.self)
+            count += 1
+            rest >>= 7
+        }
+        room.storeBytes(of: UInt8(truncatingIfNeeded: rest), toByteOffset: count, as: UInt8.self)
+        count += 1
+    }
+
+    /// Eight bytes that no distance would shorten.
+    @inline(__always)
+    mutating func append(word: UInt64) {
+        (room + count).storeBytes(of: word.littleEndian, as: UInt64.self)
+        count += 8
+    }
+
+    @inline(__always)
+    mutating func append(start: UInt32) {
+        let distance = Int(start) - at
+        append(distance << 1 ^ distance >> 63)
+        at = Int(start)
+    }
+
+    @inline(__always)
+    mutating func append(range start: UInt32, _ count: UInt32) {
+        append(start: start)
+        append(Int(count))
+        at += Int(count)
+    }
+
+    mutating func append(_ section: SectionNode, _ fingerprint: UInt64) {
+        append(Int(section.flags.rawValue))
+        append(range: section.idStart, UInt32(section.idCount))
+        if section.flags.contains(.hasContent) {
+            append(range: section.contentStart, section.contentCount)
+            append(word: fingerprint)
+        }
+        append(Int(section.endItem - section.firstItem))
+    }
+
+    @inline(__always)
+    mutating func append(_ node: Node, _ payload: Payload, _ fingerprint: Fingerprint) {
+        let flags = node.flags.subtracting(.isHidden)
+        if Int(node.level) == level {
+            append(Int(flags.rawValue))
+        } else {
+            append(Int(flags.union(levelFollows).rawValue))
+            level = Int(node.level)
+            append(level)
+        }
+        append(range: node.idStart, UInt32(node.idCount))
+        if flags.contains(.hasContent) {
+            append(range: payload.contentStart, payload.contentCount)
+            append(word: fingerprint.content)
+        }
+        if flags.contains(.hasKind) {
+            append(start: payload.kindStart)
+            append(Int(fingerprint.kind))
+        }
+    }
+}
+
+/// Reads what `RecordWriter` wrote, in the same order.
+private struct RecordReader {
+    private var next: UnsafeRawPointer
+    private var at = 0
+    private var level = 0
+
+    init(_ records: UnsafeRawPointer) { next = records }
+
+    @inline(__always)
+    mutating func take() -> Int {
+        var (number, shift) = (UInt64(0), UInt64(0))
+        while true {
+            let byte = next.load(as: UInt8.self)
+            next += 1
+            number |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return Int(truncatingIfNeeded: number) }
+            shift += 7
+        }
+    }
+
+    @inline(__always)
+    mutating func takeWord() -> UInt64 {
+        defer { next += 8 }
+        return load64(next)
+    }
+
+    @inline(__always)
+    mutating func takeStart() -> Int {
+        let number = UInt64(bitPattern: Int64(take()))
+        at += Int(truncatingIfNeeded: number >> 1) ^ -Int(truncatingIfNeeded: number & 1)
+        return at
+    }
+
+    @inline(__always)
+    mutating func takeRange() -> (start: Int, count: Int) {
+        let start = takeStart()
+        let count = take()
+        at += count
+        return (start, count)
+    }
+
+    @inline(__always)
+    mutating func takeHead() -> (NodeFlags, level: Int) {
+        let flags = NodeFlags(rawValue: UInt8(truncatingIfNeeded: take()))
+        if flags.contains(levelFollows) { level = take() }
+        return (flags.subtracting(levelFollows), level)
+    }
+}
