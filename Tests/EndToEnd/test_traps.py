@@ -76,3 +76,68 @@ class Indexes(ServiceCase):
         keyed = self.changes(old, new, "keyed")
         self.assertEqual([each["op"] for each in keyed], ["insert", "move", "move", "remove", "update"])
         self.assertEqual(keyed[0]["section"].get("items", []), [])
+
+
+class Identity(ServiceCase):
+    """Which rows are one and the same."""
+
+    def test_an_id_twice_in_the_new_state_alone_is_refused(self):
+        old = of(section("s", "a", "b"), section("t", {"id": "p", "items": ["c"]}))
+        cases = {
+            "in another section": (of(section("s", "a", "b"), section("t", {"id": "p", "items": ["c"]}, "a")),
+                                   "/sections/0/items/0", "/sections/1/items/1"),
+            "below a row": (of(section("s", "a", "b"), section("t", {"id": "p", "items": ["c", "b"]})),
+                            "/sections/0/items/1", "/sections/1/items/0/items/1"),
+            "hidden": (of(section("s", "a", "b"), section("t", {"id": "p", "expanded": False, "items": ["a"]})),
+                       "/sections/0/items/0", "/sections/1/items/0/items/0"),
+            "a section": (of(section("s", "a", "b"), section("s")), "/sections/0/id", "/sections/1/id"),
+        }
+        for name, (new, *places) in cases.items():
+            with self.subTest(name):
+                found = self.assertProblem(self.diff(old, new), 422, "invalid-state")["errors"]
+                self.assertEqual([(each["pointer"], each["code"]) for each in found],
+                                 [("/new" + place, "duplicate-id") for place in places])
+                session, head = self.made(old)
+                found = self.assertProblem(self.post_changes(session, new), 422, "invalid-state")["errors"]
+                self.assertEqual([each["pointer"] for each in found], places)
+                self.assertEqual(self.get_session(session).json["revision"], head)
+
+    def test_a_row_that_is_deleted_and_inserted_again_is_the_row_it_was(self):
+        a = {"id": "a", "content": 1}
+        cases = [([{"op": "insert", "items": [{"id": "x"}]}, {"op": "delete", "items": ["x"]}], []),
+                 ([{"op": "delete", "items": ["a"]}, {"op": "insert", "items": [a], "at": "start"}], []),
+                 ([{"op": "delete", "items": ["a"]}, {"op": "insert", "items": [a]}], ["move"]),
+                 ([{"op": "delete", "items": ["a"]}, {"op": "insert", "items": [{"id": "a"}]}], ["move", "update"])]
+        for edits, verbs in cases:
+            for batches in ([edits], [[each] for each in edits]):
+                with self.subTest(edits, batches=len(batches)):
+                    session, first = self.made([a, "b", "c"])
+                    for batch in batches:
+                        head = self.assertChangeset(self.post_changes(session, {"edits": batch}))["to"]
+                    changeset = self.get_changes(session, {"since": first}).json
+                    self.assertEqual([each["op"] for each in changeset["changes"]], verbs)
+                    self.assertEqual(changeset["to"], head)
+                    if not verbs:
+                        self.assertEqual(head.split("-")[1], first.split("-")[1])
+                        self.assertEqual(head == first, len(batches) == 1)
+
+    def test_a_row_that_is_deleted_twice_goes_once(self):
+        session, first = self.made(of(section("s", "a", {"id": "b", "items": ["c"]}), section("t", "d")))
+        self.post_changes(session, {"edits": [
+            {"op": "delete", "items": ["a", "a", "b", "c", "d"]}, {"op": "delete", "items": ["a", "c"]},
+            {"op": "delete", "sections": ["t", "t"]}]})
+        rows = [[0, 0], [0, 1], [0, 2]]
+        expected = {
+            "indexed": {"sections": {"deleted": [1]}, "items": {"deleted": [*rows, [1, 0]]}},
+            "staged": [{"name": "deletes", "counts": [0], "sections": {"deleted": [1]}, "items": {"deleted": rows}}],
+            "sequential": [{"op": "remove", "at": 0, "count": 4}],
+        }
+        for dialect, changes in expected.items():
+            with self.subTest(dialect):
+                self.assertEqual(self.get_changes(session, {"since": first, "dialect": dialect}).json["changes"], changes)
+
+    def test_rows_under_new_ids_are_warned_of_in_a_session_too(self):
+        session, first = self.made([{"id": f"a{n}", "content": {"name": n}} for n in range(10)])
+        renamed = [{"id": f"b{n}", "content": {"name": n}} for n in range(10)]
+        for answer in (self.post_changes(session, renamed), self.get_changes(session, {"since": first})):
+            self.assertEqual(self.assertChangeset(answer).get("warnings"), ["identity-churn"])
