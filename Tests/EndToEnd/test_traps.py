@@ -2,6 +2,8 @@
 
 from support.appliers import DIALECTS
 from support.case import ServiceCase
+from support.jsontext import exact
+from support.replica import Replica
 from support.states import canonical
 
 
@@ -141,3 +143,90 @@ class Identity(ServiceCase):
         renamed = [{"id": f"b{n}", "content": {"name": n}} for n in range(10)]
         for answer in (self.post_changes(session, renamed), self.get_changes(session, {"since": first})):
             self.assertEqual(self.assertChangeset(answer).get("warnings"), ["identity-churn"])
+
+
+class Stored(ServiceCase):
+    """What a session holds, whatever its readers are shown."""
+
+    def replicas(self, session):
+        """A client of each dialect that shows the head."""
+        chosen = {dialect: Replica(dialect) for dialect in DIALECTS}
+        self.follow(session, chosen)
+        return chosen
+
+    def follow(self, session, replicas):
+        """Each asks once, and shows the head then."""
+        head = self.get_session(session)
+        for dialect, replica in replicas.items():
+            answer = self.get_changes(session, {"dialect": dialect, "since": replica.revision or ""})
+            self.assertEqual(replica.receive(answer.exact), "adopted")
+            self.assertEqual(replica.revision, head.json["revision"])
+            self.assertTrue(replica.shows(head.exact["state"]), (dialect, replica.model, head.text))
+
+    def test_a_change_of_what_is_hidden_is_stored_though_no_row_changes(self):
+        def state(expanded, *hidden):
+            return of(section("closed", *hidden[:2], expanded=expanded), section("open", {
+                "id": "p", "expanded": expanded, "items": [hidden[2]]}))
+
+        session, first = self.made(state(False, "a", "b", "c"))
+        replicas = self.replicas(session)
+        hidden = [{"id": "b", "content": 1}, {"id": "x"}, {"id": "c", "kind": "k"}]
+        head = self.wrote(session, state(False, *hidden))
+        self.assertNotEqual(head.split("-")[1], first.split("-")[1])
+        self.assertEqual(self.get_session(session).exact["state"], canonical(state(False, *hidden)))
+        for dialect, nothing in {"keyed": [], "indexed": {}, "staged": [], "sequential": []}.items():
+            with self.subTest(dialect):
+                changeset = self.get_changes(session, {"since": first, "dialect": dialect}).json
+                self.assertEqual((changeset["to"], changeset["changes"]), (head, nothing))
+        self.follow(session, replicas)
+        self.wrote(session, state(True, *hidden))
+        self.follow(session, replicas)
+        self.assertEqual(self.get_changes(session, {"since": first, "dialect": "indexed"}).json["changes"]["items"]["inserted"], [
+            {"at": [0, 0], "item": hidden[0]}, {"at": [0, 1], "item": hidden[1]},
+            {"at": [1, 1], "item": {**hidden[2], "level": 1, "parent": "p"}}])
+
+    def test_what_moved_while_it_was_hidden_comes_out_where_it_is(self):
+        first_child, second_child = {"id": "h", "content": 1}, {"id": "i", "items": ["deep"]}
+        session, first = self.made([{"id": "p", "expanded": False, "items": [first_child, second_child]}, "q", "r"])
+        replicas = self.replicas(session)
+        moved = self.post_changes(session, {"edits": [
+            {"op": "move", "items": ["p"], "after": "r"}, {"op": "move", "items": ["i"], "before": "h"},
+            {"op": "update", "items": [{"id": "h", "content": 2}]}]}).json
+        self.assertEqual(moved["changes"], [{"op": "move", "item": "p", "in": "main", "before": None}])
+        self.follow(session, replicas)
+        self.post_changes(session, {"edits": [{"op": "expand", "items": ["p"]}]})
+        shown = self.get_changes(session, {"since": moved["to"], "dialect": "indexed"}).json["changes"]["items"]
+        below = {"level": 1, "parent": "p"}
+        self.assertEqual(shown["inserted"], [
+            {"at": [0, 3], "item": {"id": "i", **below, "children": 1}},
+            {"at": [0, 4], "item": {"id": "deep", "level": 2, "parent": "i"}},
+            {"at": [0, 5], "item": {"id": "h", "content": 2, **below}}])
+        self.assertEqual([each["item"] for each in shown["updated"]], [{"id": "p", "children": 2}])
+        self.assertEqual(set(shown), {"inserted", "updated"})
+        self.follow(session, replicas)
+        for edit in ({"op": "collapse", "items": ["p"]}, {"op": "move", "items": ["h"], "before": "q"},
+                     {"op": "move", "items": ["q"], "into": {"item": "p"}}, {"op": "expand", "items": ["p"]}):
+            with self.subTest(edit):
+                self.post_changes(session, {"edits": [edit]})
+                self.follow(session, replicas)
+
+    def test_contents_and_ids_are_one_only_where_their_text_says_so(self):
+        def items(identity, content=None):
+            return f'[{{"id":{identity}' + (f',"content":{content}' if content else "") + "}]"
+
+        one = [('{"a":1,"b":"\\u0041"}', ' { "b" : "A", "a" : 1 } '), ('"\\u00e9"', '"\u00e9"'), ("[1,{}]", "[ 1 , { } ]")]
+        two = [("1", "1.0"), ("0", "-0"), ("1e2", "100"), ("1e400", "1e401"), ("null", None), ('"1"', "1"), ("[1,2]", "[2,1]"),
+               ("9007199254740993", "9007199254740992"), ('"\u00e9"', '"e\u0301"'), ('{"a":1}', '{"a":1,"b":null}')]
+        pairs = [(items('"a"', old), items('"a"', new), old in dict(one)) for old, new in one + two]
+        ids = [('"\u00e9"', '"\\u00e9"', True), ("12", '"12"', True), ('"\u00e9"', '"e\u0301"', False), ('"a"', '"A"', False),
+               ('"\u212b"', '"\u00c5"', False), ("9007199254740993", "9007199254740992", False), ("0", "-0", False)]
+        pairs += [(items(old), items(new), same) for old, new, same in ids]
+        for old, new, same in pairs:
+            with self.subTest(old=old, new=new):
+                session, first = self.made(old)
+                second = self.wrote(session, new)
+                self.assertEqual(second == first, same)
+                held = self.get_session(session).exact["state"]["sections"][0]["items"]
+                self.assertEqual(held, exact(old if same else new))
+                third = self.wrote(session, old)
+                self.assertEqual((third == first, third.split("-")[1]), (same, first.split("-")[1]))
