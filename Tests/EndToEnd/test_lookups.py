@@ -96,6 +96,14 @@ class LookUps(ServiceCase):
         answer = self.get(session_path(self.session, "sections", "a"))
         self.assertProblem(answer, 404, "section-not-found")
 
+    def test_many_sections_at_once_in_the_querys_order(self):
+        answer = self.get(session_path(self.session, "sections"), "at=2&id=none&id=s&at=3&at=1&id=a")
+        self.assertStatus(answer, 200)
+        self.assertEqual(answer.json, {
+            "revision": self.revision, "sections": [SECTIONS["t/\u00e9"], SECTIONS["s"], SECTIONS["closed"]],
+            "missing": [{"id": "none"}, {"at": 3}, {"id": "a"}]})
+        self.assertProblem(self.get("/v1/sessions/none/sections?at=0"), 404, "session-not-found")
+
     def test_an_index_path_that_is_none_is_400(self):
         for at in ("", "x", "0", "0,", ",0", "0,0,0", "-1,0", "0, 0", "0.0", "[0,0]"):
             with self.subTest(at):
@@ -134,6 +142,9 @@ class LookUpsAtARevision(ServiceCase):
         answer = self.get(session_path(session, "sections", "s"), {"revision": first})
         self.assertEqual((answer.json["index"], answer.json["rows"], answer.json["revision"]), (0, 2, first))
         self.assertNotIn("content", answer.json)
+        many = self.get(session_path(session, "sections"), f"revision={first}&id=t&at=0")
+        self.assertEqual(many.json, {"revision": first, "sections": [{"id": "s", "index": 0, "expanded": True, "rows": 2}],
+                                     "missing": [{"id": "t"}]})
 
     def test_a_revision_that_is_no_longer_kept_is_410(self):
         session, first = self.made(["a"])
@@ -144,7 +155,9 @@ class LookUpsAtARevision(ServiceCase):
             with self.subTest(revision):
                 answer = self.get(session_path(session, "items"), {"revision": revision, "at": "0,0"})
                 self.assertProblem(answer, 410, "revision-gone")
-                answer = self.get(session_path(session, "items", "a"), {"revision": revision})
+                for rest in (("items", "a"), ("sections", "main")):
+                    self.assertProblem(self.get(session_path(session, *rest), {"revision": revision}), 410, "revision-gone")
+                answer = self.get(session_path(session, "sections"), {"revision": revision, "at": 0})
                 self.assertProblem(answer, 410, "revision-gone")
 
     def test_a_revision_that_is_none_is_400(self):

@@ -25,6 +25,7 @@ ENDPOINTS = {
     "/v1/sessions/s/changes": {"GET", "HEAD", "POST"},
     "/v1/sessions/s/items": {"GET", "HEAD"},
     "/v1/sessions/s/items/i": {"GET", "HEAD"},
+    "/v1/sessions/s/sections": {"GET", "HEAD"},
     "/v1/sessions/s/sections/i": {"GET", "HEAD"},
     "/v1/sessions/s/tokens": {"POST"},
     "/livez": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/metrics": {"GET", "HEAD"},

@@ -242,7 +242,9 @@ class ConditionalReads(ServiceCase):
     def test_head_answers_as_get_without_a_body(self):
         session, _ = self.made(["a"])
         paths = [session_path(session), session_path(session, "changes"), "/livez", "/readyz", "/metrics",
-                 "/openapi.json", "/", "/problems/internal"]
+                 "/openapi.json", "/", "/client.js", "/problems/internal", session_path(session, "items", "a"),
+                 session_path(session, "items") + "?at=0,0&id=none", session_path(session, "sections", "main"),
+                 session_path(session, "sections") + "?at=0"]
         for path in paths:
             with self.subTest(path):
                 full, head = self.get(path), self.request("HEAD", path)
