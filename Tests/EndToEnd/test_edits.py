@@ -45,6 +45,7 @@ EDITS = {
     "insert: sections at the end": ({"op": "insert", "sections": [section("v", "x"), {"id": "w", "content": 1, "items": []}]},
                                     of(*BASE["sections"], section("v", "x"), section("w", content=1))),
     "insert: sections at the start": ({"op": "insert", "sections": [section("v")], "at": "start"}, of(section("v"), *BASE["sections"])),
+    "insert: sections alone at the end": ({"op": "insert", "sections": [section("v")], "at": "end"}, of(*BASE["sections"], section("v"))),
     "insert: a section before": ({"op": "insert", "sections": [section("v")], "before": "t"},
                                  of(BASE["sections"][0], section("v"), *BASE["sections"][1:])),
     "insert: a section after": ({"op": "insert", "sections": [section("v")], "after": "s"},
@@ -59,12 +60,16 @@ EDITS = {
     "move: before": ({"op": "move", "items": ["b"], "before": "a"}, base(s=[B, "a"])),
     "move: after": ({"op": "move", "items": ["a"], "after": "b"}, base(s=[B, "a"])),
     "move: to the end": ({"op": "move", "items": ["a"]}, base(s=[B], u=["a"])),
+    "move: one alone at the start": ({"op": "move", "items": ["e", "b"], "at": "start"}, base(s=["e", B, "a"], t=[])),
+    "move: one alone at the end": ({"op": "move", "items": ["b", "a"], "at": "end"}, base(s=[], u=[B, "a"])),
     "move: a batch keeps its order": ({"op": "move", "items": ["e", "a"], "into": {"section": "u"}}, base(s=[B], t=[], u=["e", "a"])),
     "move: into an item": ({"op": "move", "items": ["a"], "into": {"item": "b"}, "at": "start"}, base(s=[{**B, "items": ["a", "c", "d"]}])),
     "move: with its children": ({"op": "move", "items": ["b"], "into": {"section": "t"}, "at": "start"}, base(s=["a"], t=[B, "e"])),
     "move: a child out": ({"op": "move", "items": ["d"], "after": "b"}, base(s=["a", {**B, "items": ["c"]}, "d"])),
     "move: sections": ({"op": "move", "sections": ["s"], "after": "t"}, of(*(BASE["sections"][n] for n in (1, 0, 2)))),
     "move: sections to the end": ({"op": "move", "sections": ["t", "s"]}, of(*(BASE["sections"][n] for n in (2, 1, 0)))),
+    "move: sections before": ({"op": "move", "sections": ["u"], "before": "t"}, of(*(BASE["sections"][n] for n in (0, 2, 1)))),
+    "move: sections to the start": ({"op": "move", "sections": ["u", "t"], "at": "start"}, of(*(BASE["sections"][n] for n in (2, 1, 0)))),
     "update: the members it names": ({"op": "update", "items": [{"id": "b", "content": 2}]}, base(s=["a", {**B, "content": 2}])),
     "update: kind and expanded": ({"op": "update", "items": [{"id": "b", "kind": "l", "expanded": False}]},
                                   base(s=["a", {**B, "kind": "l", "expanded": False}])),
@@ -85,10 +90,18 @@ REFUSALS = {
     "neither items nor sections": ({"op": "delete"}, None, "wrong-shape"),
     "before and after": ({"op": "move", "items": ["a"], "before": "b", "after": "e"}, None, "wrong-shape"),
     "before and into": ({"op": "move", "items": ["a"], "before": "b", "into": "t"}, None, "wrong-shape"),
+    "after and into": ({"op": "move", "items": ["a"], "after": "b", "into": "t"}, None, "wrong-shape"),
     "at with before": ({"op": "move", "items": ["a"], "before": "b", "at": "start"}, None, "wrong-shape"),
+    "at with after": ({"op": "move", "items": ["a"], "after": "b", "at": "end"}, None, "wrong-shape"),
     "at nowhere": ({"op": "insert", "items": [X], "at": "middle"}, "/at", "wrong-shape"),
     "an unknown member": ({"op": "delete", "items": ["a"], "why": 1}, "/why", None),
     "a place for a delete": ({"op": "delete", "items": ["a"], "before": "b"}, None, "wrong-shape"),
+    "a place for an update": ({"op": "update", "items": [{"id": "a"}], "into": "t"}, None, "wrong-shape"),
+    "a place for a mark": ({"op": "reload", "items": ["a"], "at": "start"}, None, "wrong-shape"),
+    "a section in a section": ({"op": "insert", "sections": [section("v")], "into": {"section": "s"}}, "/into", "wrong-shape"),
+    "ids for inserted sections": ({"op": "insert", "sections": ["v"]}, "/sections/0", "wrong-shape"),
+    "ids for updated sections": ({"op": "update", "sections": ["s"]}, "/sections/0", "wrong-shape"),
+    "objects for a move": ({"op": "move", "sections": [{"id": "s"}]}, "/sections/0", "wrong-shape"),
     "ids for an update": ({"op": "update", "items": ["a"]}, "/items/0", "wrong-shape"),
     "objects for a delete": ({"op": "delete", "items": [{"id": "a"}]}, "/items/0", "wrong-shape"),
     "items in an update": ({"op": "update", "items": [{"id": "b", "items": []}]}, "/items/0/items", "wrong-shape"),
@@ -149,6 +162,17 @@ class Edits(ServiceCase):
             {"op": "insert", "items": [{"id": "a"}], "into": {"section": "t"}}]})
         self.assertEqual(self.get_session(session).exact["state"],
                          canonical(of(section("v", "x", "e"), section("t", "a"), section("u"))))
+
+    def test_what_is_collapsed_is_expanded(self):
+        collapsed = of(section("s", "a", {**B, "expanded": False}), section("t", "e", expanded=False), section("u"))
+        cases = (({"op": "expand", "items": ["b"]}, ["c", "d"], of(BASE["sections"][0], *collapsed["sections"][1:])),
+                 ({"op": "expand", "sections": ["t"]}, ["e"], of(collapsed["sections"][0], *BASE["sections"][1:])))
+        for edit, shown, expected in cases:
+            with self.subTest(edit):
+                session, _ = self.made(collapsed)
+                changes = self.assertChangeset(self.post_changes(session, {"edits": [edit]}))["changes"]
+                self.assertEqual(sorted(each["item"]["id"] for each in changes if each["op"] == "insert"), shown)
+                self.assertEqual(self.get_session(session).exact["state"], canonical(expected))
 
     def test_a_session_without_sections_has_no_place_for_items(self):
         session, _ = self.made(of())
@@ -249,6 +273,20 @@ class Marks(ServiceCase):
         self.wrote(session, ["b"])
         changes = self.get_changes(session, {"since": first}).json["changes"]
         self.assertEqual(sorted(each["op"] for each in changes), ["insert", "remove"])
+
+    def test_marks_of_hidden_rows_are_sent_to_nobody(self):
+        session, first = self.made(of(section("s", {"id": "p", "expanded": False, "items": ["hidden"]}, "a")))
+        self.mark(session, "reload", items=["hidden", "a"])
+        changes = self.get_changes(session, {"since": first}).json["changes"]
+        self.assertEqual([each["item"]["id"] for each in changes], ["a"])
+
+    def test_a_mark_and_a_write_between_are_one_changeset(self):
+        session, first = self.made(["a", "b"])
+        self.mark(session, "reconfigure", items=["b"])
+        self.wrote(session, ["b", "a"])
+        changes = self.get_changes(session, {"since": first, "dialect": "indexed"}).json["changes"]
+        self.assertEqual([len(changes["items"].get(name, [])) for name in ("deleted", "inserted", "moved", "updated")], [0, 0, 1, 1])
+        self.assertEqual(changes["items"]["updated"][0]["item"], {"id": "b"})
 
     def test_reload_beats_reconfigure(self):
         session, first = self.made(["a"])
