@@ -82,6 +82,17 @@ class Posts(ServiceCase):
         self.assertEqual(set(answer.json), {"session", "from", "to"})
         self.assertIsNone(answer.json["from"])
 
+    def test_return_minimal_leads_from_since_too_and_for_edits(self):
+        session, first = self.made(["a"])
+        second = self.wrote(session, ["b"])
+        answer = self.post_changes(session, ["b"], {"since": first}, Prefer="return=minimal")
+        self.assertStatus(answer, 200)
+        self.assertEqual(answer.json, {"session": session, "from": first, "to": second})
+        answer = self.post_changes(session, {"edits": [{"op": "clear"}]}, Prefer="return=minimal")
+        self.assertStatus(answer, 200)
+        self.assertEqual(answer.json, {"session": session, "from": second, "to": self.get_session(session).json["revision"]})
+        self.assertIn("return=minimal", answer.headers["Preference-Applied"])
+
     def test_without_the_preference_nothing_is_said_to_be_applied(self):
         session, _ = self.made(["a"])
         self.assertNotIn("Preference-Applied", self.post_changes(session, ["b"], Prefer="return=representation").headers)
@@ -160,6 +171,22 @@ class Ignoring(ServiceCase):
         session, _ = self.made({"state": [self.item("x", 1)], "ignore": ["/meta/seen"]})
         changeset = self.post_changes(session, [self.item("x", 2), "b"]).json
         self.assertEqual([each["op"] for each in changeset["changes"]], ["insert"])
+
+    def test_the_digest_leaves_them_out(self):
+        session, first = self.made({"state": [self.item("x", 1)], "ignore": ["/meta/seen"]})
+        self.wrote(session, ["b"])
+        head = self.wrote(session, [self.item("x", 2)])
+        self.assertEqual(first.split("-")[1], head.split("-")[1])
+        self.assertEqual(self.get_changes(session, {"since": first}).json["changes"], [])
+        other = self.wrote(session, [self.item("y", 2)])
+        self.assertNotEqual(first.split("-")[1], other.split("-")[1])
+
+    def test_a_put_starts_over_with_its_own(self):
+        session = self.new_name()
+        self.put_session(session, {"state": [self.item("x", 1)], "ignore": ["/meta/seen"]})
+        head = self.put_session(session, {"state": [self.item("x", 1)], "ignore": ["/name"]}).json["revision"]
+        self.assertEqual(self.wrote(session, [self.item("y", 1)]), head)
+        self.assertNotEqual(self.wrote(session, [self.item("y", 2)]), head)
 
     def test_sixty_four_places_and_one_more(self):
         places = [f"/{number}" for number in range(65)]

@@ -116,6 +116,14 @@ class LostAnswers(ServiceCase):
         self.assertProblem(answer, 412, "revision-mismatch", current=head)
         self.assertStatus(self.post_changes(session, ["c"], If_Match=quoted(second)), 200)
 
+    def test_a_state_that_edits_made_from_that_revision_is_200(self):
+        session, first = self.made(["a"])
+        edits = {"edits": [{"op": "insert", "items": [{"id": "b"}]}]}
+        head = self.wrote(session, edits, If_Match=quoted(first))
+        again = self.assertChangeset(self.post_changes(session, ["a", "b"], {"since": first}, If_Match=quoted(first)))
+        self.assertEqual((again["from"], again["to"], len(again["changes"])), (first, head, 1))
+        self.assertEqual(self.get_session(session).json["revision"], head)
+
     def test_edits_are_known_again_by_their_fingerprint(self):
         session, first = self.made(["a"])
         edits = {"edits": [{"op": "insert", "items": [{"id": "b"}]}]}

@@ -42,6 +42,15 @@ class Keys(ServiceCase):
         else:
             self.assertProblem(again, 422, "idempotency-key-reused")
 
+    def test_the_same_since_again_leads_from_there_to_the_head_now(self):
+        session, first = self.made(["a"])
+        self.wrote(session, ["a", "b"])
+        once = self.post_changes(session, ["a", "b", "c"], {"since": first}, Idempotency_Key="k").json
+        head = self.wrote(session, ["a", "b", "c", "d"])
+        again = self.assertChangeset(self.post_changes(session, ["a", "b", "c"], {"since": first}, Idempotency_Key="k"))
+        self.assertEqual((once["from"], again["from"], again["to"]), (first, first, head))
+        self.assertEqual(sorted(each["item"]["id"] for each in again["changes"]), ["b", "c", "d"])
+
     def test_if_match_is_skipped(self):
         session, first = self.made(["a"])
         self.post_changes(session, ["b"], Idempotency_Key="k", If_Match=f'"{first}"')
