@@ -72,6 +72,23 @@ class OwnJSON(ServiceCase):
         self.assertEqual([(each["op"], each["item"]["content"]) for each in changes],
                          [("insert", {"k": 2}), ("update", {"k": 1, "v": 2})])
 
+    def test_a_diff_applies_those_of_sections_too(self):
+        old = {"groups": [{"key": "g", "title": 1, "members": [{"k": 1}]}]}
+        new = {"groups": [{"key": "g", "title": 2, "members": [{"k": 1}, {"k": 2}]}]}
+        query = {"sectionsAt": "/groups", "sectionIdAt": "/key", "itemsAt": "/members", "idAt": "/k"}
+        changes = self.assertChangeset(self.diff(old, new, query))["changes"]
+        self.assertEqual(changes, [
+            {"op": "insert", "item": {"id": 2, "content": {"k": 2}}, "in": "g", "before": None},
+            {"op": "update", "section": {"id": "g", "content": {"key": "g", "title": 2}}}])
+
+    def test_a_section_without_a_usable_id_is_named(self):
+        for bad in ({"members": []}, {"key": None, "members": []}, {"key": "", "members": []}):
+            with self.subTest(bad):
+                answer = self.post_changes(self.new_name(), [{"key": "g", "members": []}, bad],
+                                           {"sectionsAt": "", "sectionIdAt": "/key", "itemsAt": "/members"})
+                problem = self.assertProblem(answer, 422, "invalid-state")
+                self.assertTrue(problem["errors"][0]["pointer"].startswith("/1"), answer)
+
     def test_an_element_without_a_usable_id_is_named(self):
         cases = [("/rows/1", {"rows": [{"k": 1}, {"x": 1}]}), ("/rows/0", {"rows": [{"k": {}}]}),
                  ("/rows/2", {"rows": [{"k": 1}, {"k": 2}, "text"]}), ("/rows/0", {"rows": [{"k": ""}]})]
@@ -98,6 +115,8 @@ class OwnJSON(ServiceCase):
                       {"sectionsAt": "/x", "sectionIdAt": "y"}):
             with self.subTest(query):
                 self.assertProblem(self.post_changes(self.new_name(), [], query), 400, "malformed-request")
+                self.assertProblem(self.put_session(self.new_name(), [], query), 400, "malformed-request")
+                self.assertProblem(self.diff([], [], query), 400, "malformed-request")
 
     def test_own_documents_update_and_ignore_like_states(self):
         session = self.new_name()
