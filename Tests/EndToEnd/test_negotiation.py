@@ -77,6 +77,24 @@ class Dialects(ServiceCase):
         self.assertEqual(rules.applied(canonical(OLD), answer.exact), canonical(NEW))
         self.assertNotIn("Delta-Base", answer.headers)
 
+    def test_the_query_wins_over_the_bare_patch(self):
+        answer = self.chosen("application/json-patch+json", dialect="indexed")
+        self.assertEqual(answer.json["dialect"], "indexed")
+
+    def test_reading_and_writing_changes_follow_accept(self):
+        session, first = self.made(OLD)
+        for number, dialect in enumerate(DIALECTS):
+            with self.subTest(dialect):
+                wrote = self.post_changes(session, [*NEW, number], Accept=own(dialect))
+                read = self.get_changes(session, {"since": first}, Accept=f"application/json;q=0.1, {own(dialect)}")
+                for answer in (wrote, read):
+                    self.assertStatus(answer, 200)
+                    self.assertEqual((answer.media_type, answer.json["dialect"]), (own(dialect), dialect))
+        head = self.get_session(session).json["revision"]
+        for answer in (self.get_changes(session, Accept="text/html"), self.post_changes(session, OLD, Accept="text/html")):
+            self.assertProblem(answer, 406, "not-acceptable")
+        self.assertEqual(self.get_session(session).json["revision"], head)
+
     def test_the_bare_patch_names_its_revisions_in_headers(self):
         session, first = self.made(OLD)
         answer = self.post_changes(session, NEW, Accept="application/json-patch+json")
@@ -157,5 +175,8 @@ class MediaTypes(ServiceCase):
             with self.subTest(given):
                 answer = self.request("POST", "/v1/diff", self.BODY, Content_Type=given)
                 self.assertProblem(answer, 415, "unsupported-media-type")
-                answer = self.put_session(self.new_name(), {"state": []}, Content_Type=given)
-                self.assertProblem(answer, 415, "unsupported-media-type")
+                session = self.new_name()
+                for answer in (self.put_session(session, {"state": []}, Content_Type=given),
+                               self.post_changes(session, [], Content_Type=given),
+                               self.request("POST", session_path(session, "tokens"), {"scope": ["read"]}, Content_Type=given)):
+                    self.assertProblem(answer, 415, "unsupported-media-type")
