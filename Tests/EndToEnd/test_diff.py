@@ -5,7 +5,7 @@ import random
 from support import minimum
 from support.appliers import DIALECTS, rows
 from support.case import ServiceCase
-from support.jsontext import text
+from support.jsontext import key, text
 from support.states import canonical, changed, random_state
 
 LISTS = ("deleted", "inserted", "moved", "updated")
@@ -109,6 +109,43 @@ class Diffs(ServiceCase):
         self.assertEqual(len(stages["items"]["items"]["moved"]), 2)
         self.assertEqual([each["at"].token for each in stages["headers"]["sections"]["updated"]], ["1"])
 
+    def test_compact_staging_merges_what_may_meet_and_names_it(self):
+        empty = [section(name) for name in ("s", "t", "u")]
+        cases = {
+            "items only": (["a", "b", "c"], ["c", "a", "d"], ["deletes", "items"], ["items"]),
+            "sections only": (of(*empty[:2]), of(empty[1], empty[2]), ["deletes", "sections"], ["sections"]),
+            "sections go and move": (of(*empty), of(empty[2], empty[1]), ["deletes", "sections"], ["deletes", "sections"]),
+            "items and sections": (of(section("s", "a", "b"), empty[1]), of(section("s", "c")),
+                                   ["deletes", "items"], ["deletes", "items"]),
+            "updates and headers besides": (of(section("s", "a", "b", content=1)),
+                                            of(section("s", {"id": "b", "content": 1}, "c", content=2)),
+                                            ["updates", "deletes", "items", "headers"], ["updates", "items", "headers"]),
+        }
+        for name, (old, new, safe, compact) in cases.items():
+            with self.subTest(name):
+                self.assertEqual([stage["name"] for stage in self.check(old, new, "staged", staging="safe")], safe)
+                self.assertEqual([stage["name"] for stage in self.check(old, new, "staged", staging="compact")], compact)
+
+    def test_neighbours_are_one_splice_but_for_moves(self):
+        def lines(*ids, **members):
+            return [{"item": {"id": each, **members}, "in": "main"} for each in ids]
+
+        cases = {
+            "removals": (list("abcdef"), list("ade"), '[{"op":"remove","at":5,"count":1},{"op":"remove","at":1,"count":2}]'),
+            "insertions": (["a", "b"], ["a", "x", "y", "z", "b"],
+                           text([{"op": "insert", "at": 1, "rows": lines("x", "y", "z")}])),
+            "updates": (["a", "b", "c"], ["a", *({"id": each, "content": True} for each in "bc")],
+                        text([{"op": "update", "at": 1, "rows": lines("b", "c", content=True)}])),
+            "a header and its rows": ([], of(section("main"), section("t", "x", content=True)),
+                                      text([{"op": "insert", "at": 0, "rows": [
+                                          {"section": {"id": "t", "content": True}}, {"item": {"id": "x"}, "in": "t"}]}])),
+        }
+        for name, (old, new, expected) in cases.items():
+            with self.subTest(name):
+                self.assertSameJSON(text(self.check(old, new, "sequential")), expected)
+        moves = self.check(list("abcde"), list("cdeab"), "sequential")
+        self.assertEqual([each["op"] for each in moves], ["move", "move"])
+
     def test_v2_is_keyed_as_the_worked_example(self):
         changes = self.changes(*VECTORS["V2"], "keyed")["changes"]
         new = next(each for each in changes if each["op"] == "insert" and "section" in each)
@@ -152,10 +189,47 @@ class Diffs(ServiceCase):
                 fixed = sum(old.index(each) == new.index(each) for each in kept)
                 self.assertEqual((len(kept), fixed), minimum.most_in_place(old, new))
 
+    def test_one_choice_of_what_stays_serves_keyed_indexed_and_staged(self):
+        chance = random.Random(23)
+        for number in range(60):
+            old = random_state(chance)
+            new = changed(chance, old) if number % 3 else random_state(chance)
+            with self.subTest(number, old=old, new=new):
+                before, after = (rows.visible(canonical(each)) for each in (old, new))
+                keyed = self.check(old, new, "keyed")
+                indexed = self.check(old, new, "indexed")
+                stages = {stage["name"]: stage for stage in self.check(old, new, "staged")}
+                for kind, place in (("section", self.section_at), ("item", self.item_at)):
+                    by_keyed = {key(each[kind]) for each in keyed if each["op"] == "move" and kind in each}
+                    moved = indexed.get(f"{kind}s", {}).get("moved", [])
+                    self.assertEqual({place(before, each["from"]) for each in moved}, by_keyed)
+                    staged = stages.get(f"{kind}s", {}).get(f"{kind}s", {}).get("moved", [])
+                    self.assertEqual({place(after, each["to"]) for each in staged}, self.survivors(by_keyed, kind, before, after))
+
+    def section_at(self, model, index):
+        return model.sections[rows.plain(index)][0]["id"]
+
+    def item_at(self, model, path):
+        return model.sections[rows.plain(path[0])][1][rows.plain(path[1])]["id"]
+
+    def survivors(self, ids, kind, before, after):
+        """Those whose sections are there before and after, which `staged` can move."""
+        if kind == "section":
+            return ids
+        kept = set(before.order()) & set(after.order())
+        held = [{line["id"]: head["id"] for head, lines in model.sections for line in lines} for model in (before, after)]
+        return {each for each in ids if held[0][each] in kept and held[1][each] in kept}
+
     def test_the_envelope_names_no_session(self):
         answer = self.diff(["a"], ["b"])
         changeset = self.assertChangeset(answer)
         self.assertEqual([changeset[name] for name in ("session", "from", "to")], [None, None, None])
+
+    def test_nothing_is_stored(self):
+        self.assertStatus(self.diff(["a"], ["b"]), 200)
+        figures = self.get("/metrics").text.splitlines()
+        for name in ("diffserver_sessions", "diffserver_sessions_created_total", "diffserver_commits_total"):
+            self.assertIn(f"{name} 0", figures)
 
     def test_nothing_changed_is_an_empty_list_or_object(self):
         for dialect, nothing in {"keyed": [], "indexed": {}, "staged": [], "sequential": [], "json-patch": []}.items():
