@@ -206,6 +206,36 @@ class Defaults(ServiceCase):
             self.assertStatus(self.post_changes(session, good, Prefer="return=minimal"), 200)
             self.assertStatus(self.post_changes(session, bad, Prefer="return=minimal"), status)
 
+    def test_a_request_line_of_8_kib_headers_of_32_kib_100_fields(self):
+        def sent(target="/livez", fields=()):
+            connection = self.raw()
+            connection.send(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n" + "".join(f"{each}\r\n" for each in fields) + "\r\n")
+            return connection, connection.answer()
+
+        line = 8192 - len("GET /livez? HTTP/1.1\r\n")
+        many = [f"X{number}: x" for number in range(100)]
+        for good, bad, status in (((f"/livez?{'x' * line}",), (f"/livez?{'x' * (line + 3)}",), 414),
+                                  (("/livez", ["X: " + "x" * 32600]), ("/livez", ["X: " + "x" * 32800]), 431),
+                                  (("/livez", many[:99]), ("/livez", many), 431)):
+            with self.subTest(status):
+                self.assertStatus(sent(*good)[1], 200)
+                connection, answer = sent(*bad)
+                self.assertStatus(answer, status)
+                self.assertTrue(connection.is_closed())
+
+    def test_a_body_of_16_mib_on_the_wire_and_inflated(self):
+        limit = 16 << 20
+        body = b'{"old":[],"new":[' + b" " * (limit - 19) + b"]}"
+        self.assertEqual(len(body), limit)
+        self.assertStatus(self.request("POST", "/v1/diff", body), 200)
+        self.assertStatus(self.request("POST", "/v1/diff", gzip.compress(body, 1), Content_Encoding="gzip"), 200)
+        packed = gzip.compress(body + b" ", 1)
+        inflated = self.request("POST", "/v1/diff", packed, Content_Encoding="gzip")
+        self.assertProblem(inflated, 413, "content-too-large", limit=limit)
+        connection = self.raw()
+        connection.send(f"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: {limit + 1}\r\n\r\n")
+        self.assertProblem(connection.answer(), 413, "content-too-large", limit=limit)
+
     def test_a_hundred_thousand_items(self):
         session, _ = self.made([])
         self.assertStatus(self.post_changes(session, list(range(100_000)), Prefer="return=minimal"), 200)
@@ -285,6 +315,26 @@ class Sessions(ServiceCase):
             self.assertTrue(self.is_here(streams[1][0]) and self.is_here(streams[2][0]))
 
 
+class EvictedWithReaders(ServiceCase):
+    options = ("--max-sessions", "2")
+
+    @memory_only
+    def test_readers_of_a_session_that_made_room_hear_the_end_with_its_problem(self):
+        readers = []
+        for number in range(2):
+            session, first = self.made([str(number)])
+            stream = Stream(self.server, session_path(session, "changes"), {"since": first})
+            self.addCleanup(stream.close)
+            self.assertIsNone(stream.next().event)
+            readers.append((session, stream))
+        self.made(["more"])
+        event = readers[0][1].next_event(10)
+        self.assertEqual((event.event, event.json["type"], event.json["status"]), ("end", "/problems/session-not-found", 404))
+        self.assertIsNone(readers[0][1].next())
+        self.assertProblem(self.get_session(readers[0][0]), 404, "session-not-found")
+        self.assertStatus(self.get_session(readers[1][0]), 200)
+
+
 class Memory(ServiceCase):
     options = ("--memory", "2MiB")
 
@@ -361,6 +411,33 @@ class TimeToLive(ServiceCase):
         self.assertStatus(self.get_session(session), 200)
         time.sleep(2.6)
         self.assertProblem(self.get_session(session), 404, "session-not-found")
+
+    def test_each_kind_of_use_is_one(self):
+        def reading(*rest, query=None, method="GET", **headers):
+            return lambda session: self.request(method, session_path(session, *rest), None, query, **headers)
+
+        uses = {
+            "the state": reading(), "its head": reading(method="HEAD"), "what is known already": reading(If_None_Match="*"),
+            "changes": reading("changes"), "an item": reading("items", "a"), "items": reading("items", query={"at": "0,0"}),
+            "a section": reading("sections", "main"), "sections": reading("sections", query={"at": 0}),
+            "a state that changes it": lambda session: self.post_changes(session, ["b"]),
+            "a state that equals it": lambda session: self.post_changes(session, ["a"]),
+            "no edits": lambda session: self.post_changes(session, {"edits": []}),
+            "a known key": lambda session: self.post_changes(session, ["a"], Idempotency_Key="k"),
+        }
+        sessions = {name: self.new_name() for name in (*uses, "none")}
+        for session in sessions.values():
+            answer = self.post_changes(session, {"state": ["a"], "ttl": 3})
+            self.assertStatus(answer, 201)
+        self.post_changes(sessions["a known key"], ["a"], Idempotency_Key="k")
+        time.sleep(2)
+        for name, use in uses.items():
+            self.assertLess(use(sessions[name]).status, 400, name)
+        time.sleep(1.6)
+        self.assertProblem(self.get_session(sessions["none"]), 404, "session-not-found")
+        for name in uses:
+            with self.subTest(name):
+                self.assertStatus(self.get_session(sessions[name]), 200)
 
     def test_a_ttl_of_seven_days_and_one_second_more(self):
         self.assertStatus(self.put_session(self.new_name(), {"state": [], "ttl": 7 * 86400}), 201)

@@ -2,6 +2,7 @@
 
 import gzip
 from datetime import datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
 
 from support.case import ServiceCase
 from support.client import session_path
@@ -104,6 +105,14 @@ class Sessions(ServiceCase):
         now = datetime.now(timezone.utc)
         for moment in (first, told):
             self.assertLess(abs(moment - now - timedelta(seconds=100)), timedelta(seconds=20))
+
+    def test_a_session_lives_an_hour_unless_told(self):
+        for make in (self.put_session, self.post_changes):
+            session = self.new_name()
+            self.assertStatus(make(session, {"state": []}), 201)
+            answer = self.get_session(session)
+            left = datetime.fromisoformat(answer.headers["Diffserver-Expires"]) - parsedate_to_datetime(answer.headers["Date"])
+            self.assertLessEqual(abs(left - timedelta(hours=1)), timedelta(seconds=2))
 
     def test_delete_is_204_also_when_it_was_gone_already(self):
         session, _ = self.made(["a"])
