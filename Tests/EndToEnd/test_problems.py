@@ -245,6 +245,12 @@ class Order(ServiceCase):
             ("rules of the state at last", "POST", changes, '{"edits":[{"op":"move","items":["zzz"]}]}',
              {"If-Match": f'"{revision}"'}, 422, "invalid-edit"),
             ("the state's own shape before preconditions", "POST", changes, '["a","a"]', {"If-Match": '"x"'}, 422, "invalid-state"),
+            ("Accept before the session", "GET", "/v1/sessions/none", None, none, 406, "not-acceptable"),
+            ("type before the session", "POST", "/v1/sessions/none/changes", '{"edits":[]}', {"Content-Type": "text/plain"},
+             415, "unsupported-media-type"),
+            ("size before the session", "POST", "/v1/sessions/none/changes", big, {}, 413, "content-too-large"),
+            ("JSON before the session", "POST", "/v1/sessions/none/changes", '{"edits":[', {}, 400, "malformed-json"),
+            ("Accept before the item", "GET", f"/v1/sessions/{session}/items/none", None, none, 406, "not-acceptable"),
             ("query before the session", "GET", "/v1/sessions/none/changes?since=x", None, {}, 400, "malformed-revision"),
         ]
         for name, method, path, body, headers, status, problem in cases:

@@ -84,6 +84,26 @@ class Keys(Guarded):
         self.assertProblem(self.ask("GET", "/nothing", KEY), 404, "route-not-found")
         self.assertProblem(self.ask("GET", "/v1/sessions/team-b:1?sinse=1", TEAM_KEY), 403, "forbidden")
 
+    def test_framing_and_sizes_come_before_401_and_all_else_after_it(self):
+        get, post = "GET /v1/sessions/s HTTP/1.1\r\n", "POST /v1/diff HTTP/1.1\r\nHost: localhost\r\n"
+        cases = {
+            "framing": (f"{get}Host: localhost\r\nHost: localhost\r\n\r\n", 400, "malformed-request"),
+            "the line": (f"GET /{'x' * 9000} HTTP/1.1\r\nHost: localhost\r\n\r\n", 414, "uri-too-long"),
+            "the headers": (f"{get}Host: localhost\r\nX: {'x' * 40000}\r\n\r\n", 431, "headers-too-large"),
+            "the query": ("GET /v1/sessions/s?sinse=1 HTTP/1.1\r\nHost: localhost\r\n\r\n", 401, "unauthenticated"),
+            "Accept": (f"{get}Host: localhost\r\nAccept: text/html\r\n\r\n", 401, "unauthenticated"),
+            "the type": (f"{post}Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n[]", 401, "unauthenticated"),
+            "the size": (f"{post}Content-Length: 99999999\r\n\r\n", 401, "unauthenticated"),
+            "100 Continue": (f"{post}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n", 401, "unauthenticated"),
+            "the body": (f"{post}Content-Length: 1\r\n\r\n[", 401, "unauthenticated"),
+        }
+        for name, (request, status, problem) in cases.items():
+            with self.subTest(name):
+                connection = self.raw()
+                connection.send(request)
+                answer = connection.answer()
+                self.assertEqual((answer.status, answer.json["type"]), (status, f"/problems/{problem}"), answer)
+
     def test_idempotency_keys_are_per_writer(self):
         name = "team-a:keys"
         self.make(name)
