@@ -5,8 +5,9 @@ import time
 from datetime import datetime, timezone
 
 from support.case import ServiceCase
-from support.client import session_path
+from support.client import RawConnection, session_path
 from support.events import Stream
+from support.server import Server
 from support.tokens import SECRET, bearer, part, token
 
 KEY, TEAM_KEY = "a-writer's-key", "the-key-of-team-a"
@@ -130,7 +131,7 @@ class Tokens(Guarded):
 
     def test_read_opens_every_get_below_the_session(self):
         read = token(self.session)
-        for path in ("", "/changes", "/items/a", "/items?id=a", "/sections/main"):
+        for path in ("", "/changes", "/items/a", "/items?id=a", "/sections/main", "/sections?at=0"):
             with self.subTest(path):
                 self.assertStatus(self.ask("GET", self.path + path, read), 200)
                 self.assertStatus(self.ask("HEAD", self.path + path, read), 200)
@@ -313,6 +314,12 @@ class NoSecret(ServiceCase):
         self.assertStatus(minted, 201)
         ours = self.request("GET", session_path("s"), Authorization=f"Bearer {minted.json['token']}")
         self.assertProblem(ours, 404, "session-not-found")
+        other = Server(*self.options)
+        self.addCleanup(other.stop)
+        connection = RawConnection(other)
+        self.addCleanup(connection.close)
+        connection.send(f"GET /v1/sessions/s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {minted.json['token']}\r\n\r\n")
+        self.assertProblem(connection.answer(), 401, "unauthenticated")
         for secret in (SECRET, "", "\0" * 32):
             theirs = self.request("GET", session_path("s"), Authorization=f"Bearer {token('s', secret=secret)}")
             self.assertProblem(theirs, 401, "unauthenticated")
