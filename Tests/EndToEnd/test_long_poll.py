@@ -11,7 +11,7 @@ class Waiting:
     """A request on a connection and thread of its own."""
 
     def __init__(self, case, session, query, **headers):
-        self.client = Client(case.server, 30)
+        self.client = Client(case.server, 90)
         self.answer = None
         self.seconds = None
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -24,8 +24,8 @@ class Waiting:
         self.seconds = time.monotonic() - start
         self.client.close()
 
-    def result(self):
-        self.thread.join(30)
+    def result(self, seconds=30):
+        self.thread.join(seconds)
         return self.answer
 
     def is_held(self, seconds=0.2):
@@ -127,6 +127,17 @@ class LongPoll(ServiceCase):
         self.wrote(session, ["b"])
         for dialect, each in held.items():
             self.assertChangeset(each.result(), dialect=dialect)
+
+
+class SixtySeconds(ServiceCase):
+    def test_nobody_is_held_any_longer(self):
+        session, first = self.made(["a"])
+        held = [Waiting(self, session, {"since": first, "wait": 100000}),
+                Waiting(self, session, {"since": first}, Prefer="wait=100000")]
+        for each in held:
+            changeset = self.assertChangeset(each.result(90))
+            self.assertEqual((changeset["from"], changeset["to"], changeset["changes"]), (first, first, []))
+            self.assertGreater(each.seconds, 59)
 
 
 class HeldAtTheEnd(ServiceCase):

@@ -201,7 +201,9 @@ import Testing
                     var written = 0
                     for turn in 0..<600 {
                         let name = names[(turn * (hand + 5) + hand) % names.count]
-                        guard let reading = table.reading(name), let state = try? Snapshot(json: "[\(hand * 1000 + turn)]") else { continue }
+                        guard let reading = table.reading(name), let state = try? Snapshot(json: "[\(hand * 1000 + turn)]") else {
+                            continue
+                        }
                         let next = self.writing(name).session(after: reading.session, state, maker: nil).0
                         if case .success = table.commit(next, to: reading.slot, at: reading.session.head.revision) { written += 1 }
                     }
