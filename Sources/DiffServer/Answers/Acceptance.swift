@@ -28,6 +28,9 @@ struct Acceptance: Sendable {
         }
     }
 
+    /// Whether the client does not care.
+    var isAnything: Bool { ranges.isEmpty }
+
     /// A weight in thousandths.
     private static func weight(_ text: Substring) -> Int {
         guard let value = Double(text), (0...1).contains(value) else { return 0 }
@@ -105,6 +108,10 @@ struct ChangesForm: Sendable, Hashable {
             isBarePatch = dialect == .jsonPatch && acceptance.best(of: [own, "application/json", Self.patchType]) == Self.patchType
             let isPlain = dialect == .keyed || !acceptance.accepts(own)
             mediaType = isBarePatch ? Self.patchType : isPlain ? "application/json" : own
+            return
+        }
+        guard !acceptance.isAnything else {
+            (dialect, mediaType) = (.keyed, Self.mediaTypes[0])
             return
         }
         guard let type = acceptance.best(of: Self.mediaTypes) else { throw .notAcceptable(Self.mediaTypes) }

@@ -15,12 +15,14 @@ struct ChangesRequest {
     private let limits: StateLimits
 
     /// - Parameter known: a state that a new one most likely resembles.
-    init(posting body: consuming [UInt8], _ shape: StateShape, known: Snapshot? = nil, _ options: borrowing Options) throws(Problem) {
-        limits = options.stateLimits
+    init(
+        posting body: consuming [UInt8], _ shape: StateShape, known: Snapshot? = nil, limits: StateLimits, defaults: Session.Settings
+    ) throws(Problem) {
+        self.limits = limits
         guard shape == .native else {
             content = .state(try Snapshot.read(body, shape, limits), nil)
             edits = nil
-            settings = options.defaultSettings
+            settings = defaults
             return
         }
         let envelope = try Self.envelope(body, known, limits)
@@ -29,7 +31,7 @@ struct ChangesRequest {
         {
             throw .wrongMember("/" + name, "\(name) goes with \"state\", in the request that makes the session")
         }
-        settings = try Session.Settings(envelope, options)
+        settings = try Session.Settings(envelope, defaults: defaults)
         if let edits = envelope.values["edits"] {
             self.edits = envelope.text
             content = .edits(try Self.batch(edits, limits))
@@ -39,9 +41,10 @@ struct ChangesRequest {
         }
     }
 
+    private static let members = Envelope.Members(
+        states: ["state"], values: ["edits", "ttl", "ignore"], exactlyOne: ["state", "edits"], allowsBareState: true)
+
     private static func envelope(_ body: consuming [UInt8], _ known: Snapshot?, _ limits: StateLimits) throws(Problem) -> Envelope {
-        let members = Envelope.Members(
-            states: ["state"], values: ["edits", "ttl", "ignore"], exactlyOne: ["state", "edits"], allowsBareState: true)
         do throws(StateError) { return try Envelope(json: body, members: members, limits: limits, known: known) } catch {
             throw Problem(error)
         }

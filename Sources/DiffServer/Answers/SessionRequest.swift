@@ -18,14 +18,14 @@ struct SessionRequest {
                 limits: options.stateLimits)
         } catch { throw Problem(error) }
         state = envelope.states["state"]!
-        settings = try Session.Settings(envelope, options)
+        settings = try Session.Settings(envelope, defaults: options.defaultSettings)
     }
 }
 
 extension Session.Settings {
     /// `ttl` and `ignore` of an envelope, or the defaults.
-    init(_ envelope: Envelope, _ options: borrowing Options) throws(Problem) {
-        self = options.defaultSettings
+    init(_ envelope: Envelope, defaults: Session.Settings) throws(Problem) {
+        self = defaults
         if let value = envelope.values["ttl"] {
             guard let seconds = value.integer, (1...Options.maxTimeToLive).contains(seconds) else {
                 throw .wrongMember("/ttl", "ttl is a whole number of seconds from 1 to \(Options.maxTimeToLive)")

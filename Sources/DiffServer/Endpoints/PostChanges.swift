@@ -29,7 +29,9 @@ final class PostChanges: Sendable {
             let hash = call.service.store.hash
             let keyed = conditions.key == nil ? nil : RequestFingerprint(body, shape: call.parameters, by: hash)
             let known = call.service.store.table.peek(call.session)?.head.snapshot
-            let request = try ChangesRequest(posting: body, shape, known: known, call.service.options)
+            let request = try ChangesRequest(
+                posting: body, shape, known: known, limits: call.service.options.stateLimits, defaults: call.service.options.defaultSettings
+            )
             let fingerprint = keyed ?? request.edits.map { RequestFingerprint($0, shape: call.parameters, by: hash) }
             if !call.identity.maySendStates, case .state = request.content {
                 throw Problem(.forbidden, "a token is good for edits; whole states need a key")

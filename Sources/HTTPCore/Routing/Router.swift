@@ -36,10 +36,10 @@ public struct Router<Payload: Sendable>: Sendable {
 
     private final class Resource: Sendable {
         let pattern: [PatternSegment]
-        let methods: [(method: Method, payload: Payload)]
+        let methods: [Route]
         let allow: String
 
-        init(_ pattern: [PatternSegment], _ methods: [(method: Method, payload: Payload)]) {
+        init(_ pattern: [PatternSegment], _ methods: [Route]) {
             (self.pattern, self.methods) = (pattern, methods)
             var names = Set(methods.map(\.method.name)).union(["OPTIONS"])
             if names.contains("GET") { names.insert("HEAD") }
@@ -57,11 +57,11 @@ public struct Router<Payload: Sendable>: Sendable {
 
     /// A table. Rows of one pattern must agree in the names of their parameters.
     public init(_ routes: [Route]) {
-        var methods: [[PatternSegment]: [(method: Method, payload: Payload)]] = [:]
+        var methods: [[PatternSegment]: [Route]] = [:]
         for route in routes {
             let pattern = route.pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
                 .map { PatternSegment(String($0)) }
-            methods[route.pattern == "/" ? [] : pattern, default: []].append((route.method, route.payload))
+            methods[route.pattern == "/" ? [] : pattern, default: []].append(route)
         }
         for (pattern, methods) in methods { resources[pattern.count, default: []].append(Resource(pattern, methods)) }
         // Literals first, at the first segment where two patterns differ in kind.

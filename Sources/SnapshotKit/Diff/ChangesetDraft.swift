@@ -14,19 +14,19 @@ struct ChangesetDraft {
     init<Comparison: ContentComparison>(
         _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks, alike: [Likeness.Run]
     ) {
-        // Of the same outline, all are pairs in order.
+        // Of the same outline, all are pairs in order, and stay.
         let hasSameIDs = old.columns.outline === new.columns.outline
         sections = Pairing(
             old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable,
             from: hasSameIDs ? new.sections.count : 0)
-        same = Self.unchangedStart(old, new, sections, &comparison, alike)
+        same = hasSameIDs && !alike.isEmpty ? 0 : Self.unchangedStart(old, new, sections, &comparison, alike)
         items = Pairing(
             old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: hasSameIDs ? new.nodes.count : same,
             known: alike)
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
         rowFates = [Fate](filled: .stays, count: new.rowCount)
-        sectionFates = [Fate](filled: [], count: new.sections.count)
-        keep(old, new)
+        sectionFates = [Fate](filled: hasSameIDs ? .stays : [], count: new.sections.count)
+        if !hasSameIDs { keep(old, new) }
         compareSections(old, new, &comparison)
         compareRows(old, new, &comparison, alike)
         if !marks.isEmpty { apply(marks, new) }

@@ -42,13 +42,11 @@ struct Pairing {
 
     /// The first are their own partners, the others have none yet.
     private static func partners(_ count: Int, from start: Int) -> [Int32] {
-        // An array without room is one that all threads share, and initializing it writes its count, if only 0 over 0.
-        if count == 0 { return [] }
-        return [Int32](unsafeUninitializedCapacity: count) { partners, used in
+        var partners = [Int32](filled: -1, count: count)
+        partners.withUnsafeMutableBufferPointer { partners in
             for index in 0..<start { partners[index] = Int32(truncatingIfNeeded: index) }
-            for index in start..<count { partners[index] = -1 }
-            used = count
         }
+        return partners
     }
 }
 

@@ -22,7 +22,7 @@ struct NameStack {
     private static let linearLimit = 48
 
     /// The first `count` are of open objects; what follows is room.
-    private var names = [Name](repeating: Name(), count: 64)
+    private var names: [Name] = []
     private var count = 0
     /// One table for each open object that outgrew the linear search; kept for the next one.
     private var tables: [[Slot]] = []
@@ -60,7 +60,7 @@ struct NameStack {
     }
 
     @inline(never)
-    private mutating func grow() { names.append(contentsOf: repeatElement(Name(), count: names.count)) }
+    private mutating func grow() { names.append(contentsOf: repeatElement(Name(), count: max(names.count, 16))) }
 
     // MARK: Tables
 

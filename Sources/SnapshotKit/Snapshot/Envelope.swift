@@ -60,7 +60,7 @@ public struct Envelope: Sendable {
 }
 
 /// Takes an envelope apart, member by member.
-struct EnvelopeReader {
+final class EnvelopeReader {
     let members: Envelope.Members
     let shape: StateShape
     let limits: StateLimits
@@ -85,7 +85,7 @@ struct EnvelopeReader {
         scanner = JSONScanner(base: text, count: count, maxDepth: min(limits.maxDepth, 512))
     }
 
-    mutating func read() throws(JSONError) {
+    func read() throws(JSONError) {
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "{"): try readObject()
@@ -99,7 +99,7 @@ struct EnvelopeReader {
         try scanner.finish()
     }
 
-    private mutating func note(_ code: String, _ detail: String, at pointer: String) {
+    private func note(_ code: String, _ detail: String, at pointer: String) {
         violations.append(Violation(pointer: pointer, code: code, detail: detail))
     }
 
@@ -110,7 +110,7 @@ struct EnvelopeReader {
         return members.allowsBareState ? object + ", or a state itself" : object
     }
 
-    private mutating func readObject() throws(JSONError) {
+    private func readObject() throws(JSONError) {
         scanner.at += 1
         let frame = scanner.names.open()
         var isEmpty = scanner.takes(UInt8(ascii: "}"))
@@ -140,7 +140,7 @@ struct EnvelopeReader {
         checkMembers()
     }
 
-    private mutating func checkMembers() {
+    private func checkMembers() {
         let found = states.map(\.name) + values.keys
         for name in members.required where !found.contains(name) {
             note("missing-member", "the body is \(expectation)", at: "")
@@ -152,7 +152,7 @@ struct EnvelopeReader {
     }
 
     /// Reads the value that stands here as a state, with the scanner handed over and back.
-    private mutating func readState(
+    private func readState(
         _ name: String, reading: (inout StateReader) throws(JSONError) -> Void
     ) throws(JSONError) {
         let state = states.count

@@ -20,7 +20,7 @@ public struct Fingerprints: Sendable {
         (items, sections) = snapshot.columns.withView { view in
             var items =
                 known.map { $0.fingerprints.carried(over: $0.changeset, view) }
-                ?? [Fingerprint](repeating: .unknown, count: view.nodes.count)
+                ?? [Fingerprint](filled: .unknown, count: view.nodes.count)
             items.withUnsafeMutableBufferPointer { items in
                 for item in items.indices where items[item] == .unknown { items[item] = Self.fingerprint(item, view, hash, ignored) }
             }
@@ -38,22 +38,28 @@ public struct Fingerprints: Sendable {
 
     /// For each item of a new state the fingerprint of the row that it was, where it is one that did not change.
     private func carried(over changeset: Changeset, _ view: ColumnsView) -> [Fingerprint] {
-        [Fingerprint](unsafeUninitializedCapacity: view.nodes.count) { carried, count in
-            count = view.nodes.count
+        if changeset.old.outline === changeset.new.outline, view.allVisible {
+            var carried = items
+            for (row, fate) in changeset.rowFates.enumerated() where fate.contains(.updated) { carried[row] = .unknown }
+            return carried
+        }
+        var carried = [Fingerprint](filled: .unknown, count: view.nodes.count)
+        carried.withUnsafeMutableBufferPointer { carried in
             items.withUnsafeBufferPointer { items in
                 changeset.items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
                     changeset.oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
                         changeset.rowFates.withUnsafeBufferPointer { fates in
-                            for item in 0..<count {
+                            for item in carried.indices {
                                 let row = view.row(ofItem: item)
-                                let isSame = row >= 0 && oldRowOfNew[row] >= 0 && !fates[row].contains(.updated)
-                                carried[item] = isSame ? items[Int(oldOfNew[item])] : .unknown
+                                guard row >= 0, oldRowOfNew[row] >= 0, !fates[row].contains(.updated) else { continue }
+                                carried[item] = items[Int(oldOfNew[item])]
                             }
                         }
                     }
                 }
             }
         }
+        return carried
     }
 
     private static func fingerprint(

@@ -55,9 +55,9 @@ struct StateDocument {
     ) throws(StateError) -> Envelope {
         try checkSize()
         let count = count
-        var reading = try (known ?? .empty).columns.withView { (known) throws(StateError) -> EnvelopeReader in
+        let reading = try (known ?? .empty).columns.withView { (known) throws(StateError) -> EnvelopeReader in
             try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> EnvelopeReader in
-                var reading = EnvelopeReader(
+                let reading = EnvelopeReader(
                     members: members, shape: shape, limits: limits, known: KnownState(known), text: UnsafeRawPointer(text.baseAddress!),
                     count: count)
                 do throws(JSONError) { try reading.read() } catch { throw .json(error) }
@@ -81,7 +81,7 @@ struct StateDocument {
             }
         }
         if !failures.isEmpty { throw .invalid(failures) }
-        let values = reading.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
+        let values = reading.values.isEmpty ? [:] : reading.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
         return Envelope(states: states, values: values, isBareState: reading.isBareState, text: bytes[..<count], likeness: likeness)
     }
 }

@@ -152,7 +152,7 @@ import Testing
         let one = try store.first("s", #"["a","b"]"#)
         let slot = try await store.created("s", one)
         let batch = Array(#"{"edits":[{"op":"reload","items":["a"]}]}"#.utf8)
-        let request = try ChangesRequest(posting: batch, .native, Options())
+        let request = try ChangesRequest(posting: batch, .native, limits: StateLimits(), defaults: Options().defaultSettings)
         var (two, _) = try request.session(after: one, store.writing("s"), RequestFingerprint(value: 9))
         let key = ReplayWindow.Key(writer: "w", key: "k")
         var replays = two.replays
