@@ -45,7 +45,9 @@ final class Call: Sendable {
 
 extension RequestHead {
     /// The target without its query.
-    var instance: String { String(target.prefix { $0 != "?" }) }
+    var instance: String { Self.instance(target) }
+
+    static func instance(_ target: String) -> String { String(Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") })) }
 
     /// The names in all `Prefer` fields, with their values (RFC 7240).
     var preferences: [(name: String, value: String)] {

@@ -198,7 +198,9 @@ final class DiffService: Service {
     /// Sessions in memory, and who waits for them.
     var table: SessionTable { store.table }
 
-    func refusal(_ refusal: Refusal, of head: RequestHead?) -> Response { Problem(refusal).response(instance: head?.instance) }
+    func refusal(_ refusal: Refusal, target: String?) -> Response {
+        Problem(refusal).response(instance: target.map(RequestHead.instance))
+    }
 
     func finished(_ exchange: ExchangeSummary) {
         metrics.count(exchange)

@@ -46,6 +46,7 @@ class StreamCase(ServiceCase):
         self.assertIsNotNone(event)
         self.assertEqual(event.event, "end")
         self.assertEqual(event.json["type"], f"/problems/{problem}", event)
+        self.assertRegex(event.json["instance"], "^/v1/sessions/[^/]+/changes$", event)
 
 
 class Streams(StreamCase):

@@ -292,7 +292,11 @@ class Framing(ServiceCase):
         connection = self.raw()
         connection.send(request)
         answer = connection.answer()
-        self.assertEqual((answer.status, json.loads(answer.body)["type"]), (status, f"/problems/{name}"), answer)
+        problem = json.loads(answer.body)
+        self.assertEqual((answer.status, problem["type"]), (status, f"/problems/{name}"), answer)
+        # The target is named wherever the request line was a good one.
+        line = re.match(r"[A-Z]+ (\S+) HTTP/1", request)
+        self.assertEqual(problem.get("instance"), line and line[1], answer)
         self.assertTrue(connection.is_closed())
 
     def test_requests_whose_framing_is_broken_are_answered_and_closed(self):
@@ -306,6 +310,7 @@ class Framing(ServiceCase):
             "two lengths": (f"{post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{{}}", 400, "malformed-request"),
             "a length that is none": (f"{post}Content-Length: +2\r\n\r\n{{}}", 400, "malformed-request"),
             "a bad chunk": (f"{post}Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, "malformed-request"),
+            "too many fields": (f"{get}Host: localhost\r\n" + "X: y\r\n" * 200 + "\r\n", 431, "headers-too-large"),
             "another coding": (f"{post}Transfer-Encoding: gzip, chunked\r\n\r\n", 501, "unsupported-transfer-coding"),
             "another version": ("GET /livez HTTP/2.0\r\nHost: localhost\r\n\r\n", 505, "http-version-not-supported"),
         }

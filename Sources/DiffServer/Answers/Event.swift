@@ -14,7 +14,9 @@ enum Event {
     }
 
     /// The end, and why.
-    static func end(_ problem: Problem) -> [UInt8] { Array("event: end\n".utf8) + data(problem.json(instance: nil)) }
+    static func end(_ problem: Problem, instance: String) -> [UInt8] {
+        Array("event: end\n".utf8) + data(problem.json(instance: instance))
+    }
 
     /// JSON on one line: line ends can only be white space there.
     private static func data(_ json: [UInt8]) -> [UInt8] {

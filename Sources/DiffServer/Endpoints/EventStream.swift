@@ -141,7 +141,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     /// Ends a stream that the session does not know.
     private func refuse(_ problem: Problem) {
-        writer.write(Event.end(problem))
+        writer.write(Event.end(problem, instance: call.instance))
         finish()
     }
 

@@ -151,11 +151,13 @@ extension Connection {
     func refuse(_ refusal: Refusal) {
         if exchange == nil {
             // Within a head, which ended or took too long: even a part of one may tell that it was a HEAD.
-            let isHead = leftover.withUnsafeBytes { parser.isHead($0) }
-            exchange = Exchange(head: nil, isHead: isHead, began: phaseBegan)
-            exchange?.bytesIn = leftover.count
+            leftover.withUnsafeBytes { leftover in
+                exchange = Exchange(head: nil, isHead: parser.isHead(leftover), began: phaseBegan)
+                exchange?.bytesIn = leftover.count
+                exchange?.refusedTarget = parser.target(leftover)
+            }
         }
-        let response = shard.service.refusal(refusal, of: exchange?.head)
+        let response = shard.service.refusal(refusal, target: exchange?.head?.target ?? exchange?.refusedTarget)
         happen(.refused)
         switch response.body {
         case .bytes(let bytes): encode(response, bytes)

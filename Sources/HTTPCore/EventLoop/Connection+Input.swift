@@ -116,6 +116,7 @@ extension Connection {
         case .refused(let refusal):
             exchange = Exchange(head: nil, isHead: parser.isHead(bytes), began: wasWithinHead ? phaseBegan : loop.now)
             exchange?.bytesIn = bytes.count
+            exchange?.refusedTarget = parser.target(bytes)
             parser.restart()
             refuse(refusal)
             return bytes.count

@@ -4,6 +4,8 @@ struct Exchange {
     /// Whether the answer has no body because HEAD asked for it.
     let isHead: Bool
     let isHTTP10: Bool
+    /// The target of a request whose head was refused, if its line was read.
+    var refusedTarget: String?
     let began: Instant
     var bytesIn = 0
     var bytesOut = 0

@@ -6,8 +6,8 @@ public protocol Service: Sendable {
 
     /// The answer to a message that the server itself refuses; its status should be that of the refusal.
     ///
-    /// - Parameter head: the message's, where it was complete.
-    func refusal(_ refusal: Refusal, of head: RequestHead?) -> Response
+    /// - Parameter target: the request target as it was sent, where the request line was read and said one.
+    func refusal(_ refusal: Refusal, target: String?) -> Response
 
     /// Told behind each exchange, when its answer is complete or the connection was lost.
     func finished(_ exchange: ExchangeSummary)

@@ -48,6 +48,12 @@ struct RequestParser: Sendable {
         return text.count > 4 && text.slice(0, 4).spells("HEAD") && text[4].isBlank
     }
 
+    /// The request target as it was sent, once its line was read; nil where that was not well-formed.
+    func target(_ bytes: UnsafeRawBufferPointer) -> String? {
+        guard let line, line.target(bytes) != nil else { return nil }
+        return String(decoding: bytes.slice(line.targetRange.lowerBound, line.targetRange.upperBound), as: UTF8.self)
+    }
+
     enum Progress {
         case incomplete
         /// - consumed: octets of the head, the empty line that ends it included.

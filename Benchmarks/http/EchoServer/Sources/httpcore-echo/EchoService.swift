@@ -32,7 +32,7 @@ struct EchoService: Service {
         }
     }
 
-    func refusal(_ refusal: Refusal, of head: RequestHead?) -> Response {
+    func refusal(_ refusal: Refusal, target: String?) -> Response {
         Response(status: refusal.status, text: "\(refusal)\n")
     }
 
