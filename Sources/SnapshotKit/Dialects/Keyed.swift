@@ -6,11 +6,13 @@ extension Script {
     func writeKeyed(into writer: inout JSONWriter) {
         writer.append(byte: UInt8(ascii: "["))
         var list = JSONList()
-        placeSections(&list, &writer)
-        removeRows(&list, &writer)
-        placeRows(&list, &writer)
-        removeSections(&list, &writer)
-        updateAll(&list, &writer)
+        // Most changes are of one sort: what there is none of is not looked for.
+        let (places, removes) = (change.counts.insertions + change.counts.moves > 0, change.counts.deletions > 0)
+        if places { placeSections(&list, &writer) }
+        if removes { removeRows(&list, &writer) }
+        if places { placeRows(&list, &writer) }
+        if removes { removeSections(&list, &writer) }
+        if change.counts.updates > 0 { updateAll(&list, &writer) }
         writer.append(byte: UInt8(ascii: "]"))
     }
 

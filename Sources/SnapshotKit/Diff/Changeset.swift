@@ -23,15 +23,7 @@ public final class Changeset: Sendable {
     let new: Columns
     /// How contents were compared, for a dialect that looks at hidden items too.
     let basis: Basis
-    /// Of all items, hidden ones included.
-    let items: Pairing
-    let sections: Pairing
-    /// Of rows: both visible. Shares memory with `items` where every item is a row.
-    let oldRowOfNew: [Int32]
-    let newRowOfOld: [Int32]
-    /// By new row, and by new section.
-    let rowFates: [Fate]
-    let sectionFates: [Fate]
+    private let draft: ChangesetDraft
     /// How many operations of each sort.
     public let counts: OperationCounts
 
@@ -77,14 +69,19 @@ public final class Changeset: Sendable {
         self.old = old
         self.new = new
         self.basis = basis
-        items = draft.items
-        sections = draft.sections
-        oldRowOfNew = draft.oldRowOfNew
-        newRowOfOld = draft.newRowOfOld
-        rowFates = draft.rowFates
-        sectionFates = draft.sectionFates
         counts = draft.counted()
+        self.draft = draft
     }
+
+    /// Of all items, hidden ones included.
+    var items: Pairing { draft.items }
+    var sections: Pairing { draft.sections }
+    /// Of rows: both visible. Shares memory with `items` where every item is a row.
+    var oldRowOfNew: [Int32] { draft.oldRowOfNew }
+    var newRowOfOld: [Int32] { draft.newRowOfOld }
+    /// By new row, and by new section.
+    var rowFates: [Fate] { draft.rowFates }
+    var sectionFates: [Fate] { draft.sectionFates }
 
     /// Whether nothing changed at all.
     public var isEmpty: Bool { counts.total == 0 }

@@ -59,6 +59,12 @@ public struct Envelope: Sendable {
     }
 }
 
+/// A state in an envelope, on its way.
+struct NamedState {
+    let name: String
+    var reader: StateReader
+}
+
 /// Takes an envelope apart, member by member.
 final class EnvelopeReader {
     let members: Envelope.Members
@@ -69,7 +75,7 @@ final class EnvelopeReader {
     private let known: KnownState
     private var scanner: JSONScanner
     private(set) var violations: [Violation] = []
-    var states: [(name: String, reader: StateReader)] = []
+    var states: [NamedState] = []
     private(set) var values: [String: Range<Int>] = [:]
     /// Bytes that the states before the next one will put behind the document.
     private var tail = 0
@@ -156,7 +162,7 @@ final class EnvelopeReader {
         _ name: String, reading: (inout StateReader) throws(JSONError) -> Void
     ) throws(JSONError) {
         let state = states.count
-        states.append((name, StateReader(base: text, count: count, limits: limits)))
+        states.append(NamedState(name: name, reader: StateReader(base: text, count: count, limits: limits)))
         states[state].reader.store = TokenStore(base: count + DocumentText.trailer.count + tail)
         if name == "state" {
             states[state].reader.known = known
