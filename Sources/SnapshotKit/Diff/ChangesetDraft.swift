@@ -10,10 +10,13 @@ struct ChangesetDraft {
     private(set) var sectionFates: [Fate]
     /// Items that both states begin with and show alike.
     private let same: Int
+    /// Whether any of those may be marked to be redrawn.
+    private let isMarked: Bool
 
     init<Comparison: ContentComparison>(
         _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks, alike: [Likeness.Run]
     ) {
+        isMarked = !marks.isEmpty
         // Of the same outline, all are pairs in order, and stay.
         let hasSameIDs = old.columns.outline === new.columns.outline
         sections = Pairing(
@@ -29,7 +32,7 @@ struct ChangesetDraft {
         if !hasSameIDs { keep(old, new) }
         compareSections(old, new, &comparison)
         compareRows(old, new, &comparison, alike)
-        if !marks.isEmpty { apply(marks, new) }
+        if isMarked { apply(marks, new) }
     }
 
     /// Pairs of rows from pairs of items.
@@ -190,7 +193,7 @@ struct ChangesetDraft {
 
     func counted() -> OperationCounts {
         var counts = OperationCounts()
-        counts.add(rowFates, oldRowOfNew, newRowOfOld, from: same)
+        counts.add(rowFates, oldRowOfNew, newRowOfOld, from: isMarked ? 0 : same)
         counts.add(sectionFates, sections.oldOfNew, sections.newOfOld, from: 0)
         return counts
     }

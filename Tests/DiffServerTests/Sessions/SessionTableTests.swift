@@ -194,7 +194,7 @@ import Testing
     @Test func `many hands wake and write more sessions than may be awake, and lose nothing`() async throws {
         let table = table(.init(awake: 3))
         let names = (0..<12).map { "s\($0)" }
-        for name in names { _ = try table.create(name, session(name)).get() }
+        for name in names { _ = try table.create(name, session(name, ttl: .seconds(3600))).get() }
         let written = await withTaskGroup(of: Int.self) { group in
             for hand in 0..<4 {
                 group.addTask {

@@ -52,6 +52,14 @@ struct MarkTests {
         #expect(try tree(try changes(by: Self.marking), dialect) == .json(expected))
     }
 
+    @Test(
+        "count as updates, though nothing else changed",
+        arguments: [(state, marking, 3), ("[1,2]", #"[{"op":"reload","items":[1]}]"#, 1)])
+    func counted(json: String, edits: String, updates: Int) throws {
+        let changes = try changes(from: json, by: edits)
+        #expect(changes.counts.updates == updates && !changes.isEmpty)
+    }
+
     @Test("a diffable snapshot names them, each once")
     func diffable() throws {
         let old = try Snapshot(json: Self.state)
