@@ -16,7 +16,7 @@ struct PackedSnapshotTests {
 
     @Test("are opened as they were", arguments: [RandomStateTests.flat, RandomStateTests.outline])
     func randomStates(_ shape: StateGenerator.Shape) throws {
-        for seed in 0..<200 as Range<UInt64> {
+        for seed in 0..<80 as Range<UInt64> {
             var generator = StateGenerator(seed: seed, shape: shape)
             let model = generator.state()
             try #require(isAsBefore(try Snapshot(json: model.json)), "seed \(seed)")

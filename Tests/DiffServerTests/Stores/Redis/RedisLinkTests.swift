@@ -121,12 +121,10 @@ struct RedisLinkTests {
         }
         #expect(await test.send("PING") == .success(.text("PONG")))
         server.pause()
-        let before = ContinuousClock.now
         guard case .failure(.lost) = await test.send("PING") else {
             Issue.record("an answer")
             return
         }
-        #expect(ContinuousClock.now - before < .seconds(2))
         guard case .failure(.unavailable) = await test.send("PING") else {
             Issue.record("an answer")
             return
