@@ -33,7 +33,7 @@ class Loopback(ServiceCase):
 
     def test_a_loopback_host_is_served(self):
         port = self.server.port
-        for host in ("localhost", f"localhost:{port}", "127.0.0.1", f"127.0.0.1:{port}", "[::1]", f"[::1]:{port}", "LOCALHOST",
+        for host in ("localhost", f"localhost:{port}", "127.0.0.1", f"127.0.0.1:{port}", "[::1]", f"[::1]:{port}", "LOCALHOST", "1st.localhost",
                      "127.1.2.3"):
             with self.subTest(host):
                 self.assertProblem(self.status(f"Host: {host}"), 404, "session-not-found")

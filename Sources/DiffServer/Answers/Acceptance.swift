@@ -15,12 +15,7 @@ struct Acceptance: Sendable {
 
     /// Reads all `Accept` fields; none means anything. A malformed weight counts as 0.
     init(_ head: RequestHead) {
-        let values = head.values(of: "accept")
-        if values.isEmpty {
-            ranges = []
-            return
-        }
-        ranges = values.flatMap { $0.split(separator: ",") }.compactMap { part in
+        ranges = head.values(of: "accept").flatMap { $0.split(separator: ",") }.compactMap { part in
             let pieces = part.split(separator: ";").map { $0.trimmed }
             guard let type = pieces.first, !type.isEmpty else { return nil }
             let weight = pieces.dropFirst().first { $0.lowercased().hasPrefix("q=") }.map { Self.weight($0.dropFirst(2)) }
@@ -110,7 +105,7 @@ struct ChangesForm: Sendable, Hashable {
             mediaType = isBarePatch ? Self.patchType : isPlain ? "application/json" : own
             return
         }
-        guard !acceptance.isAnything else {
+        if acceptance.isAnything {
             (dialect, mediaType) = (.keyed, Self.mediaTypes[0])
             return
         }

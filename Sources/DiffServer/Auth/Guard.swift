@@ -64,7 +64,7 @@ struct Guard: Sendable {
         if name.elementsEqual("127.0.0.1".utf8) || name.elementsEqual("localhost".utf8) { return true }
         if name.first == UInt8(ascii: "1") {
             let parts = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-            return parts.count == 4 && parts[0].elementsEqual("127".utf8) && parts.allSatisfy { UInt8(Substring($0)) != nil }
+            if parts.count == 4, parts[0].elementsEqual("127".utf8), parts.allSatisfy({ UInt8(Substring($0)) != nil }) { return true }
         }
         let letters = String(Substring(name)).lowercased()
         return letters == "localhost" || letters == "localhost." || letters.hasSuffix(".localhost")

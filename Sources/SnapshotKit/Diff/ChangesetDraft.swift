@@ -8,21 +8,19 @@ struct ChangesetDraft {
     private(set) var newRowOfOld: [Int32]
     private(set) var rowFates: [Fate]
     private(set) var sectionFates: [Fate]
-    /// Items that both states begin with and show alike.
+    /// Items that both states begin with and show alike, none of them marked.
     private let same: Int
-    /// Whether any of those may be marked to be redrawn.
-    private let isMarked: Bool
 
     init<Comparison: ContentComparison>(
         _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks, alike: [Likeness.Run]
     ) {
-        isMarked = !marks.isEmpty
         // Of the same outline, all are pairs in order, and stay.
         let hasSameIDs = old.columns.outline === new.columns.outline
         sections = Pairing(
             old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable,
             from: hasSameIDs ? new.sections.count : 0)
-        same = hasSameIDs && !alike.isEmpty ? 0 : Self.unchangedStart(old, new, sections, &comparison, alike)
+        let isKnown = hasSameIDs && !alike.isEmpty
+        same = isKnown || !marks.isEmpty ? 0 : Self.unchangedStart(old, new, sections, &comparison, alike)
         items = Pairing(
             old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: hasSameIDs ? new.nodes.count : same,
             known: alike)
@@ -32,7 +30,7 @@ struct ChangesetDraft {
         if !hasSameIDs { keep(old, new) }
         compareSections(old, new, &comparison)
         compareRows(old, new, &comparison, alike)
-        if isMarked { apply(marks, new) }
+        if !marks.isEmpty { apply(marks, new) }
     }
 
     /// Pairs of rows from pairs of items.
@@ -193,7 +191,7 @@ struct ChangesetDraft {
 
     func counted() -> OperationCounts {
         var counts = OperationCounts()
-        counts.add(rowFates, oldRowOfNew, newRowOfOld, from: isMarked ? 0 : same)
+        counts.add(rowFates, oldRowOfNew, newRowOfOld, from: same)
         counts.add(sectionFates, sections.oldOfNew, sections.newOfOld, from: 0)
         return counts
     }

