@@ -6,21 +6,20 @@ final class Call: Sendable {
     let peer: Peer
     let route: Route
     let place: RouteParameters
+    /// The name of the session that the path names; empty where it names none.
+    let session: String
     let identity: Identity
     let parameters: Parameters
     let acceptance: Acceptance
     let service: DiffService
 
     init(
-        head: RequestHead, peer: Peer, route: Route, place: RouteParameters, identity: Identity, parameters: Parameters,
+        head: RequestHead, peer: Peer, route: Route, place: RouteParameters, session: String, identity: Identity, parameters: Parameters,
         acceptance: Acceptance, service: DiffService
     ) {
-        (self.head, self.peer, self.route, self.place, self.identity) = (head, peer, route, place, identity)
+        (self.head, self.peer, self.route, self.place, self.session, self.identity) = (head, peer, route, place, session, identity)
         (self.parameters, self.acceptance, self.service) = (parameters, acceptance, service)
     }
-
-    /// The name of the session that the path names.
-    var session: String { place["session"] }
 
     /// The path without its query, for problems.
     var instance: String { head.instance }

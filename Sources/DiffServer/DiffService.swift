@@ -45,9 +45,10 @@ final class DiffService: Service {
         let match = routes.match(head.method, head.path)
         if let answer = options(head, match) { return .answer(finish(answer, head, route: "options")) }
         let (route, place) = try found(match, head, peer)
-        let identity = try admitted(route, place, head, peer)
+        let session = place.value(of: "session")
+        let identity = try admitted(route, to: session, head, peer)
         let call = Call(
-            head: head, peer: peer, route: route, place: place, identity: identity,
+            head: head, peer: peer, route: route, place: place, session: session ?? "", identity: identity,
             // A page or a probe has no parameters, and takes any: what is asked for cannot be misunderstood.
             parameters: route.right == .none
                 ? Parameters() : try Parameters(head.query, known: route.parameters, lists: route.lists),
@@ -104,11 +105,10 @@ final class DiffService: Service {
     }
 
     private func admitted(
-        _ route: Route, _ place: RouteParameters, _ head: RequestHead, _ peer: Peer
+        _ route: Route, to session: String?, _ head: RequestHead, _ peer: Peer
     ) throws(Problem) -> Identity {
         if case .none = route.right { return .anyone }
         let identity = try access.identity(head, peer, for: route.right)
-        let session = place.contains("session") ? place["session"] : nil
         guard identity.has(route.right, session: session) else {
             throw Problem(.forbidden, "these credentials are not good for this")
         }
@@ -124,10 +124,13 @@ final class DiffService: Service {
 
     /// A session's name: `[A-Za-z0-9._~:-]{1,128}`, not `.` or `..`.
     private static func check(session: String) throws(Problem) {
-        let isName = session.utf8.allSatisfy { byte in
-            byte | 0x20 &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || "._~:-".utf8.contains(byte)
+        var name = session
+        let isName = name.withUTF8 { name in
+            // `.` and `..` are segments that a client resolves away.
+            let dots = name.count { $0 == UInt8(ascii: ".") }
+            return (1...128).contains(name.count) && (dots > 2 || dots < name.count) && name.allSatisfy(\.isOfName)
         }
-        guard isName, (1...128).contains(session.utf8.count), session != ".", session != ".." else {
+        guard isName else {
             throw .malformed("a session's name has 1 to 128 letters, digits and ._~:- and is neither \".\" nor \"..\"")
         }
     }
@@ -212,4 +215,16 @@ final class DiffService: Service {
 
     /// What the sockets count.
     var connections: Server.Counters? { sockets.withLock { $0 }?.counters }
+}
+
+extension UInt8 {
+    /// Whether a session's name may hold it.
+    fileprivate var isOfName: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: ":"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
 }

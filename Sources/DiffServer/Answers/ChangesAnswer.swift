@@ -17,9 +17,8 @@ struct ChangesWish: Hashable, Sendable {
         staging = try parameters.choice("staging") ?? .safe
         content = try parameters.choice("content") ?? .full
         maxChanges = try parameters.count("maxChanges")
-        let types = ChangesForm.mediaTypes + (streams ? [ChangesForm.eventType] : [])
         form =
-            streams && acceptance.best(of: types) == ChangesForm.eventType
+            streams && acceptance.best(of: ChangesForm.mediaTypes + [ChangesForm.eventType]) == ChangesForm.eventType
             ? ChangesForm(event: dialect ?? .keyed) : try ChangesForm(named: dialect, acceptance)
     }
 }

@@ -20,8 +20,10 @@ struct EntityTags {
     /// `If-Match` of a write to a session that exists.
     ///
     /// - Throws: 428 without one, where the server wants one.
-    static func condition(_ call: Call) throws(Problem) -> EntityTags? {
-        let condition = EntityTags(call.head, "if-match")
+    static func condition(_ call: Call) throws(Problem) -> EntityTags? { try required(EntityTags(call.head, "if-match"), call) }
+
+    /// The same of one that was read already.
+    static func required(_ condition: EntityTags?, _ call: Call) throws(Problem) -> EntityTags? {
         if condition == nil, call.service.options.requiresIfMatch {
             throw Problem(.preconditionRequired, "send If-Match with the revision that this is based on")
         }

@@ -28,7 +28,7 @@ struct WriteConditions {
 
     /// Whether the head is what `If-Match` names, where it names anything.
     func isMet(_ head: Revision, _ call: Call) throws(Problem) -> Bool {
-        try EntityTags.condition(call)?.matches(head) ?? true
+        try EntityTags.required(match, call)?.matches(head) ?? true
     }
 
     func remember(_ session: inout Session, status: Int, before: Revision?, _ fingerprint: RequestFingerprint?) {

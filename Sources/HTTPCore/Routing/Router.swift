@@ -115,14 +115,17 @@ public struct RouteParameters: Sendable {
     let pattern: [PatternSegment]
     let path: [String]
 
-    /// Whether the pattern has a parameter of this name.
-    public func contains(_ name: String) -> Bool { pattern.contains(.parameter(name)) }
-
-    /// The decoded segment at a parameter of the pattern. A name that the pattern does not have is a mistake in the service.
-    public subscript(name: String) -> String {
+    /// The decoded segment at a parameter of the pattern; nil if the pattern has no parameter of this name.
+    public func value(of name: String) -> String? {
         for index in pattern.indices {
             if case .parameter(let candidate) = pattern[index], candidate == name { return path[index] }
         }
-        preconditionFailure("the route has no parameter \(name)")
+        return nil
+    }
+
+    /// The same at a parameter that the pattern has: another name is a mistake in the service.
+    public subscript(name: String) -> String {
+        guard let value = value(of: name) else { preconditionFailure("the route has no parameter \(name)") }
+        return value
     }
 }
