@@ -1,7 +1,10 @@
 /// A slot's place in the order of use, and what the table must know of it without asking it.
 struct Recency {
-    fileprivate(set) var newer: SessionSlot?
-    fileprivate unowned(unsafe) var older: SessionSlot?
+    /// Neighbours in the order of use. The table holds on to them: a slot leaves this list when it leaves the table.
+    fileprivate var newer: Unmanaged<SessionSlot>?
+    fileprivate var older: Unmanaged<SessionSlot>?
+    /// Whether the slot is in the list, and so in the table.
+    fileprivate(set) var isListed = false
     var expires = Moment.now
     /// What `expires` was when a store last heard of it.
     var stored = Moment.now
@@ -13,29 +16,39 @@ struct Recency {
     fileprivate var wasUsed = false
 }
 
-/// Slots in order of use, as a doubly linked list: touching one costs O(1).
+/// Slots in order of use, as a doubly linked list: touching one costs O(1), and counts no references.
 struct RecencyOrder {
-    private(set) var oldest: SessionSlot?
-    private unowned(unsafe) var newest: SessionSlot?
+    private var first: Unmanaged<SessionSlot>?
+    private var last: Unmanaged<SessionSlot>?
 
+    /// The least recently used one.
+    var oldest: SessionSlot? { first?.takeUnretainedValue() }
+
+    /// The one that was used next after another.
+    func newer(than slot: SessionSlot) -> SessionSlot? { slot.recency.newer?.takeUnretainedValue() }
+
+    /// Puts in a slot as the latest.
     mutating func add(_ slot: SessionSlot) {
-        slot.recency.older = newest
+        let added = Unmanaged.passUnretained(slot)
+        slot.recency.older = last
         slot.recency.newer = nil
-        if let newest { newest.recency.newer = slot } else { oldest = slot }
-        newest = slot
+        slot.recency.isListed = true
+        if let last { last._withUnsafeGuaranteedRef { $0.recency.newer = added } } else { first = added }
+        last = added
     }
 
     mutating func remove(_ slot: SessionSlot) {
         let (older, newer) = (slot.recency.older, slot.recency.newer)
-        if let older { older.recency.newer = newer } else { oldest = newer }
-        if let newer { newer.recency.older = older } else { newest = older }
+        if let older { older._withUnsafeGuaranteedRef { $0.recency.newer = newer } } else { first = newer }
+        if let newer { newer._withUnsafeGuaranteedRef { $0.recency.older = older } } else { last = older }
         slot.recency.older = nil
         slot.recency.newer = nil
+        slot.recency.isListed = false
     }
 
     mutating func touch(_ slot: SessionSlot) {
         slot.recency.wasUsed = true
-        guard newest !== slot else { return }
+        guard slot.recency.newer != nil else { return }
         remove(slot)
         add(slot)
     }

@@ -123,7 +123,7 @@ final class SessionTable: Sendable {
         guard slot.replace(at: revision, by: next, keepsReplays: keepsReplays) else { return false }
         var tired: SessionSlot?
         let evicted = registry.withLock { registry -> [SessionSlot] in
-            guard registry.slots[slot.name] === slot else { return [] }
+            guard slot.recency.isListed else { return [] }
             tired = registry.awake.wake(slot)
             slot.recency.timeToLive = next.settings.timeToLive
             slot.recency.expires = .now + next.settings.timeToLive
@@ -187,7 +187,7 @@ final class SessionTable: Sendable {
     /// Counts the bytes of a session that woke in its slot, or changed there.
     private func charge(_ slot: SessionSlot, _ session: Session) {
         let tired = registry.withLock { registry -> SessionSlot? in
-            guard registry.slots[slot.name] === slot else { return nil }
+            guard slot.recency.isListed else { return nil }
             registry.charge(slot, session.footprint)
             return registry.awake.wake(slot)
         }
@@ -198,7 +198,7 @@ final class SessionTable: Sendable {
         guard let footprint = slot.rest() else { return }
         registry.withLock { registry in
             // It may have been woken since, and its bytes counted.
-            if registry.slots[slot.name] === slot, !slot.recency.isAwake { registry.charge(slot, footprint) }
+            if slot.recency.isListed, !slot.recency.isAwake { registry.charge(slot, footprint) }
         }
     }
 
@@ -265,7 +265,7 @@ extension SessionTable.Registry {
     }
 
     mutating func remove(_ slot: SessionSlot) {
-        guard slots[slot.name] === slot else { return }
+        guard slot.recency.isListed else { return }
         slots[slot.name] = nil
         order.remove(slot)
         bytes -= slot.recency.bytes
@@ -278,7 +278,7 @@ extension SessionTable.Registry {
         for takesRead in [false, true] {
             var next = order.oldest
             while let slot = next, bytes > bounds.bytes || slots.count > bounds.sessions {
-                next = slot.recency.newer
+                next = order.newer(than: slot)
                 guard slot !== spared, takesRead || slot.readerCount == 0 else { continue }
                 remove(slot)
                 evicted.append(slot)
