@@ -94,7 +94,7 @@ private func add(_ name: String, _ table: inout Table, limit: Double?, json: () 
     if watch.allocations > 200 { Table.breaches.append("\(name): \(watch.allocations) allocations") }
 }
 
-/// Fingerprints and digests, against the bytes of the state.
+/// Fingerprints, and the digest that comes with them, against the bytes of the state.
 func measureHashing() throws {
     var table = Table("Fingerprints, 10,000 rows", "", "GB/s", "allocations")
     let rows = (0..<10_000).map { Row(id: $0) }
@@ -107,7 +107,6 @@ func measureHashing() throws {
     let works: [(String, () -> UInt64)] = [
         ("fingerprints of all contents", { UInt64(Fingerprints(of: state, by: hash).footprint) }),
         ("the same, 99 % known", { UInt64(Fingerprints(of: next, by: hash, known: (fingerprints, change)).footprint) }),
-        ("digest", { fingerprints.digest(of: state, salt: [1]) }),
         ("skeleton", { UInt64(Skeleton(of: state, fingerprints: fingerprints).footprint) }),
     ]
     for (name, work) in works {

@@ -14,16 +14,21 @@ struct History: Sendable {
         let retired: Moment
         /// What a store that others write to calls the skeleton: as the version of the session with which it came. 0 where it has no name.
         let name: UInt64
+        private let outline: ObjectIdentifier?
+        private let outlineBytes: Int
 
         init(revision: Revision, skeleton: Skeleton?, bytes: Int, marks: Marks, retired: Moment, name: UInt64 = 0) {
             (self.revision, self.skeleton, self.bytes) = (revision, skeleton, bytes)
             (self.marks, self.retired, self.name) = (marks, retired, name)
+            (outline, outlineBytes) = (skeleton?.outline, skeleton?.outlineFootprint ?? 0)
         }
 
         /// What it holds together with its neighbour.
-        func sharedBytes(with next: Entry) -> Int {
-            guard let skeleton, let other = next.skeleton else { return 0 }
-            return skeleton.sharedFootprint(with: other)
+        func sharedBytes(with next: Entry) -> Int { outline == next.outline ? outlineBytes : 0 }
+
+        /// The skeleton of the state that came next.
+        func following(_ head: Session.Head) -> Skeleton {
+            Skeleton(of: head.snapshot, fingerprints: head.fingerprints, after: skeleton)
         }
 
         func with(_ skeleton: Skeleton?, name: UInt64) -> Entry {
@@ -89,7 +94,8 @@ struct History: Sendable {
 
     /// Adds what was the head until now, and forgets what is out of bounds.
     mutating func retire(_ head: Session.Head, at now: Moment, bounds: Bounds) {
-        let skeleton = Skeleton(of: head.snapshot, fingerprints: head.fingerprints, after: newest?.skeleton)
+        let newest = newest
+        let skeleton = newest?.following(head) ?? Skeleton(of: head.snapshot, fingerprints: head.fingerprints)
         let bytes = skeleton.footprint + head.marks.footprint
         let entry = Entry(revision: head.revision, skeleton: skeleton, bytes: bytes, marks: head.marks, retired: now)
         footprint += bytes - (newest?.sharedBytes(with: entry) ?? 0)

@@ -13,7 +13,7 @@ struct Writing: Sendable {
         let parent = before?.head.revision
         let sequence = parent?.sequence ?? 0
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
-        let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(of: snapshot, salt: Array(name.utf8)))
+        let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(salt: name))
         let head = Session.Head(
             revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: .none, parent: parent, maker: maker)
         return Session(
@@ -29,7 +29,7 @@ struct Writing: Sendable {
         let changeset = Changeset(from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored, likeness: likeness)
         let fingerprints = Fingerprints(
             of: snapshot, by: hash, ignoring: ignored, known: (before.head.fingerprints, changeset))
-        let digest = fingerprints.digest(of: snapshot, salt: Array(name.utf8))
+        let digest = fingerprints.digest(salt: name)
         let isSame = digest == before.head.revision.digest
         if isSame, marks.isEmpty { return (before, changeset) }
         var history = before.history

@@ -72,7 +72,7 @@ struct SessionRecord: Sendable, Equatable {
         let ignored = pointers.compactMap { JSONPointer($0) }
         guard let snapshot = try? Snapshot(json: head, limits: .none), ignored.count == pointers.count else { throw .damaged }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: ignored)
-        guard fingerprints.digest(of: snapshot, salt: Array(name.utf8)) == revision.digest else { throw .damaged }
+        guard fingerprints.digest(salt: name) == revision.digest else { throw .damaged }
         var window = ReplayWindow()
         for replay in replays { window.remember(try Self.replay(replay, calendar)) }
         var entries: [History.Entry] = []

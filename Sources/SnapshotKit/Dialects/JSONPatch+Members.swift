@@ -8,8 +8,8 @@ extension JSONPatch {
             var comparison = SnapshotComparison(script.old, script.new, ignoring: ignored)
             updateSections(&comparison)
             updateItems(&comparison)
-        case .fingerprints(let fingerprints):
-            var comparison = SkeletonComparison(script.old, script.new, fingerprints)
+        case .fingerprints(let old, let new):
+            var comparison = SkeletonComparison(script.old, script.new, old, new)
             updateSections(&comparison)
             updateItems(&comparison)
         }

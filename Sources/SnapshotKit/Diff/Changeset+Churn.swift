@@ -28,7 +28,7 @@ extension Changeset {
     private func contentMark(_ item: Int, _ view: ColumnsView, isOld: Bool) -> UInt64 {
         switch basis {
         case .contents(let ignored): fingerprint(of: view.content(ofItem: item), by: .process, ignoring: ignored)
-        case .fingerprints(let fingerprints): isOld ? view.fingerprints[item].content : fingerprints.items[item].content
+        case .fingerprints(let old, let new): (isOld ? old : new).items[item].content
         }
     }
 }

@@ -46,14 +46,15 @@ public final class Changeset: Sendable {
     /// Compares with a state whose contents are no longer known, only their fingerprints; `fingerprints` are those of `new`, by
     /// the same hash.
     public convenience init(from old: Skeleton, to new: Snapshot, fingerprints: Fingerprints, marks: Marks = .none) {
-        self.init(old.columns, new.columns, basis: .fingerprints(fingerprints), marks: marks) { oldView, newView in
-            SkeletonComparison(oldView, newView, fingerprints)
+        let basis = Basis.fingerprints(old: old.fingerprints, new: fingerprints)
+        self.init(old.columns, new.columns, basis: basis, marks: marks) { oldView, newView in
+            SkeletonComparison(oldView, newView, old.fingerprints, fingerprints)
         }
     }
 
     enum Basis: Sendable {
         case contents(ignoring: IgnoredPlaces)
-        case fingerprints(Fingerprints)
+        case fingerprints(old: Fingerprints, new: Fingerprints)
     }
 
     private init<Comparison: ContentComparison>(
@@ -82,6 +83,9 @@ public final class Changeset: Sendable {
     /// By new row, and by new section.
     var rowFates: [Fate] { draft.rowFates }
     var sectionFates: [Fate] { draft.sectionFates }
+
+    /// Whether both states are known to have the same ids, in the same order.
+    var hasSameOutline: Bool { old.outline === new.outline }
 
     /// Whether nothing changed at all.
     public var isEmpty: Bool { counts.total == 0 }

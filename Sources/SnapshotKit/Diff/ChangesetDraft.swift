@@ -10,12 +10,13 @@ struct ChangesetDraft {
     private(set) var sectionFates: [Fate]
     /// Items that both states begin with and show alike, none of them marked.
     private let same: Int
+    /// Whether both states are known to have the same ids in the same order: all are pairs, and stay.
+    private let hasSameIDs: Bool
 
     init<Comparison: ContentComparison>(
         _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks, alike: [Likeness.Run]
     ) {
-        // Of the same outline, all are pairs in order, and stay.
-        let hasSameIDs = old.columns.outline === new.columns.outline
+        hasSameIDs = old.hasOutline(of: new)
         sections = Pairing(
             old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable,
             from: hasSameIDs ? new.sections.count : 0)
@@ -191,6 +192,10 @@ struct ChangesetDraft {
 
     func counted() -> OperationCounts {
         var counts = OperationCounts()
+        if hasSameIDs {
+            counts.updates = rowFates.updates(from: same) + sectionFates.updates(from: 0)
+            return counts
+        }
         counts.add(rowFates, oldRowOfNew, newRowOfOld, from: same)
         counts.add(sectionFates, sections.oldOfNew, sections.newOfOld, from: 0)
         return counts
@@ -205,8 +210,12 @@ extension OperationCounts {
         deletions += newOfOld.sum(from: start) { UInt32(bitPattern: $0) >> 31 }
         // Only common elements stay (bit 0) or are updated (bit 1).
         moves += fates.count - start - added - fates.sum(from: start) { UInt32($0.rawValue & 1) }
-        updates += fates.sum(from: start) { UInt32($0.rawValue >> 1 & 1) }
+        updates += fates.updates(from: start)
     }
+}
+
+extension [Changeset.Fate] {
+    fileprivate func updates(from start: Int) -> Int { sum(from: start) { UInt32($0.rawValue >> 1 & 1) } }
 }
 
 extension Array {

@@ -19,7 +19,7 @@ struct SnapshotComparison: ContentComparison {
         self.old = old
         self.new = new
         self.ignored = ignored
-        run = EqualRun(old.bytes, count: old.columns.bytes.count, new.bytes, count: new.columns.bytes.count)
+        run = EqualRun(old.bytes, count: old.byteCount, new.bytes, count: new.byteCount)
     }
 
     /// An id and the content behind it are one comparison, since they have the same bytes in between as a rule.
@@ -61,12 +61,11 @@ struct SnapshotComparison: ContentComparison {
 struct SkeletonComparison: ContentComparison {
     private let old: ColumnsView
     private let new: ColumnsView
-    private let fingerprints: Fingerprints
+    private let oldPrints: Fingerprints
+    private let newPrints: Fingerprints
 
-    init(_ old: ColumnsView, _ new: ColumnsView, _ fingerprints: Fingerprints) {
-        self.old = old
-        self.new = new
-        self.fingerprints = fingerprints
+    init(_ old: ColumnsView, _ new: ColumnsView, _ oldPrints: Fingerprints, _ newPrints: Fingerprints) {
+        (self.old, self.new, self.oldPrints, self.newPrints) = (old, new, oldPrints, newPrints)
     }
 
     @inline(__always)
@@ -75,14 +74,14 @@ struct SkeletonComparison: ContentComparison {
     }
 
     func hasSameContent(item oldItem: Int, _ newItem: Int) -> Bool {
-        old.fingerprints[oldItem].content == fingerprints.items[newItem].content
+        oldPrints.items[oldItem].content == newPrints.items[newItem].content
     }
 
     func hasSameKind(item oldItem: Int, _ newItem: Int) -> Bool {
-        old.fingerprints[oldItem].kind == fingerprints.items[newItem].kind
+        oldPrints.items[oldItem].kind == newPrints.items[newItem].kind
     }
 
     func hasSameContent(section oldSection: Int, _ newSection: Int) -> Bool {
-        old.columns.sectionFingerprints[oldSection] == fingerprints.sections[newSection]
+        oldPrints.sections[oldSection] == newPrints.sections[newSection]
     }
 }

@@ -18,7 +18,7 @@ struct Pairing {
     /// `start` records on either side are known to be pairs in order, and so are those of the runs that are `known`.
     init<Record: IdentifiedRecord>(
         _ old: UnsafeBufferPointer<Record>, in oldBytes: UnsafeRawPointer,
-        _ new: UnsafeBufferPointer<Record>, in newBytes: UnsafeRawPointer, table: IDTable, from start: Int = 0,
+        _ new: UnsafeBufferPointer<Record>, in newBytes: UnsafeRawPointer, table: @autoclosure () -> IDTable, from start: Int = 0,
         known: [Likeness.Run] = []
     ) {
         oldOfNew = Self.partners(new.count, from: start)
@@ -35,7 +35,7 @@ struct Pairing {
                 }
                 walk.trimEnds(oldOfNew, newOfOld)
                 walk.walk(oldOfNew, newOfOld, window: Self.window, patience: Self.patience)
-                walk.lookUp(oldOfNew, newOfOld, in: table)
+                walk.lookUp(oldOfNew, newOfOld, in: table())
             }
         }
     }

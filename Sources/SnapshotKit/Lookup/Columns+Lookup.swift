@@ -55,10 +55,9 @@ extension Skeleton {
                 onDuplicate: { _, _ in })
             return Skeleton(
                 Columns(
-                    bytes: columns.bytes, nodes: columns.nodes, sections: columns.sections,
-                    fingerprints: columns.fingerprints, sectionFingerprints: columns.sectionFingerprints,
-                    itemTable: items, sectionTable: sections, rowOfItem: columns.rowOfItem, itemOfRow: columns.itemOfRow
-                ))
+                    bytes: columns.bytes, nodes: columns.nodes, sections: columns.sections, isSkeleton: true, itemTable: items,
+                    sectionTable: sections, rowOfItem: columns.rowOfItem, itemOfRow: columns.itemOfRow, outline: columns.outline),
+                fingerprints)
         }
     }
 }

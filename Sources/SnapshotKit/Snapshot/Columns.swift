@@ -120,6 +120,11 @@ struct SectionNode: IdentifiedRecord {
     var endRow: UInt32 = 0
 }
 
+extension BidirectionalCollection where Element == SectionNode {
+    /// Rows of all of them.
+    var rowCount: Int { last.map { Int($0.endRow) } ?? 0 }
+}
+
 /// Hashes in place of an item's content and kind; zero where there is none.
 struct Fingerprint: Equatable {
     /// Two halves, so that the record has no gap.
@@ -143,10 +148,8 @@ final class Columns: Sendable {
     let sections: [SectionNode]
     /// Empty in a skeleton, and where no item has a content or a kind.
     let payloads: [Payload]
-    /// Empty in a snapshot.
-    let fingerprints: [Fingerprint]
-    /// Of the sections' contents; empty in a snapshot.
-    let sectionFingerprints: [UInt64]
+    /// Whether contents are gone, so that only their fingerprints could be compared.
+    let isSkeleton: Bool
     /// Empty in a skeleton: a base is looked up from, never in.
     let itemTable: IDTable
     let sectionTable: IDTable
@@ -156,38 +159,34 @@ final class Columns: Sendable {
     /// Arrays and objects that may still be nested in an item of the top level, by the limits of its reading; without end if it was not read
     /// from a document in the library's own shape.
     let room: Int
+    /// Whether no item is below another and each id stands in the text as it was written, so that ids that were read stand in ascending order.
+    let isFlat: Bool
     let outline: Outline
 
     init(
-        bytes: [UInt8], nodes: [Node], sections: [SectionNode], payloads: [Payload] = [],
-        fingerprints: [Fingerprint] = [], sectionFingerprints: [UInt64] = [],
+        bytes: [UInt8], nodes: [Node], sections: [SectionNode], payloads: [Payload] = [], isSkeleton: Bool = false,
         itemTable: IDTable = .empty, sectionTable: IDTable = .empty, rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [],
-        room: Int = .max, outline: Outline = Outline()
+        room: Int = .max, isFlat: Bool = false, outline: Outline = Outline()
     ) {
         self.bytes = bytes
         self.nodes = nodes
         self.sections = sections
         self.payloads = payloads
-        self.fingerprints = fingerprints
-        self.sectionFingerprints = sectionFingerprints
+        self.isSkeleton = isSkeleton
         self.itemTable = itemTable
         self.sectionTable = sectionTable
         self.rowOfItem = rowOfItem
         self.itemOfRow = itemOfRow
         self.room = room
+        self.isFlat = isFlat
         self.outline = outline
     }
 
-    /// Whether contents are gone, and fingerprints stand for them.
-    var isSkeleton: Bool { sectionFingerprints.count == sections.count && !sections.isEmpty }
-
-    var rowCount: Int { sections.last.map { Int($0.endRow) } ?? 0 }
+    var rowCount: Int { sections.rowCount }
 
     /// Memory held, in bytes.
     var footprint: Int {
-        outlineFootprint + payloads.capacity * MemoryLayout<Payload>.stride
-            + fingerprints.capacity * MemoryLayout<Fingerprint>.stride + sectionFingerprints.capacity * 8
-            + itemTable.footprint + sectionTable.footprint
+        outlineFootprint + payloads.capacity * MemoryLayout<Payload>.stride + itemTable.footprint + sectionTable.footprint
     }
 
     /// What of it a skeleton shares with others of the same outline.
@@ -203,13 +202,10 @@ final class Columns: Sendable {
             try nodes.withUnsafeBufferPointer { (nodes) throws(Failure) in
                 try sections.withUnsafeBufferPointer { (sections) throws(Failure) in
                     try payloads.withUnsafeBufferPointer { (payloads) throws(Failure) in
-                        try fingerprints.withUnsafeBufferPointer { (fingerprints) throws(Failure) in
-                            try body(
-                                ColumnsView(
-                                    columns: self, bytes: UnsafeRawPointer(bytes.baseAddress!), nodes: nodes,
-                                    sections: sections, payloads: payloads, fingerprints: fingerprints,
-                                    allVisible: rowOfItem.isEmpty))
-                        }
+                        try body(
+                            ColumnsView(
+                                columns: self, bytes: UnsafeRawBufferPointer(bytes), nodes: nodes, sections: sections, payloads: payloads,
+                                outline: ObjectIdentifier(outline), allVisible: rowOfItem.isEmpty))
                     }
                 }
             }

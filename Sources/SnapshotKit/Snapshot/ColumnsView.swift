@@ -1,18 +1,33 @@
 /// The columns of a state as memory, for as long as a closure runs.
 struct ColumnsView {
+    /// Each use of it counts a reference: what is needed often stands beside it.
     unowned(unsafe) let columns: Columns
     let bytes: UnsafeRawPointer
+    /// Of all bytes, padding and tail included.
+    let byteCount: Int
     let nodes: UnsafeBufferPointer<Node>
     let sections: UnsafeBufferPointer<SectionNode>
     let payloads: UnsafeBufferPointer<Payload>
-    let fingerprints: UnsafeBufferPointer<Fingerprint>
     /// Whether each item is a row, so that rows and items have the same numbers.
     let allVisible: Bool
+    private let outline: ObjectIdentifier
 
-    /// Whether contents are gone, and fingerprints stand for them.
+    init(
+        columns: Columns, bytes: UnsafeRawBufferPointer, nodes: UnsafeBufferPointer<Node>, sections: UnsafeBufferPointer<SectionNode>,
+        payloads: UnsafeBufferPointer<Payload>, outline: ObjectIdentifier, allVisible: Bool
+    ) {
+        (self.columns, self.bytes, byteCount) = (columns, bytes.baseAddress!, bytes.count)
+        (self.nodes, self.sections, self.payloads) = (nodes, sections, payloads)
+        (self.outline, self.allVisible) = (outline, allVisible)
+    }
+
+    /// Whether contents are gone.
     var isSkeleton: Bool { columns.isSkeleton }
 
-    var rowCount: Int { columns.rowCount }
+    var rowCount: Int { sections.rowCount }
+
+    /// Whether both are known to have the same ids, in the same order.
+    func hasOutline(of other: ColumnsView) -> Bool { outline == other.outline }
 
     @inline(__always)
     func item(ofRow row: Int) -> Int { allVisible ? row : Int(columns.itemOfRow[row]) }

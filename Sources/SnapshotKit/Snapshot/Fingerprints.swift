@@ -1,48 +1,71 @@
 /// Hashes of what a state's items and sections show, by one keyed function: 12 bytes an item.
-public struct Fingerprints: Sendable {
+public final class Fingerprints: Sendable {
     let items: [Fingerprint]
     /// Of the sections' contents.
     let sections: [UInt64]
     /// The function.
     let hash: KeyedHash
+    /// Over what stands at each place of the state; so an item that changes takes one summand away and brings another.
+    private let sum: UInt64
 
     /// Hashes every content and kind. O(bytes), or O(bytes that changed) where most is known.
     ///
     /// - Parameters:
     ///   - ignored: places inside items' contents that are left out.
     ///   - known: fingerprints of the state that a changeset leads from, by the same function and with the same places left out.
-    public init(
+    public convenience init(
         of snapshot: Snapshot, by hash: KeyedHash, ignoring ignored: [JSONPointer] = [],
         known: (fingerprints: Fingerprints, changeset: Changeset)? = nil
     ) {
         let ignored = IgnoredPlaces(ignored)
-        self.hash = hash
-        (items, sections) = snapshot.columns.withView { view in
+        let (items, sections, sum) = snapshot.columns.withView { view in
+            if let known, known.changeset.hasSameOutline, view.allVisible {
+                return known.fingerprints.updated(by: known.changeset, view, ignored)
+            }
             var items =
                 known.map { $0.fingerprints.carried(over: $0.changeset, view) }
                 ?? [Fingerprint](filled: .unknown, count: view.nodes.count)
             items.withUnsafeMutableBufferPointer { items in
-                for item in items.indices where items[item] == .unknown { items[item] = Self.fingerprint(item, view, hash, ignored) }
+                for item in items.indices where items[item] == .unknown { items[item] = hash.fingerprint(ofItem: item, view, ignored) }
             }
-            let sections = view.sections.indices.map { section in
-                SnapshotKit.fingerprint(of: view.content(ofSection: section), by: hash, ignoring: .none)
-            }
-            return (items, sections)
+            let sections = view.sections.indices.map { hash.fingerprint(ofSection: $0, view) }
+            return (items, sections, hash.sum(items, sections, view))
         }
+        self.init(items: items, sections: sections, hash: hash, sum: sum)
     }
 
-    /// Fingerprints that were computed before.
-    init(items: [Fingerprint], sections: [UInt64], by hash: KeyedHash) {
-        (self.items, self.sections, self.hash) = (items, sections, hash)
+    /// Fingerprints that were computed before. O(n).
+    convenience init(items: [Fingerprint], sections: [UInt64], of columns: Columns, by hash: KeyedHash) {
+        let sum = columns.withView { hash.sum(items, sections, $0) }
+        self.init(items: items, sections: sections, hash: hash, sum: sum)
+    }
+
+    private init(items: [Fingerprint], sections: [UInt64], hash: KeyedHash, sum: UInt64) {
+        (self.items, self.sections, self.hash, self.sum) = (items, sections, hash, sum)
+    }
+
+    /// Those of a new state with the same ids in the same order, all of them rows.
+    private func updated(
+        by changeset: Changeset, _ view: ColumnsView, _ ignored: IgnoredPlaces
+    ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
+        changeset.old.withView { old in
+            var (items, sections, sum) = (items, sections, sum)
+            for (item, fate) in changeset.rowFates.enumerated() where fate.contains(.updated) {
+                sum &-= hash.summand(ofItem: item, old, items[item])
+                items[item] = hash.fingerprint(ofItem: item, view, ignored)
+                sum &+= hash.summand(ofItem: item, view, items[item])
+            }
+            for (section, fate) in changeset.sectionFates.enumerated() where fate.contains(.updated) {
+                sum &-= hash.summand(ofSection: section, old, sections[section])
+                sections[section] = hash.fingerprint(ofSection: section, view)
+                sum &+= hash.summand(ofSection: section, view, sections[section])
+            }
+            return (items, sections, sum)
+        }
     }
 
     /// For each item of a new state the fingerprint of the row that it was, where it is one that did not change.
     private func carried(over changeset: Changeset, _ view: ColumnsView) -> [Fingerprint] {
-        if changeset.old.outline === changeset.new.outline, view.allVisible {
-            var carried = items
-            for (row, fate) in changeset.rowFates.enumerated() where fate.contains(.updated) { carried[row] = .unknown }
-            return carried
-        }
         var carried = [Fingerprint](filled: .unknown, count: view.nodes.count)
         carried.withUnsafeMutableBufferPointer { carried in
             items.withUnsafeBufferPointer { items in
@@ -62,39 +85,58 @@ public struct Fingerprints: Sendable {
         return carried
     }
 
-    private static func fingerprint(
-        _ item: Int, _ view: ColumnsView, _ hash: KeyedHash, _ ignored: IgnoredPlaces
-    ) -> Fingerprint {
-        var fingerprint = Fingerprint()
-        fingerprint.content = SnapshotKit.fingerprint(of: view.content(ofItem: item), by: hash, ignoring: ignored)
-        if view.nodes[item].flags.contains(.hasKind) {
-            fingerprint.kind = UInt32(
-                truncatingIfNeeded: SnapshotKit.fingerprint(of: view.kindText(ofItem: item), by: hash))
-        }
-        return fingerprint
-    }
-
     /// Memory held, in bytes.
     public var footprint: Int { items.capacity * MemoryLayout<Fingerprint>.stride + sections.capacity * 8 }
 
-    /// One hash over a whole state: ids, order, nesting, what is expanded, contents and kinds. Equal states of one `salt` have equal
-    /// digests; others, and other salts, have not, but for one chance in 2^64. O(n).
-    public func digest(of snapshot: Snapshot, salt: [UInt8]) -> UInt64 {
-        snapshot.columns.withView { view in
-            var state = salt.withUnsafeBytes { $0.isEmpty ? 0 : hash.hash($0.baseAddress!, $0.count) }
-            for section in view.sections.indices {
-                let node = view.sections[section]
-                state = hash.mixed(state, hash.hash(view.bytes + Int(node.idStart), Int(node.idCount)))
-                state = hash.mixed(state ^ sections[section], UInt64(node.flags.intersection(.shown).rawValue))
-                for item in Int(node.firstItem)..<Int(node.endItem) {
-                    let node = view.nodes[item]
-                    let shown = UInt64(node.flags.intersection(.shown).rawValue) << 8 | UInt64(node.level)
-                    state = hash.mixed(state ^ shown, hash.hash(view.bytes + Int(node.idStart), Int(node.idCount)))
-                    state = hash.mixed(state ^ UInt64(items[item].kind) << 32, items[item].content)
-                }
-                state = hash.mixed(state, ~UInt64(node.endItem - node.firstItem))
-            }
-            return state
+    /// One hash over the whole state: ids, order, nesting, what is expanded, contents and kinds. Equal states of one `salt` have equal
+    /// digests; others, and other salts, have not, but for one chance in 2^64. O(1).
+    public func digest(salt: String) -> UInt64 {
+        var salt = salt
+        return hash.mixed(salt.withUTF8 { hash.digest(of: UnsafeRawBufferPointer($0)) }, sum)
+    }
+}
+
+extension KeyedHash {
+    fileprivate func fingerprint(ofItem item: Int, _ view: ColumnsView, _ ignored: IgnoredPlaces) -> Fingerprint {
+        var print = Fingerprint()
+        print.content = SnapshotKit.fingerprint(of: view.content(ofItem: item), by: self, ignoring: ignored)
+        if view.nodes[item].flags.contains(.hasKind) {
+            print.kind = UInt32(truncatingIfNeeded: SnapshotKit.fingerprint(of: view.kindText(ofItem: item), by: self))
         }
+        return print
+    }
+
+    fileprivate func fingerprint(ofSection section: Int, _ view: ColumnsView) -> UInt64 {
+        SnapshotKit.fingerprint(of: view.content(ofSection: section), by: self, ignoring: .none)
+    }
+
+    fileprivate func sum(_ items: [Fingerprint], _ sections: [UInt64], _ view: ColumnsView) -> UInt64 {
+        var sum: UInt64 = 0
+        for section in sections.indices { sum &+= summand(ofSection: section, view, sections[section]) }
+        items.withUnsafeBufferPointer { items in
+            for item in items.indices { sum &+= summand(ofItem: item, view, items[item]) }
+        }
+        return sum
+    }
+
+    /// What an item contributes to a state's sum.
+    @inline(__always)
+    fileprivate func summand(ofItem item: Int, _ view: ColumnsView, _ print: Fingerprint) -> UInt64 {
+        let node = view.nodes[item]
+        return summand(
+            view.id(ofItem: item), node.flags, at: UInt64(item) << 32 | UInt64(node.level) << 16, content: print.content, kind: print.kind)
+    }
+
+    @inline(__always)
+    fileprivate func summand(ofSection section: Int, _ view: ColumnsView, _ content: UInt64) -> UInt64 {
+        let node = view.sections[section]
+        let place = mixed(UInt64(section), UInt64(node.firstItem) << 32 | UInt64(node.endItem))
+        return summand(view.id(ofSection: section), node.flags, at: place, content: content)
+    }
+
+    @inline(__always)
+    private func summand(_ id: IDText, _ flags: NodeFlags, at place: UInt64, content: UInt64, kind: UInt32 = 0) -> UInt64 {
+        let flags = UInt64(flags.intersection(.shown).rawValue)
+        return mixed(mixed(hash(id.start, id.count), place ^ flags) ^ UInt64(kind) << 32, content)
     }
 }

@@ -43,7 +43,8 @@ public struct PackedSnapshot: Sendable {
     private func opened(_ reader: consuming RecordReader) -> (Snapshot, Fingerprints) {
         let sections = reader.take()
         let items = reader.take()
-        var builder = ColumnsBuilder(expectedItems: items)
+        var builder = ColumnsBuilder()
+        builder.expect(items: items)
         builder.room = room
         var fingerprints = [Fingerprint](filled: Fingerprint(), count: items)
         var ofSections = [UInt64](filled: 0, count: sections)
@@ -82,7 +83,7 @@ public struct PackedSnapshot: Sendable {
             builder.endSection()
         }
         let snapshot = Snapshot(builder.finish(bytes: bytes, as: outline))
-        return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, by: hash))
+        return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, of: snapshot.columns, by: hash))
     }
 }
 

@@ -14,11 +14,11 @@ extension Skeleton {
                 writer.append(view.id(ofSection: section).token)
                 if node.flags.contains(.hasContent) {
                     writer.append(",\"content\":")
-                    writer.append(fingerprint: columns.sectionFingerprints[section], digits: 16)
+                    writer.append(fingerprint: fingerprints.sections[section], digits: 16)
                 }
                 if node.flags.contains(.isCollapsed) { writer.append(",\"expanded\":false") }
                 writer.append(",\"items\":[")
-                writer.append(skeletons: Int(node.firstItem)..<Int(node.endItem), of: view)
+                writer.append(skeletons: Int(node.firstItem)..<Int(node.endItem), of: view, fingerprints.items)
                 writer.append("]}")
             }
             writer.append("]}")
@@ -40,7 +40,7 @@ extension Skeleton {
 
 extension Fingerprints {
     /// What the contents of a skeleton's document say; nil if they are no fingerprints.
-    fileprivate init?(writtenIn snapshot: Snapshot, by hash: KeyedHash) {
+    fileprivate convenience init?(writtenIn snapshot: Snapshot, by hash: KeyedHash) {
         let read = snapshot.columns.withView { view -> ([Fingerprint], [UInt64])? in
             var items = [Fingerprint](repeating: Fingerprint(), count: view.nodes.count)
             for item in view.nodes.indices {
@@ -62,7 +62,7 @@ extension Fingerprints {
             return (items, sections)
         }
         guard let read else { return nil }
-        self.init(items: read.0, sections: read.1, by: hash)
+        self.init(items: read.0, sections: read.1, of: snapshot.columns, by: hash)
     }
 }
 
@@ -84,7 +84,7 @@ extension UInt64 {
 
 extension JSONWriter {
     /// Siblings with all that is below them; `range` covers whole subtrees.
-    fileprivate mutating func append(skeletons range: Range<Int>, of view: ColumnsView) {
+    fileprivate mutating func append(skeletons range: Range<Int>, of view: ColumnsView, _ fingerprints: [Fingerprint]) {
         var list = JSONList()
         var item = range.lowerBound
         while item < range.upperBound {
@@ -94,16 +94,16 @@ extension JSONWriter {
             append(view.id(ofItem: item).token)
             if node.flags.contains(.hasContent) {
                 append(",\"content\":")
-                append(fingerprint: view.fingerprints[item].content, digits: 16)
+                append(fingerprint: fingerprints[item].content, digits: 16)
             }
             if node.flags.contains(.hasKind) {
                 append(",\"kind\":")
-                append(fingerprint: UInt64(view.fingerprints[item].kind), digits: 8)
+                append(fingerprint: UInt64(fingerprints[item].kind), digits: 8)
             }
             if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
             if Int(node.end) > item + 1 {
                 append(",\"items\":[")
-                append(skeletons: item + 1..<Int(node.end), of: view)
+                append(skeletons: item + 1..<Int(node.end), of: view, fingerprints)
                 append("]")
             }
             append(byte: UInt8(ascii: "}"))

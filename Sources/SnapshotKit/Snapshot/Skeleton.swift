@@ -1,16 +1,19 @@
 /// What is remembered of a state that is past: ids, order, nesting, what was expanded, which members were there, and fingerprints
 /// in place of contents and kinds. Enough to compute the changeset from it to any later state.
 public struct Skeleton: Sendable {
+    /// All but the contents, together with others of the same outline.
     let columns: Columns
+    let fingerprints: Fingerprints
 
-    init(_ columns: Columns) { self.columns = columns }
+    init(_ columns: Columns, _ fingerprints: Fingerprints) { (self.columns, self.fingerprints) = (columns, fingerprints) }
 
     /// Keeps what a skeleton keeps. O(n).
     ///
     /// - Parameter last: another skeleton; if the state is known to have the same ids in the same order, they are kept once.
     public init(of snapshot: Snapshot, fingerprints: Fingerprints, after last: Skeleton? = nil) {
+        self.fingerprints = fingerprints
         if let last, last.columns.outline === snapshot.columns.outline {
-            columns = last.columns.with(fingerprints)
+            columns = last.columns
             return
         }
         let outline = snapshot.columns.outline
@@ -25,31 +28,22 @@ public struct Skeleton: Sendable {
                 sections[index].contentCount = 0
             }
             return Columns(
-                bytes: ids.padded(), nodes: nodes, sections: sections, fingerprints: fingerprints.items,
-                sectionFingerprints: fingerprints.sections, rowOfItem: view.columns.rowOfItem,
+                bytes: ids.padded(), nodes: nodes, sections: sections, isSkeleton: true, rowOfItem: view.columns.rowOfItem,
                 itemOfRow: view.columns.itemOfRow, outline: outline)
         }
     }
 
-    /// How many of the bytes held are shared with another skeleton.
-    public func sharedFootprint(with other: Skeleton) -> Int {
-        columns.outline === other.columns.outline ? columns.outlineFootprint : 0
-    }
+    /// Names the ids, their order and nesting, as long as the skeleton lives: neighbours with the same ones share them.
+    public var outline: ObjectIdentifier { ObjectIdentifier(columns.outline) }
+
+    /// How many of the bytes held are those.
+    public var outlineFootprint: Int { columns.outlineFootprint }
 
     /// Memory held, in bytes.
-    public var footprint: Int { columns.footprint }
+    public var footprint: Int { columns.footprint + fingerprints.footprint }
 
     /// Items, hidden ones included.
     public var itemCount: Int { columns.nodes.count }
-}
-
-extension Columns {
-    /// The same skeleton with other fingerprints.
-    fileprivate func with(_ fingerprints: Fingerprints) -> Columns {
-        Columns(
-            bytes: bytes, nodes: nodes, sections: sections, fingerprints: fingerprints.items, sectionFingerprints: fingerprints.sections,
-            rowOfItem: rowOfItem, itemOfRow: itemOfRow, outline: outline)
-    }
 }
 
 /// Ids one behind the other, each as it was written.

@@ -11,7 +11,7 @@ import Testing
     private func head(_ sequence: UInt64, items: Int = 1, marks: Marks = .none) throws -> Session.Head {
         let snapshot = try Snapshot(json: "[" + (0..<items).map { "\(sequence * 1000 + UInt64($0))" }.joined(separator: ",") + "]")
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: [])
-        let digest = fingerprints.digest(of: snapshot, salt: [])
+        let digest = fingerprints.digest(salt: "")
         return Session.Head(
             revision: Revision(sequence: sequence, digest: digest), snapshot: snapshot, fingerprints: fingerprints, marks: marks)
     }
@@ -70,15 +70,15 @@ import Testing
             known = snapshot
             let fingerprints = Fingerprints(of: snapshot, by: hash)
             return Session.Head(
-                revision: Revision(sequence: UInt64(sequence), digest: fingerprints.digest(of: snapshot, salt: [])), snapshot: snapshot,
+                revision: Revision(sequence: UInt64(sequence), digest: fingerprints.digest(salt: "")), snapshot: snapshot,
                 fingerprints: fingerprints, marks: .none)
         }
         var history = History()
         for head in heads.prefix(6) { history.retire(head, at: start, bounds: .init()) }
-        let shared = try #require(history.entries[0].skeleton).sharedFootprint(with: try #require(history.entries[5].skeleton))
+        let shared = history.entries[0].sharedBytes(with: history.entries[5])
         #expect(shared > history.entries[0].bytes / 2)
         for head in heads.suffix(3) { history.retire(head, at: start, bounds: .init()) }
-        let others = try #require(history.entries[7].skeleton).sharedFootprint(with: try #require(history.entries[8].skeleton))
+        let others = history.entries[7].sharedBytes(with: history.entries[8])
         // The oldest go first; what they share stays for as long as one of them does.
         for (count, twice) in [(9, 5 * shared + 2 * others), (7, 3 * shared + 2 * others), (4, 2 * others), (3, 2 * others), (1, 0)] {
             history.trim(at: start, bounds: .init(revisions: count))

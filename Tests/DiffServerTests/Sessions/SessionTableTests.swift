@@ -141,7 +141,7 @@ import Testing
             let before = sessions[name]!
             #expect(found.head.revision == before.head.revision && found.settings == before.settings)
             #expect(found.head.snapshot.documentJSON() == before.head.snapshot.documentJSON())
-            #expect(found.head.fingerprints.digest(of: found.head.snapshot, salt: Array(name.utf8)) == before.head.revision.digest)
+            #expect(found.head.fingerprints.digest(salt: name) == before.head.revision.digest)
         }
         #expect(slots.map { $0.awakeSession != nil } == [false, false, false, true, true])
     }

@@ -6,7 +6,7 @@ import SnapshotKit
 
 private let hash = KeyedHash(seed: 1, 2)
 
-private func digest(_ state: Snapshot) -> UInt64 { Fingerprints(of: state, by: hash).digest(of: state, salt: []) }
+private func digest(_ state: Snapshot) -> UInt64 { Fingerprints(of: state, by: hash).digest(salt: "") }
 
 /// A state and edits with a byte between them that no JSON holds, or both made of the bytes.
 private func parts(_ bytes: [UInt8]) -> (Snapshot, [UInt8])? {

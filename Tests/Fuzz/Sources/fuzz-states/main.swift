@@ -6,7 +6,7 @@ import SnapshotKit
 
 private let hash = KeyedHash(seed: 1, 2)
 
-private func digest(_ state: Snapshot) -> UInt64 { Fingerprints(of: state, by: hash).digest(of: state, salt: []) }
+private func digest(_ state: Snapshot) -> UInt64 { Fingerprints(of: state, by: hash).digest(salt: "") }
 
 private func examine(_ json: [UInt8]) {
     let tree = Tree(json)
