@@ -4,14 +4,14 @@
 struct EditedStateWriter {
     private let state: EditedState
     private let limits: StateLimits
-    private var builder: ColumnsBuilder
+    private var builder = ColumnsBuilder()
     private var buffer: TokenBuffer
     /// Builder's index of the item that is open at each level.
     private var open: [Int] = []
 
     init(_ state: EditedState, limits: StateLimits) {
         (self.state, self.limits) = (state, limits)
-        builder = ColumnsBuilder(expectedItems: state.itemCount)
+        builder.expect(items: state.itemCount)
         buffer = TokenBuffer(capacity: state.old.columns.bytes.count)
     }
 

@@ -9,7 +9,8 @@ struct ColumnsBuilder {
     /// Whether any item has a content or a kind.
     private var showsAnything = false
 
-    init(expectedItems: Int = 0) { expect(items: expectedItems) }
+    /// Whether no item is below another, and each id stands in the text as it was written.
+    private var isFlat = true
 
     /// Makes room for so many items.
     mutating func expect(items: Int) {
@@ -38,13 +39,16 @@ struct ColumnsBuilder {
         node.section = UInt32(truncatingIfNeeded: sections.count - 1)
         node.parent = Int32(truncatingIfNeeded: parent)
         node.level = UInt8(truncatingIfNeeded: level)
+        if level > 0 { isFlat = false }
         nodes.append(node)
         payloads.append(Payload())
         return nodes.count - 1
     }
 
     /// Takes over items of another state, in whole subtrees, whose text stands `shift` bytes further on here. O(items).
-    mutating func append(_ others: Slice<UnsafeBufferPointer<Node>>, _ shown: Slice<UnsafeBufferPointer<Payload>>?, shiftedBy shift: Int) {
+    mutating func append(
+        _ others: Slice<UnsafeBufferPointer<Node>>, _ shown: Slice<UnsafeBufferPointer<Payload>>?, areFlat: Bool, shiftedBy shift: Int
+    ) {
         let first = nodes.count
         let moved = first - others.startIndex
         let section = UInt32(truncatingIfNeeded: sections.count - 1)
@@ -54,18 +58,22 @@ struct ColumnsBuilder {
         } else {
             payloads.append(contentsOf: repeatElement(Payload(), count: others.count))
         }
-        var all: NodeFlags = []
-        nodes.withUnsafeMutableBufferPointer { nodes in
-            payloads.withUnsafeMutableBufferPointer { payloads in
-                for index in first..<nodes.count {
-                    nodes[index].move(by: moved, section: section, shiftedBy: shift)
-                    all.formUnion(nodes[index].flags)
-                    payloads[index].shift(by: shift, nodes[index].flags)
+        let all = others.reduce(into: NodeFlags()) { $0.formUnion($1.flags) }
+        // Most often they stay where they were, and what comes before them is as long as it was.
+        let isSamePlace = moved == 0 && shift == 0 && others.first?.section == section && !all.contains(.isHidden)
+        if !isSamePlace {
+            nodes.withUnsafeMutableBufferPointer { nodes in
+                payloads.withUnsafeMutableBufferPointer { payloads in
+                    for index in first..<nodes.count {
+                        nodes[index].move(by: moved, section: section, shiftedBy: shift)
+                        payloads[index].shift(by: shift, nodes[index].flags)
+                    }
                 }
             }
         }
         if !all.isDisjoint(with: [.hasContent, .hasKind]) { showsAnything = true }
         if all.contains(.isCollapsed) { hasCollapsed = true }
+        if !areFlat { isFlat = false }
     }
 
     @inline(__always)
@@ -74,6 +82,7 @@ struct ColumnsBuilder {
     @inline(__always)
     mutating func setID(ofItem item: Int, start: Int, count: Int, flags: NodeFlags) {
         nodes[item].setID(start, count, flags)
+        if flags.contains(.escapedID) { isFlat = false }
     }
 
     @inline(__always)
@@ -120,7 +129,8 @@ struct ColumnsBuilder {
         var later: Int
     }
 
-    /// The columns over `bytes`, which are padded, and all duplicates; with any of those the columns are not to be used. O(items).
+    /// The columns over `bytes`, which are padded, and all duplicates; with any of those the columns are not to be used. The builder is
+    /// empty then. O(items).
     ///
     /// - Parameters:
     ///   - known: the state that was read upon, if any.
@@ -158,8 +168,9 @@ struct ColumnsBuilder {
     private mutating func columns(_ bytes: [UInt8], _ itemTable: IDTable, _ sectionTable: IDTable, _ outline: Outline) -> Columns {
         let (rowOfItem, itemOfRow) = countRows()
         return Columns(
-            bytes: bytes, nodes: exact(nodes), sections: exact(sections), payloads: showsAnything ? exact(payloads) : [],
-            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room, outline: outline)
+            bytes: bytes, nodes: exact(exchange(&nodes, with: [])), sections: exact(exchange(&sections, with: [])),
+            payloads: showsAnything ? exact(exchange(&payloads, with: [])) : [], itemTable: itemTable, sectionTable: sectionTable,
+            rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room, isFlat: isFlat, outline: outline)
     }
 
     /// Hashes all ids and enters them; an item whose id is missing is no duplicate of another such.
@@ -178,7 +189,7 @@ struct ColumnsBuilder {
     }
 
     /// Growth leaves room behind an array that a state would hold for its whole life.
-    private func exact<Element>(_ array: [Element]) -> [Element] {
+    private func exact<Element>(_ array: consuming [Element]) -> [Element] {
         array.capacity - array.count <= array.count / 64
             ? array
             : Array(unsafeUninitializedCapacity: array.count) {

@@ -26,8 +26,21 @@ public struct Envelope: Sendable {
         }
     }
 
+    /// A few states by name: no dictionary, since each request would make one.
+    public struct States: Sendable {
+        /// One of them.
+        struct Named { let name: String, state: Snapshot }
+
+        let found: [Named]
+
+        /// The state of that name. O(states).
+        public subscript(name: String) -> Snapshot? { found.first { $0.name == name }?.state }
+        /// How many there are.
+        public var count: Int { found.count }
+    }
+
     /// The states found, by member; a bare one as `state`.
-    public let states: [String: Snapshot]
+    public let states: States
     /// The other values found, by member.
     public let values: [String: JSONSlice]
     /// Whether the document was the state itself.
@@ -37,8 +50,8 @@ public struct Envelope: Sendable {
     /// What `state` took over from the state that it was read upon, if anything.
     public let likeness: Likeness?
 
-    init(states: [String: Snapshot], values: [String: JSONSlice], isBareState: Bool, text: ArraySlice<UInt8>, likeness: Likeness?) {
-        self.states = states
+    init(_ states: [States.Named], values: [String: JSONSlice], isBareState: Bool, text: ArraySlice<UInt8>, likeness: Likeness?) {
+        self.states = States(found: states)
         self.values = values
         self.isBareState = isBareState
         self.text = text
@@ -55,7 +68,10 @@ public struct Envelope: Sendable {
         known: Snapshot? = nil
     ) throws(StateError) {
         var document = StateDocument(json)
-        self = try document.readEnvelope(members, shape: shape, limits: limits, known: known)
+        self =
+            members.allowsBareState && document.isArray
+            ? try document.readBareState(limits: limits, known: known)
+            : try document.readEnvelope(members, shape: shape, limits: limits, known: known)
     }
 }
 
@@ -95,9 +111,6 @@ final class EnvelopeReader {
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "{"): try readObject()
-        case UInt8(ascii: "[") where members.allowsBareState:
-            isBareState = true
-            try readState("state") { (reader) throws(JSONError) in try reader.readState(depth: 0, at: "") }
         default:
             note("wrong-shape", "the body is \(expectation)", at: "")
             try scanner.skipValue(depth: 0)
@@ -164,10 +177,7 @@ final class EnvelopeReader {
         let state = states.count
         states.append(NamedState(name: name, reader: StateReader(base: text, count: count, limits: limits)))
         states[state].reader.store = TokenStore(base: count + DocumentText.trailer.count + tail)
-        if name == "state" {
-            states[state].reader.known = known
-            states[state].reader.builder.expect(items: known.expectedItems(in: count))
-        }
+        if name == "state" { states[state].reader.expect(known) }
         swap(&states[state].reader.scanner, &scanner)
         try reading(&states[state].reader)
         swap(&states[state].reader.scanner, &scanner)

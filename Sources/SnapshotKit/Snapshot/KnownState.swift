@@ -11,9 +11,11 @@ struct KnownState {
     private let view: ColumnsView
     /// The item that most likely comes next: one of the top level, or none behind the last.
     private var next = 0
+    private let isFlat: Bool
+    private let room: Int
 
     /// - Parameter view: of a state that was read from a document in the library's own shape.
-    init(_ view: ColumnsView) { self.view = view }
+    init(_ view: ColumnsView) { (self.view, isFlat, room) = (view, view.columns.isFlat, view.columns.room) }
 
     /// Items that stand in both documents.
     struct Run {
@@ -31,13 +33,13 @@ struct KnownState {
     func expectedItems(in count: Int) -> Int { min(view.nodes.count, count / 4) }
 
     /// Whether items may be taken over by a list that stands where so many more arrays and objects may be nested.
-    func fits(room: Int) -> Bool { room >= view.columns.room }
+    func fits(room: Int) -> Bool { room >= self.room }
 
     /// The items from the next one on whose text also stands at `text`, of which `count` bytes are left; at most `most` with what is below them.
     /// O(bytes that are the same).
     mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
-        let reach = start + commonPrefix(text, view.bytes + start, min(count, view.columns.bytes.count - start))
+        let reach = start + commonPrefix(text, view.bytes + start, min(count, view.byteCount - start))
         let first = next
         let siblings = siblings(from: first, within: reach, most: most, levels: levels)
         var (end, taken) = (siblings.end, siblings.count)
@@ -58,12 +60,22 @@ struct KnownState {
     @inline(__always)
     private func siblings(from first: Int, within reach: Int, most: Int, levels: Int) -> (end: Int, count: Int) {
         let section = view.nodes[first].section
-        let limit = min(view.nodes.count, most >= view.nodes.count - first ? view.nodes.count : first + most + 1)
+        let limit = min(Int(view.sections[Int(section)].endItem), most >= view.nodes.count - first ? view.nodes.count : first + most + 1)
+        if isFlat, levels > 0 {
+            var (end, rest) = (first, limit - first - 1)
+            // The last one of which `idStart` is within reach: a step is tried from large to small.
+            while rest > 0 {
+                let step = (rest + 1) / 2
+                if Int(view.nodes[end + step].idStart) <= reach { end += step }
+                rest -= step
+            }
+            return (end, end - first)
+        }
         var (end, count, seen) = (first, 0, 0)
         for index in first..<limit {
             let node = view.nodes[index]
             if node.level == 0 {
-                guard node.section == section, Int(node.idStart) <= reach else { break }
+                guard Int(node.idStart) <= reach else { break }
                 (end, count, seen) = (index, seen, seen + 1)
             }
             if node.flags.contains(.escapedID) || Int(node.level) >= levels { break }
@@ -126,11 +138,17 @@ struct KnownState {
 
     /// Puts the records of a run into a state that is being read, in which its text stands `shift` bytes further on.
     func append(_ run: Run, shiftedBy shift: Int, to builder: inout ColumnsBuilder) {
-        builder.append(view.nodes[run.nodes], view.payloads.isEmpty ? nil : view.payloads[run.nodes], shiftedBy: shift)
+        builder.append(view.nodes[run.nodes], view.payloads.isEmpty ? nil : view.payloads[run.nodes], areFlat: isFlat, shiftedBy: shift)
     }
 }
 
 extension StateReader {
+    /// Prepares for a document that most likely resembles a known state.
+    mutating func expect(_ known: KnownState) {
+        self.known = known
+        builder.expect(items: known.expectedItems(in: scanner.end))
+    }
+
     /// Takes items that the known state has too, if the next ones are such, and stands before the next item then.
     ///
     /// - Returns: how many siblings were taken.

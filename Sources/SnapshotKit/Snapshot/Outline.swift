@@ -19,11 +19,11 @@ extension ColumnsBuilder {
                     item = end
                 } else {
                     guard nodes[item].isWrittenLike(view.nodes[item], text, view.bytes) else { return false }
+                    nodes[item].hash = view.nodes[item].hash
                     item += 1
                 }
             }
             for index in sections.indices where !sections[index].isWrittenLike(view.sections[index], text, view.bytes) { return false }
-            for index in nodes.indices where nodes[index].hash == 0 { nodes[index].hash = view.nodes[index].hash }
             for index in sections.indices { sections[index].hash = view.sections[index].hash }
             return true
         }

@@ -21,16 +21,39 @@ struct StateDocument {
         return try reader.finish(over: bytes)
     }
 
+    /// Whether the document is an array, if it is JSON.
+    var isArray: Bool {
+        bytes.withUnsafeBytes { text in
+            var scanner = JSONScanner(base: text.baseAddress!, count: count, maxDepth: 0)
+            scanner.skipSpace()
+            return scanner.byte(scanner.at) == UInt8(ascii: "[")
+        }
+    }
+
+    /// The document as one state in the library's own shape.
+    mutating func readBareState(limits: StateLimits, known: Snapshot?) throws(StateError) -> Envelope {
+        var reader = try (known ?? .empty).columns.withView { (known) throws(StateError) in
+            try scan(.native, limits: limits, upon: KnownState(known))
+        }
+        takeTail(of: reader.store)
+        let state = try reader.finish(over: bytes, upon: known)
+        return Envelope(
+            [Envelope.States.Named(name: "state", state: state)], values: [:], isBareState: true, text: bytes[..<count],
+            likeness: reader.likeness(of: state, with: known))
+    }
+
     /// Reads the document as one state, up to the check for duplicate ids.
-    func scan(_ shape: StateShape, limits: StateLimits) throws(StateError) -> StateReader {
+    func scan(_ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil) throws(StateError) -> StateReader {
         try checkSize()
         let count = count
         return try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> StateReader in
             var reader = StateReader(base: UnsafeRawPointer(text.baseAddress!), count: count, limits: limits)
+            if let known { reader.expect(known) }
             do throws(JSONError) {
                 try reader.read(shape, depth: 0, at: "")
                 try reader.scanner.finish()
             } catch { throw .json(error) }
+            reader.known = nil
             return reader
         }
     }
@@ -66,15 +89,14 @@ struct StateDocument {
         }
         if !reading.violations.isEmpty { throw .wrongShape(reading.violations) }
         for index in reading.states.indices { takeTail(of: reading.states[index].reader.store) }
-        var states: [String: Snapshot] = [:]
+        var states: [Envelope.States.Named] = []
         var likeness: Likeness?
         var failures: [Violation] = []
         for index in reading.states.indices {
             do throws(StateError) {
                 let state = try reading.states[index].reader.finish(over: bytes, upon: known)
-                states[reading.states[index].name] = state
-                let taken = reading.states[index].reader.taken
-                if let known, !taken.isEmpty { likeness = Likeness(taken, from: known.columns, to: state.columns) }
+                states.append(Envelope.States.Named(name: reading.states[index].name, state: state))
+                likeness = reading.states[index].reader.likeness(of: state, with: known) ?? likeness
             } catch {
                 guard case .invalid(let violations) = error else { throw error }
                 failures += violations
@@ -82,7 +104,7 @@ struct StateDocument {
         }
         if !failures.isEmpty { throw .invalid(failures) }
         let values = reading.values.isEmpty ? [:] : reading.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
-        return Envelope(states: states, values: values, isBareState: reading.isBareState, text: bytes[..<count], likeness: likeness)
+        return Envelope(states, values: values, isBareState: reading.isBareState, text: bytes[..<count], likeness: likeness)
     }
 }
 

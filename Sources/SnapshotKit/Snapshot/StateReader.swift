@@ -218,6 +218,12 @@ struct StateReader {
 
     // MARK: The end
 
+    /// What the finished state took over from the one that it was read upon, if anything.
+    func likeness(of state: Snapshot, with known: Snapshot?) -> Likeness? {
+        guard let known, !taken.isEmpty else { return nil }
+        return Likeness(taken, from: known.columns, to: state.columns)
+    }
+
     /// The finished state, over `bytes`: the document's memory, its padding and the reader's tail; `known` is what it was read upon.
     mutating func finish(over bytes: [UInt8], upon known: Snapshot? = nil) throws(StateError) -> Snapshot {
         if let excess { throw excess }

@@ -60,7 +60,7 @@ struct EnvelopeTests {
     @Test("edits in place of a state")
     func edits() throws {
         let envelope = try #require(read(#"{"edits":[{"op":"clear"}]}"#, Self.post).envelope)
-        #expect(envelope.states.isEmpty)
+        #expect(envelope.states.count == 0)
         #expect(envelope.values["edits"].map { String(decoding: $0.text, as: UTF8.self) } == #"[{"op":"clear"}]"#)
     }
 
