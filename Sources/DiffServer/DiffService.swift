@@ -9,6 +9,8 @@ import SnapshotKit
 final class DiffService: Service {
     let options: Options
     let store: any SessionStore
+    /// Sessions in memory, and who waits for them.
+    let table: SessionTable
     let access: Guard
     let journal: Journal
     let metrics = Metrics()
@@ -23,6 +25,7 @@ final class DiffService: Service {
     init(options: Options, store: any SessionStore, bodies: BodyBudget, access: Guard, journal: Journal) {
         self.options = options
         self.store = store
+        table = store.table
         self.bodies = bodies
         self.access = access
         self.journal = journal
@@ -197,9 +200,6 @@ final class DiffService: Service {
         metrics.count(answer)
         return answer
     }
-
-    /// Sessions in memory, and who waits for them.
-    var table: SessionTable { store.table }
 
     func refusal(_ refusal: Refusal, target: String?) -> Response {
         Problem(refusal).response(instance: target.map(RequestHead.instance))

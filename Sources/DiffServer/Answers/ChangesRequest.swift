@@ -1,8 +1,8 @@
 import SnapshotKit
 
-/// The body of a POST to `changes`.
-struct ChangesRequest {
-    enum Content {
+/// The body of a POST to `changes`. An object, since it goes through many hands on its way.
+final class ChangesRequest: Sendable {
+    enum Content: Sendable {
         case state(Snapshot, Likeness?)
         case edits(EditBatch)
     }

@@ -4,51 +4,46 @@ import SnapshotKit
 /// A new state, or edits, in; what changed out.
 final class PostChanges: Sendable {
     private let call: Call
-    private let request: ChangesRequest
-    /// Of edits, and of whatever has a key: a state is compared itself.
-    private let fingerprint: RequestFingerprint?
+    private let shape: StateShape
     private let conditions: WriteConditions
     private let since: Since
     private let wish: ChangesWish
 
-    private init(
-        call: Call, request: ChangesRequest, fingerprint: RequestFingerprint?, conditions: WriteConditions, since: Since, wish: ChangesWish
-    ) {
-        (self.call, self.request, self.fingerprint) = (call, request, fingerprint)
-        (self.conditions, self.since, self.wish) = (conditions, since, wish)
+    private init(_ call: Call) throws(Problem) {
+        self.call = call
+        since = try call.parameters.since()
+        shape = try call.parameters.shape()
+        wish = try ChangesWish(call.parameters, call.acceptance)
+        conditions = try WriteConditions(call)
     }
 
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {
-        let since = try call.parameters.since()
-        let shape = try call.parameters.shape()
-        let wish = try ChangesWish(call.parameters, call.acceptance)
-        return { (body) throws(Problem) in
-            let conditions = try WriteConditions(call)
-            let isLarge = body.count > DiffService.largeBody
-            let hash = call.service.store.hash
-            let keyed = conditions.key == nil ? nil : RequestFingerprint(body, shape: call.parameters, by: hash)
-            let known = call.service.store.table.peek(call.session)?.head.snapshot
-            let request = try ChangesRequest(
-                posting: body, shape, known: known, limits: call.service.options.stateLimits, defaults: call.service.options.defaultSettings
-            )
-            let fingerprint = keyed ?? request.edits.map { RequestFingerprint($0, shape: call.parameters, by: hash) }
-            if !call.identity.maySendStates, case .state = request.content {
-                throw Problem(.forbidden, "a token is good for edits; whole states need a key")
-            }
-            let post = PostChanges(
-                call: call, request: request, fingerprint: fingerprint, conditions: conditions, since: since, wish: wish)
-            return try SessionWork(call: call, isWrite: true, isLarge: isLarge) { (reading) throws(Problem) in
-                guard let reading else { return try post.first() }
-                return try post.next(reading)
-            }.reply()
+        let post = try PostChanges(call)
+        return { (body) throws(Problem) in try post.answer(body) }
+    }
+
+    private func answer(_ body: consuming [UInt8]) throws(Problem) -> Reply {
+        let (service, isLarge) = (call.service, body.count > DiffService.largeBody)
+        let keyed = conditions.key == nil ? nil : RequestFingerprint(body, shape: call.parameters, by: service.store.hash)
+        let request = try ChangesRequest(
+            posting: body, shape, known: service.table.peek(call.session)?.head.snapshot, limits: service.options.stateLimits,
+            defaults: service.options.defaultSettings)
+        // Of edits, and of whatever has a key: a state is compared itself.
+        let fingerprint = keyed ?? request.edits.map { RequestFingerprint($0, shape: call.parameters, by: service.store.hash) }
+        if !call.identity.maySendStates, case .state = request.content {
+            throw Problem(.forbidden, "a token is good for edits; whole states need a key")
         }
+        return try SessionWork(call: call, isWrite: true, isLarge: isLarge) { [self] (reading) throws(Problem) in
+            guard let reading else { return try first(request, fingerprint) }
+            return try next(reading, request, fingerprint)
+        }.reply()
     }
 
     // MARK: Steps
 
     /// Makes the session.
-    private func first() throws(Problem) -> Step {
+    private func first(_ request: ChangesRequest, _ fingerprint: RequestFingerprint?) throws(Problem) -> Step {
         guard case .state(let state, _) = request.content else { throw .noSession(call.session) }
         if conditions.match != nil { throw .mismatch(current: nil) }
         var session = call.writing.firstSession(state, settings: request.settings, after: nil, maker: fingerprint)
@@ -59,7 +54,7 @@ final class PostChanges: Sendable {
     }
 
     /// Computes the next session, unless this request was done before or changes nothing.
-    private func next(_ reading: Reading) throws(Problem) -> Step {
+    private func next(_ reading: Reading, _ request: ChangesRequest, _ fingerprint: RequestFingerprint?) throws(Problem) -> Step {
         let before = reading.session
         if let entry = try conditions.replayed(before, fingerprint) {
             return again(reading, status: entry.status, from: entry.before)

@@ -46,61 +46,59 @@ struct History: Sendable {
         var bytes = 1 << 20
     }
 
-    // A commit copies what it changes, so the list is in two parts: few that are new, and the others, which stay as they are for several commits.
-    private var settled = Settled([])
-    /// How many of those are forgotten, and go when the parts are joined.
+    // A commit copies what it changes, so the list is in pages: those that are full stay as they are.
+    private var full: [Page] = []
+    /// How many of the first page are forgotten, and go with it.
     private var forgotten = 0
+    /// Fewer than a page.
     private var recent: [Entry] = []
     /// Bytes of those that are remembered.
     private(set) var footprint = 0
     private var forgottenBytes = 0
 
-    private final class Settled: Sendable {
+    private final class Page: Sendable {
+        static let size = 8
         let entries: [Entry]
 
         init(_ entries: [Entry]) { self.entries = entries }
     }
 
-    /// As many new ones are joined with the others at once.
-    private static let maxRecent = 8
-
     /// What a store knows, oldest first.
     init(_ entries: [Entry] = []) { set(entries) }
 
     /// Oldest first. O(entries).
-    var entries: [Entry] { settled.entries[forgotten...] + recent }
+    var entries: [Entry] { full.flatMap(\.entries).dropFirst(forgotten) + recent }
 
     /// Memory held, in bytes.
     var heldBytes: Int { footprint + forgottenBytes }
 
-    private var count: Int { settled.entries.count - forgotten + recent.count }
+    private var count: Int { full.count * Page.size - forgotten + recent.count }
 
-    private var newest: Entry? { recent.last ?? settled.entries[forgotten...].last }
+    private var newest: Entry? { recent.last ?? full.last?.entries.last }
 
     private subscript(index: Int) -> Entry {
-        let old = settled.entries.count - forgotten
-        return index < old ? settled.entries[forgotten + index] : recent[index - old]
+        let (page, place) = (forgotten + index).quotientAndRemainder(dividingBy: Page.size)
+        return page < full.count ? full[page].entries[place] : recent[place]
     }
 
     private mutating func set(_ entries: [Entry]) {
-        (settled, forgotten, forgottenBytes, recent) = (Settled(entries), 0, 0, [])
-        footprint = entries.reduce(0) { $0 + $1.bytes }
-        for (entry, next) in zip(entries, entries.dropFirst()) { footprint -= entry.sharedBytes(with: next) }
+        (full, forgotten, forgottenBytes, recent, footprint) = ([], 0, 0, [], 0)
+        for entry in entries { add(entry) }
     }
 
-    private mutating func settle() { (settled, forgotten, forgottenBytes, recent) = (Settled(entries), 0, 0, []) }
+    private mutating func add(_ entry: Entry) {
+        footprint += entry.bytes - (newest?.sharedBytes(with: entry) ?? 0)
+        recent.append(entry)
+        if recent.count == Page.size { full.append(Page(exchange(&recent, with: []))) }
+    }
 
     // MARK: Changes
 
     /// Adds what was the head until now, and forgets what is out of bounds.
     mutating func retire(_ head: Session.Head, at now: Moment, bounds: Bounds) {
-        let newest = newest
         let skeleton = newest?.following(head) ?? Skeleton(of: head.snapshot, fingerprints: head.fingerprints)
         let bytes = skeleton.footprint + head.marks.footprint
-        let entry = Entry(revision: head.revision, skeleton: skeleton, bytes: bytes, marks: head.marks, retired: now)
-        footprint += bytes - (newest?.sharedBytes(with: entry) ?? 0)
-        recent.append(entry)
-        if recent.count > Self.maxRecent { settle() }
+        add(Entry(revision: head.revision, skeleton: skeleton, bytes: bytes, marks: head.marks, retired: now))
         trim(at: now, bounds: bounds)
     }
 
@@ -111,14 +109,18 @@ struct History: Sendable {
             guard count > bounds.revisions || footprint > bounds.bytes || now - oldest.retired > bounds.age else { break }
             let bytes = oldest.bytes - (count > 1 ? oldest.sharedBytes(with: self[1]) : 0)
             footprint -= bytes
-            if forgotten < settled.entries.count {
-                forgotten += 1
-                forgottenBytes += bytes
-            } else {
+            if full.isEmpty {
                 recent.removeFirst()
+                continue
+            }
+            forgotten += 1
+            forgottenBytes += bytes
+            if forgotten == Page.size {
+                full.removeFirst()
+                (forgotten, forgottenBytes) = (0, 0)
             }
         }
-        if forgottenBytes > max(4096, footprint / 8) { settle() }
+        if forgottenBytes > max(4096, footprint / 8) { set(entries) }
     }
 
     /// Names the newest skeleton.

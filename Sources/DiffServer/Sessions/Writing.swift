@@ -27,8 +27,7 @@ struct Writing: Sendable {
     ) -> (Session, Changeset) {
         let ignored = before.settings.ignored
         let changeset = Changeset(from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored, likeness: likeness)
-        let fingerprints = Fingerprints(
-            of: snapshot, by: hash, ignoring: ignored, known: (before.head.fingerprints, changeset))
+        let fingerprints = Fingerprints(of: snapshot, ignoring: ignored, from: before.head.fingerprints, over: changeset)
         let digest = fingerprints.digest(salt: name)
         let isSame = digest == before.head.revision.digest
         if isSame, marks.isEmpty { return (before, changeset) }

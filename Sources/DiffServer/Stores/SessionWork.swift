@@ -40,7 +40,7 @@ struct SessionWork: Sendable {
     func reply() throws(Problem) -> Reply {
         guard store.isTable else { return .later { begin($0) } }
         while true {
-            switch try atOnce(store.table) {
+            switch try atOnce(call.service.table) {
             case .success(let reply): return reply
             case .failure(.conflict): call.service.metrics.count(.conflict)
             case .failure(let failure):

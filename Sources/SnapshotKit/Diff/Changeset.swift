@@ -25,7 +25,7 @@ public final class Changeset: Sendable {
     let basis: Basis
     private let draft: ChangesetDraft
     /// How many operations of each sort.
-    public let counts: OperationCounts
+    public var counts: OperationCounts { draft.counts }
 
     /// Compares two states. O(n log n) in the worst case, O(n) where rows keep their order.
     ///
@@ -61,7 +61,7 @@ public final class Changeset: Sendable {
         _ old: Columns, _ new: Columns, basis: Basis, marks: Marks, alike: [Likeness.Run] = [],
         comparison: (ColumnsView, ColumnsView) -> Comparison
     ) {
-        let draft = old.withView { oldView in
+        draft = old.withView { oldView in
             new.withView { newView in
                 var comparison = comparison(oldView, newView)
                 return ChangesetDraft(oldView, newView, &comparison, marks, alike: alike)
@@ -70,8 +70,6 @@ public final class Changeset: Sendable {
         self.old = old
         self.new = new
         self.basis = basis
-        counts = draft.counted()
-        self.draft = draft
     }
 
     /// Of all items, hidden ones included.

@@ -8,6 +8,7 @@ struct ChangesetDraft {
     private(set) var newRowOfOld: [Int32]
     private(set) var rowFates: [Fate]
     private(set) var sectionFates: [Fate]
+    private(set) var counts = OperationCounts()
     /// Items that both states begin with and show alike, none of them marked.
     private let same: Int
     /// Whether both states are known to have the same ids in the same order: all are pairs, and stay.
@@ -32,6 +33,7 @@ struct ChangesetDraft {
         compareSections(old, new, &comparison)
         compareRows(old, new, &comparison, alike)
         if !marks.isEmpty { apply(marks, new) }
+        count()
     }
 
     /// Pairs of rows from pairs of items.
@@ -190,15 +192,13 @@ struct ChangesetDraft {
         }
     }
 
-    func counted() -> OperationCounts {
-        var counts = OperationCounts()
+    private mutating func count() {
         if hasSameIDs {
             counts.updates = rowFates.updates(from: same) + sectionFates.updates(from: 0)
-            return counts
+        } else {
+            counts.add(rowFates, oldRowOfNew, newRowOfOld, from: same)
+            counts.add(sectionFates, sections.oldOfNew, sections.newOfOld, from: 0)
         }
-        counts.add(rowFates, oldRowOfNew, newRowOfOld, from: same)
-        counts.add(sectionFates, sections.oldOfNew, sections.newOfOld, from: 0)
-        return counts
     }
 }
 

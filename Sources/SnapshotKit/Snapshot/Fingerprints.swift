@@ -8,30 +8,29 @@ public final class Fingerprints: Sendable {
     /// Over what stands at each place of the state; so an item that changes takes one summand away and brings another.
     private let sum: UInt64
 
-    /// Hashes every content and kind. O(bytes), or O(bytes that changed) where most is known.
+    /// Hashes every content and kind. O(bytes).
+    ///
+    /// - Parameter ignored: places inside items' contents that are left out.
+    public convenience init(of snapshot: Snapshot, by hash: KeyedHash, ignoring ignored: [JSONPointer] = []) {
+        let nothing = [Fingerprint](filled: .unknown, count: snapshot.columns.nodes.count)
+        let (items, sections, sum) = snapshot.columns.withView { hash.completed(nothing, $0, IgnoredPlaces(ignored)) }
+        self.init(items: items, sections: sections, hash: hash, sum: sum)
+    }
+
+    /// Hashes what changed. O(n + bytes that changed).
     ///
     /// - Parameters:
-    ///   - ignored: places inside items' contents that are left out.
-    ///   - known: fingerprints of the state that a changeset leads from, by the same function and with the same places left out.
+    ///   - ignored: places inside items' contents that are left out, the same as before.
+    ///   - known: fingerprints of the state that `changeset` leads from.
     public convenience init(
-        of snapshot: Snapshot, by hash: KeyedHash, ignoring ignored: [JSONPointer] = [],
-        known: (fingerprints: Fingerprints, changeset: Changeset)? = nil
+        of snapshot: Snapshot, ignoring ignored: [JSONPointer] = [], from known: Fingerprints, over changeset: Changeset
     ) {
         let ignored = IgnoredPlaces(ignored)
         let (items, sections, sum) = snapshot.columns.withView { view in
-            if let known, known.changeset.hasSameOutline, view.allVisible {
-                return known.fingerprints.updated(by: known.changeset, view, ignored)
-            }
-            var items =
-                known.map { $0.fingerprints.carried(over: $0.changeset, view) }
-                ?? [Fingerprint](filled: .unknown, count: view.nodes.count)
-            items.withUnsafeMutableBufferPointer { items in
-                for item in items.indices where items[item] == .unknown { items[item] = hash.fingerprint(ofItem: item, view, ignored) }
-            }
-            let sections = view.sections.indices.map { hash.fingerprint(ofSection: $0, view) }
-            return (items, sections, hash.sum(items, sections, view))
+            changeset.hasSameOutline && view.allVisible
+                ? known.updated(by: changeset, view, ignored) : known.hash.completed(known.carried(over: changeset, view), view, ignored)
         }
-        self.init(items: items, sections: sections, hash: hash, sum: sum)
+        self.init(items: items, sections: sections, hash: known.hash, sum: sum)
     }
 
     /// Fingerprints that were computed before. O(n).
@@ -108,6 +107,18 @@ extension KeyedHash {
 
     fileprivate func fingerprint(ofSection section: Int, _ view: ColumnsView) -> UInt64 {
         SnapshotKit.fingerprint(of: view.content(ofSection: section), by: self, ignoring: .none)
+    }
+
+    /// Computes what is not known yet, and the rest from it.
+    fileprivate func completed(
+        _ known: consuming [Fingerprint], _ view: ColumnsView, _ ignored: IgnoredPlaces
+    ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
+        var items = known
+        items.withUnsafeMutableBufferPointer { items in
+            for item in items.indices where items[item] == .unknown { items[item] = fingerprint(ofItem: item, view, ignored) }
+        }
+        let sections = view.sections.indices.map { fingerprint(ofSection: $0, view) }
+        return (items, sections, sum(items, sections, view))
     }
 
     fileprivate func sum(_ items: [Fingerprint], _ sections: [UInt64], _ view: ColumnsView) -> UInt64 {

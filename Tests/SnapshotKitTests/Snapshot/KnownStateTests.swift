@@ -27,7 +27,7 @@ struct KnownStateTests {
         let plain = Changeset(from: known, to: state)
         let change = Changeset(from: known, to: state, likeness: envelope.likeness)
         let before = Fingerprints(of: known, by: hash)
-        let carried = Fingerprints(of: state, by: hash, known: (before, change))
+        let carried = Fingerprints(of: state, from: before, over: change)
         let skeletons = [Skeleton(of: known, fingerprints: before), nil].map {
             Skeleton(of: state, fingerprints: carried, after: $0).document
         }

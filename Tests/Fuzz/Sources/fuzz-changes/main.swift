@@ -97,7 +97,7 @@ private func checkSkeleton(_ old: Snapshot, _ new: Snapshot, _ change: Changeset
     for dialect in Dialect.allCases where dialect != .jsonPatch {
         check(later.json(dialect) == change.json(dialect), "\(dialect) differs from a skeleton")
     }
-    let updated = Fingerprints(of: new, by: hash, known: (known, change))
+    let updated = Fingerprints(of: new, from: known, over: change)
     check(
         updated.digest(salt: "") == fingerprints.digest(salt: ""),
         "fingerprints differ when some are known")
