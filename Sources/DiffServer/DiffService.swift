@@ -63,14 +63,10 @@ final class DiffService: Service {
         // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
         guard route.takesBody else { return .read(maxBytes: Self.strayBody) { [self] in answer(call, prepared, $0) } }
         try checkBody(head)
-        let reservation = try bodies.reserve(head)
-        let holding: Answer = { (body) throws(Problem) in
-            // The room is given back when the last reference to this closure goes, wherever it was called.
-            _ = reservation
-            return try prepared(body)
-        }
-        return .read(maxBytes: options.maxBodyBytes) { [self] body in
-            body.count > Self.largeBody ? answerOnWorker(call, holding, body) : answer(call, holding, body)
+        let room = try bodies.reserve(head)
+        // The room is given back when the last of these closures goes.
+        return .read(maxBytes: options.maxBodyBytes) { [self, room] body in
+            body.count > Self.largeBody ? answerOnWorker(call, prepared, body, in: room) : answer(call, prepared, body)
         }
     }
 
@@ -173,15 +169,17 @@ final class DiffService: Service {
 
     /// A large body is parsed and compared on a worker, so that small requests on its loop keep their latency.
     private func answerOnWorker(
-        _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8]
+        _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], in room: BodyBudget.Reservation?
     ) -> Reply {
         // Taken out again, so that nobody else holds it, and what is read from it needs no copy.
         let handed = Locked(body)
         return .later { [self] pending in
-            workers.run { [self] in
-                switch answer(call, prepared, handed.withLock { exchange(&$0, with: []) }) {
-                case .now(let response): pending.answer(response)
-                case .later(let begin): begin(pending)
+            workers.run { [self, room] in
+                withExtendedLifetime(room) {
+                    switch answer(call, prepared, handed.withLock { exchange(&$0, with: []) }) {
+                    case .now(let response): pending.answer(response)
+                    case .later(let begin): begin(pending)
+                    }
                 }
             }
         }

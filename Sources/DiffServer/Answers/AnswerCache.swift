@@ -36,7 +36,7 @@ final class AnswerCache: Sendable {
     func remember(_ answer: ChangesAnswer, _ key: Key, at head: Revision) {
         content.withLock { content in
             if content.head != head { content = Content(head: head, isListed: content.isListed) }
-            let bytes = answer.body.count + Self.overhead
+            let bytes = answer.body.capacity + Self.overhead
             guard content.answers.count < Self.maxAnswers, content.bytes + bytes <= Self.maxBytes,
                 room.take(bytes, newcomer: content.isListed ? nil : self)
             else { return }

@@ -92,7 +92,8 @@ extension ChangesAnswer {
         from: Revision?, _ destination: Destination, _ form: ChangesForm, reset: ResetReason?,
         members: (inout JSONWriter) -> Void, patch: (inout JSONWriter) -> Void
     ) {
-        var writer = JSONWriter(capacity: 1024)
+        // Most answers fit, and an allocator has blocks of this size at hand.
+        var writer = JSONWriter(capacity: 960)
         if form.isBarePatch {
             patch(&writer)
         } else {
@@ -108,7 +109,7 @@ extension ChangesAnswer {
             members(&writer)
             writer.append(byte: UInt8(ascii: "}"))
         }
-        let body = writer.bytes()
+        let body = (consume writer).bytes()
         self.init(
             body: form.isEvent ? Event.changes(body, to: destination.revision) : body, from: from, to: destination.revision, reset: reset,
             form: form)

@@ -20,8 +20,9 @@ final class RateLimit: Sendable {
     init(perSecond rate: Int?) { self.rate = rate.map(Double.init) }
 
     /// Takes one request; nil if it may go on, else the seconds after which to try again.
-    func refuses(_ name: String, at now: Moment = .now) -> Int? {
+    func refuses(_ name: String, at time: @autoclosure () -> Moment = Moment.now) -> Int? {
         guard let rate else { return nil }
+        let now = time()
         return content.withLock { content in
             if content.buckets.count >= content.sweepsAt {
                 content.buckets = content.buckets.filter { Self.refilled($0.value, rate, now).left < rate }

@@ -31,13 +31,14 @@ struct Writing: Sendable {
         let digest = fingerprints.digest(salt: name)
         let isSame = digest == before.head.revision.digest
         if isSame, marks.isEmpty { return (before, changeset) }
+        let now = Moment.now
         var history = before.history
-        history.retire(before.head, at: .now, bounds: bounds)
+        history.retire(before.head, at: now, bounds: bounds)
         // The old snapshot stays where nothing but marks came: what it ignores must not creep in.
         let head = Session.Head(
             revision: Revision(sequence: before.head.revision.sequence + 1, digest: digest),
             snapshot: isSame ? before.head.snapshot : snapshot, fingerprints: fingerprints, marks: marks,
-            parent: before.head.revision, maker: maker)
+            parent: before.head.revision, maker: maker, made: now)
         return (before.with(head: head, history: history), changeset)
     }
 }

@@ -30,7 +30,7 @@ struct EditedStateWriter {
             throw .limitExceeded(
                 what: "bytes", limit: Int(UInt32.max), actual: buffer.count, pointer: state.batch.pointer)
         }
-        let (columns, duplicates) = builder.finish(bytes: buffer.padded())
+        let (columns, duplicates) = exchange(&builder, with: ColumnsBuilder()).finish(bytes: buffer.padded())
         precondition(duplicates.isEmpty, "edits keep ids unique")
         return Snapshot(columns)
     }

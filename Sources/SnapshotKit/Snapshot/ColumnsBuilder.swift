@@ -129,13 +129,12 @@ struct ColumnsBuilder {
         var later: Int
     }
 
-    /// The columns over `bytes`, which are padded, and all duplicates; with any of those the columns are not to be used. The builder is
-    /// empty then. O(items).
+    /// The columns over `bytes`, which are padded, and all duplicates; with any of those the columns are not to be used. O(items).
     ///
     /// - Parameters:
     ///   - known: the state that was read upon, if any.
     ///   - taken: what was taken over from it.
-    mutating func finish(
+    consuming func finish(
         bytes: [UInt8], known: Columns? = nil, taken: [Likeness.Run] = []
     ) -> (columns: Columns, duplicates: [Duplicate]) {
         if let known, !taken.isEmpty, bytes.withUnsafeBytes({ hasOutline(of: known, alike: taken, in: $0.baseAddress!) }) {
@@ -147,7 +146,7 @@ struct ColumnsBuilder {
     }
 
     /// The columns of a state that has been one already. O(items).
-    mutating func finish(bytes: [UInt8], as outline: Outline) -> Columns {
+    consuming func finish(bytes: [UInt8], as outline: Outline) -> Columns {
         let (itemTable, sectionTable) = tables(bytes) { _ in }
         return columns(bytes, itemTable, sectionTable, outline)
     }
@@ -165,12 +164,12 @@ struct ColumnsBuilder {
         }
     }
 
-    private mutating func columns(_ bytes: [UInt8], _ itemTable: IDTable, _ sectionTable: IDTable, _ outline: Outline) -> Columns {
+    private consuming func columns(_ bytes: [UInt8], _ itemTable: IDTable, _ sectionTable: IDTable, _ outline: Outline) -> Columns {
         let (rowOfItem, itemOfRow) = countRows()
         return Columns(
-            bytes: bytes, nodes: exact(exchange(&nodes, with: [])), sections: exact(exchange(&sections, with: [])),
-            payloads: showsAnything ? exact(exchange(&payloads, with: [])) : [], itemTable: itemTable, sectionTable: sectionTable,
-            rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room, isFlat: isFlat, outline: outline)
+            bytes: bytes, nodes: Self.exact(nodes), sections: Self.exact(sections), payloads: showsAnything ? Self.exact(payloads) : [],
+            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room, isFlat: isFlat,
+            outline: outline)
     }
 
     /// Hashes all ids and enters them; an item whose id is missing is no duplicate of another such.
@@ -189,7 +188,7 @@ struct ColumnsBuilder {
     }
 
     /// Growth leaves room behind an array that a state would hold for its whole life.
-    private func exact<Element>(_ array: consuming [Element]) -> [Element] {
+    private static func exact<Element>(_ array: consuming [Element]) -> [Element] {
         array.capacity - array.count <= array.count / 64
             ? array
             : Array(unsafeUninitializedCapacity: array.count) {
@@ -225,6 +224,6 @@ struct ColumnsBuilder {
             }
             sections[index].endRow = UInt32(truncatingIfNeeded: itemOfRow.count)
         }
-        return (rowOfItem, exact(itemOfRow))
+        return (rowOfItem, Self.exact(itemOfRow))
     }
 }

@@ -82,7 +82,7 @@ public struct PackedSnapshot: Sendable {
             while let item = open.popLast() { builder.endItem(item) }
             builder.endSection()
         }
-        let snapshot = Snapshot(builder.finish(bytes: bytes, as: outline))
+        let snapshot = Snapshot((consume builder).finish(bytes: bytes, as: outline))
         return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, of: snapshot.columns, by: hash))
     }
 }

@@ -227,7 +227,7 @@ struct StateReader {
     /// The finished state, over `bytes`: the document's memory, its padding and the reader's tail; `known` is what it was read upon.
     mutating func finish(over bytes: [UInt8], upon known: Snapshot? = nil) throws(StateError) -> Snapshot {
         if let excess { throw excess }
-        let (columns, duplicates) = builder.finish(bytes: bytes, known: known?.columns, taken: taken)
+        let (columns, duplicates) = exchange(&builder, with: ColumnsBuilder()).finish(bytes: bytes, known: known?.columns, taken: taken)
         for duplicate in duplicates.prefix(limits.maxViolations) { note(duplicate, in: columns) }
         guard violations.isEmpty else { throw .invalid(violations) }
         return Snapshot(columns)
