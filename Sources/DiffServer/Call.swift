@@ -6,19 +6,24 @@ final class Call: Sendable {
     let peer: Peer
     let route: Route
     let place: RouteParameters
-    /// The name of the session that the path names; empty where it names none.
-    let session: String
+    private let named: String?
     let identity: Identity
     let parameters: Parameters
     let acceptance: Acceptance
     let service: DiffService
 
     init(
-        head: RequestHead, peer: Peer, route: Route, place: RouteParameters, session: String, identity: Identity, parameters: Parameters,
+        head: RequestHead, peer: Peer, route: Route, place: RouteParameters, session: String?, identity: Identity, parameters: Parameters,
         acceptance: Acceptance, service: DiffService
     ) {
-        (self.head, self.peer, self.route, self.place, self.session, self.identity) = (head, peer, route, place, session, identity)
+        (self.head, self.peer, self.route, self.place, named, self.identity) = (head, peer, route, place, session, identity)
         (self.parameters, self.acceptance, self.service) = (parameters, acceptance, service)
+    }
+
+    /// The name of the session that the path names. To ask where it names none is a mistake in the service.
+    var session: String {
+        guard let named else { preconditionFailure("\(route.name) names no session") }
+        return named
     }
 
     /// The path without its query, for problems.

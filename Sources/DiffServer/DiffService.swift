@@ -51,7 +51,7 @@ final class DiffService: Service {
         let session = place.value(of: "session")
         let identity = try admitted(route, to: session, head, peer)
         let call = Call(
-            head: head, peer: peer, route: route, place: place, session: session ?? "", identity: identity,
+            head: head, peer: peer, route: route, place: place, session: session, identity: identity,
             // A page or a probe has no parameters, and takes any: what is asked for cannot be misunderstood.
             parameters: route.right == .none
                 ? Parameters() : try Parameters(head.query, known: route.parameters, lists: route.lists),

@@ -6,15 +6,20 @@ struct WriteConditions {
     let match: EntityTags?
     let key: ReplayWindow.Key?
     let wantsMinimal: Bool
+    /// Whether there is at most one key, of 1 to 255 bytes.
+    private let isWellFormed: Bool
 
-    init(_ call: Call) throws(Problem) {
+    init(_ call: Call) {
         match = EntityTags(call.head, "if-match")
         wantsMinimal = call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
         let keys = call.head.values(of: "idempotency-key")
-        guard keys.count <= 1, keys.allSatisfy({ (1...255).contains($0.utf8.count) }) else {
-            throw .malformed("an Idempotency-Key has 1 to 255 bytes, and there is at most one")
-        }
+        isWellFormed = keys.count <= 1 && keys.allSatisfy { (1...255).contains($0.utf8.count) }
         key = keys.first.map { ReplayWindow.Key(writer: call.identity.name, key: $0) }
+    }
+
+    /// Once the body is there: what is wrong with the body as a whole is said first.
+    func check() throws(Problem) {
+        guard isWellFormed else { throw .malformed("an Idempotency-Key has 1 to 255 bytes, and there is at most one") }
     }
 
     /// The write that this one repeats, if its key was seen before.

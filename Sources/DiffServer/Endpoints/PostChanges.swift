@@ -14,7 +14,7 @@ final class PostChanges: Sendable {
         since = try call.parameters.since()
         shape = try call.parameters.shape()
         wish = try ChangesWish(call.parameters, call.acceptance)
-        conditions = try WriteConditions(call)
+        conditions = WriteConditions(call)
     }
 
     @Sendable
@@ -24,6 +24,7 @@ final class PostChanges: Sendable {
     }
 
     private func answer(_ body: consuming [UInt8]) throws(Problem) -> Reply {
+        try conditions.check()
         let (service, isLarge) = (call.service, body.count > DiffService.largeBody)
         let keyed = conditions.key == nil ? nil : RequestFingerprint(body, shape: call.parameters, by: service.store.hash)
         let request = try ChangesRequest(

@@ -40,7 +40,7 @@ enum PutSession {
         let head = before.head
         guard let condition = try EntityTags.condition(call) else { return false }
         if condition.matches(head.revision) { return false }
-        if let parent = head.parent, condition.revision == parent, head.revision.digest == session.head.revision.digest {
+        if let parent = head.parent, condition.revision == parent, head.fingerprints.areOfSameState(as: session.head.fingerprints) {
             return true
         }
         throw .mismatch(current: head.revision)

@@ -14,17 +14,17 @@ struct History: Sendable {
         let retired: Moment
         /// What a store that others write to calls the skeleton: as the version of the session with which it came. 0 where it has no name.
         let name: UInt64
-        private let outline: ObjectIdentifier?
-        private let outlineBytes: Int
+        private let records: ObjectIdentifier?
+        private let recordsBytes: Int
 
         init(revision: Revision, skeleton: Skeleton?, bytes: Int, marks: Marks, retired: Moment, name: UInt64 = 0) {
             (self.revision, self.skeleton, self.bytes) = (revision, skeleton, bytes)
             (self.marks, self.retired, self.name) = (marks, retired, name)
-            (outline, outlineBytes) = (skeleton?.outline, skeleton?.outlineFootprint ?? 0)
+            (records, recordsBytes) = (skeleton?.records, skeleton?.recordsFootprint ?? 0)
         }
 
         /// What it holds together with its neighbour.
-        func sharedBytes(with next: Entry) -> Int { outline == next.outline ? outlineBytes : 0 }
+        func sharedBytes(with next: Entry) -> Int { records == next.records ? recordsBytes : 0 }
 
         /// The skeleton of the state that came next.
         func following(_ head: Session.Head) -> Skeleton {

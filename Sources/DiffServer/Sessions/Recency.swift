@@ -33,14 +33,14 @@ struct RecencyOrder {
         slot.recency.older = last
         slot.recency.newer = nil
         slot.recency.isListed = true
-        if let last { last._withUnsafeGuaranteedRef { $0.recency.newer = added } } else { first = added }
+        if let last { last.takeUnretainedValue().recency.newer = added } else { first = added }
         last = added
     }
 
     mutating func remove(_ slot: SessionSlot) {
         let (older, newer) = (slot.recency.older, slot.recency.newer)
-        if let older { older._withUnsafeGuaranteedRef { $0.recency.newer = newer } } else { first = newer }
-        if let newer { newer._withUnsafeGuaranteedRef { $0.recency.older = older } } else { last = older }
+        if let older { older.takeUnretainedValue().recency.newer = newer } else { first = newer }
+        if let newer { newer.takeUnretainedValue().recency.older = older } else { last = older }
         slot.recency.older = nil
         slot.recency.newer = nil
         slot.recency.isListed = false

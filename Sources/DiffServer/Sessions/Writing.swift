@@ -28,15 +28,17 @@ struct Writing: Sendable {
         let ignored = before.settings.ignored
         let changeset = Changeset(from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored, likeness: likeness)
         let fingerprints = Fingerprints(of: snapshot, ignoring: ignored, from: before.head.fingerprints, over: changeset)
-        let digest = fingerprints.digest(salt: name)
-        let isSame = digest == before.head.revision.digest
+        // Not by their digests: that of the head may come from a record of a process whose digests were others.
+        let isSame = fingerprints.areOfSameState(as: before.head.fingerprints)
         if isSame, marks.isEmpty { return (before, changeset) }
         let now = Moment.now
         var history = before.history
         history.retire(before.head, at: now, bounds: bounds)
         // The old snapshot stays where nothing but marks came: what it ignores must not creep in.
         let head = Session.Head(
-            revision: Revision(sequence: before.head.revision.sequence + 1, digest: digest),
+            revision: Revision(
+                sequence: before.head.revision.sequence + 1,
+                digest: isSame ? before.head.revision.digest : fingerprints.digest(salt: name)),
             snapshot: isSame ? before.head.snapshot : snapshot, fingerprints: fingerprints, marks: marks,
             parent: before.head.revision, maker: maker, made: now)
         return (before.with(head: head, history: history), changeset)

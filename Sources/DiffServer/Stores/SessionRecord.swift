@@ -2,7 +2,8 @@
 // answers; `meta` is all else but the skeletons of past revisions, of which it only has the list: those are kept one by one, since a
 // commit adds one and forgets some, and few readers ever need one that this process has not made itself.
 //
-// What is read is checked: the digest of the head must be that of its revision. So a record that was torn or altered is noticed.
+// What is read is checked: the digest of the head must be that of its revision. So a record that was torn or altered is noticed. (Of format 1,
+// whose digests were another function, only that the head is a state.)
 
 import SnapshotKit
 
@@ -72,7 +73,6 @@ struct SessionRecord: Sendable, Equatable {
         let ignored = pointers.compactMap { JSONPointer($0) }
         guard let snapshot = try? Snapshot(json: head, limits: .none), ignored.count == pointers.count else { throw .damaged }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: ignored)
-        // In format 1 digests were another function of the state.
         guard format < 2 || fingerprints.digest(salt: name) == revision.digest else { throw .damaged }
         var window = ReplayWindow()
         for replay in replays { window.remember(try Self.replay(replay, calendar)) }

@@ -82,7 +82,7 @@ public final class Changeset: Sendable {
     var rowFates: [Fate] { draft.rowFates }
     var sectionFates: [Fate] { draft.sectionFates }
 
-    /// Whether both states are known to have the same ids, in the same order.
+    /// Whether both states are known to have the same outline.
     var hasSameOutline: Bool { old.outline === new.outline }
 
     /// Whether nothing changed at all.

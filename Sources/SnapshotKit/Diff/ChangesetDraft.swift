@@ -11,25 +11,25 @@ struct ChangesetDraft {
     private(set) var counts = OperationCounts()
     /// Items that both states begin with and show alike, none of them marked.
     private let same: Int
-    /// Whether both states are known to have the same ids in the same order: all are pairs, and stay.
-    private let hasSameIDs: Bool
+    /// Whether both states are known to have the same outline: all are pairs in order, and stay.
+    private let hasSameOutline: Bool
 
     init<Comparison: ContentComparison>(
         _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks, alike: [Likeness.Run]
     ) {
-        hasSameIDs = old.hasOutline(of: new)
+        hasSameOutline = old.hasOutline(of: new)
         sections = Pairing(
             old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable,
-            from: hasSameIDs ? new.sections.count : 0)
-        let isKnown = hasSameIDs && !alike.isEmpty
+            from: hasSameOutline ? new.sections.count : 0)
+        let isKnown = hasSameOutline && !alike.isEmpty
         same = isKnown || !marks.isEmpty ? 0 : Self.unchangedStart(old, new, sections, &comparison, alike)
         items = Pairing(
-            old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: hasSameIDs ? new.nodes.count : same,
+            old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: hasSameOutline ? new.nodes.count : same,
             known: alike)
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
         rowFates = [Fate](filled: .stays, count: new.rowCount)
-        sectionFates = [Fate](filled: hasSameIDs ? .stays : [], count: new.sections.count)
-        if !hasSameIDs { keep(old, new) }
+        sectionFates = [Fate](filled: hasSameOutline ? .stays : [], count: new.sections.count)
+        if !hasSameOutline { keep(old, new) }
         compareSections(old, new, &comparison)
         compareRows(old, new, &comparison, alike)
         if !marks.isEmpty { apply(marks, new) }
@@ -193,7 +193,7 @@ struct ChangesetDraft {
     }
 
     private mutating func count() {
-        if hasSameIDs {
+        if hasSameOutline {
             counts.updates = rowFates.updates(from: same) + sectionFates.updates(from: 0)
         } else {
             counts.add(rowFates, oldRowOfNew, newRowOfOld, from: same)

@@ -8,7 +8,6 @@ struct ColumnsBuilder {
     private var hasCollapsed = false
     /// Whether any item has a content or a kind.
     private var showsAnything = false
-
     /// Whether no item is below another, and each id stands in the text as it was written.
     private var isFlat = true
 
@@ -47,7 +46,7 @@ struct ColumnsBuilder {
 
     /// Takes over items of another state, in whole subtrees, whose text stands `shift` bytes further on here. O(items).
     mutating func append(
-        _ others: Slice<UnsafeBufferPointer<Node>>, _ shown: Slice<UnsafeBufferPointer<Payload>>?, areFlat: Bool, shiftedBy shift: Int
+        _ others: Slice<UnsafeBufferPointer<Node>>, _ shown: Slice<UnsafeBufferPointer<Payload>>?, shiftedBy shift: Int
     ) {
         let first = nodes.count
         let moved = first - others.startIndex
@@ -58,7 +57,11 @@ struct ColumnsBuilder {
         } else {
             payloads.append(contentsOf: repeatElement(Payload(), count: others.count))
         }
-        let all = others.reduce(into: NodeFlags()) { $0.formUnion($1.flags) }
+        var (all, levels): (NodeFlags, UInt8) = ([], 0)
+        for node in others {
+            all.formUnion(node.flags)
+            levels |= node.level
+        }
         // Most often they stay where they were, and what comes before them is as long as it was.
         let isSamePlace = moved == 0 && shift == 0 && others.first?.section == section && !all.contains(.isHidden)
         if !isSamePlace {
@@ -73,7 +76,7 @@ struct ColumnsBuilder {
         }
         if !all.isDisjoint(with: [.hasContent, .hasKind]) { showsAnything = true }
         if all.contains(.isCollapsed) { hasCollapsed = true }
-        if !areFlat { isFlat = false }
+        if levels > 0 || all.contains(.escapedID) { isFlat = false }
     }
 
     @inline(__always)

@@ -26,7 +26,7 @@ struct ColumnsView {
 
     var rowCount: Int { sections.rowCount }
 
-    /// Whether both are known to have the same ids, in the same order.
+    /// Whether both states are known to have the same outline.
     func hasOutline(of other: ColumnsView) -> Bool { outline == other.outline }
 
     @inline(__always)

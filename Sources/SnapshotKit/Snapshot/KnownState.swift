@@ -138,7 +138,7 @@ struct KnownState {
 
     /// Puts the records of a run into a state that is being read, in which its text stands `shift` bytes further on.
     func append(_ run: Run, shiftedBy shift: Int, to builder: inout ColumnsBuilder) {
-        builder.append(view.nodes[run.nodes], view.payloads.isEmpty ? nil : view.payloads[run.nodes], areFlat: isFlat, shiftedBy: shift)
+        builder.append(view.nodes[run.nodes], view.payloads.isEmpty ? nil : view.payloads[run.nodes], shiftedBy: shift)
     }
 }
 

@@ -9,7 +9,7 @@ public struct Skeleton: Sendable {
 
     /// Keeps what a skeleton keeps. O(n).
     ///
-    /// - Parameter last: another skeleton; if the state is known to have the same ids in the same order, they are kept once.
+    /// - Parameter last: another skeleton; if the state is known to have the same outline, that is kept once, and the time is O(1).
     public init(of snapshot: Snapshot, fingerprints: Fingerprints, after last: Skeleton? = nil) {
         self.fingerprints = fingerprints
         if let last, last.columns.outline === snapshot.columns.outline {
@@ -33,11 +33,11 @@ public struct Skeleton: Sendable {
         }
     }
 
-    /// Names the ids, their order and nesting, as long as the skeleton lives: neighbours with the same ones share them.
-    public var outline: ObjectIdentifier { ObjectIdentifier(columns.outline) }
+    /// Names the records of ids, order and nesting, as long as the skeleton lives: skeletons with the same name share them.
+    public var records: ObjectIdentifier { ObjectIdentifier(columns) }
 
     /// How many of the bytes held are those.
-    public var outlineFootprint: Int { columns.outlineFootprint }
+    public var recordsFootprint: Int { columns.outlineFootprint }
 
     /// Memory held, in bytes.
     public var footprint: Int { columns.footprint + fingerprints.footprint }

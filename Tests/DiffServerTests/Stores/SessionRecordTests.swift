@@ -34,6 +34,13 @@ struct SessionRecordTests {
         }
         let session = try record(digest).session(named: "a", hash: hash)
         #expect(session.head.revision.text == "1-0123456789abcdef")
+        // The same state makes no revision of it; marks make one, with the digest that the state has.
+        let writing = Writing(bounds: .init(), hash: hash, name: "a")
+        let same = try Snapshot(json: Array("[{\"id\":1,\"content\":\"x\"},2]".utf8))
+        #expect(writing.session(after: session, same, maker: nil).0.head.revision == session.head.revision)
+        let (marked, marks) = try session.head.snapshot.applying(EditBatch(json: #"[{"op":"reload","items":[2]}]"#))
+        let after = writing.session(after: session, marked, marks: marks, maker: nil).0
+        #expect(after.head.revision.text == "2-0123456789abcdef")
         #expect(throws: SessionRecord.Failure.format(3)) {
             try record { $0.replacing("\"format\":2", with: "\"format\":3") }.session(named: "a", hash: hash)
         }

@@ -28,12 +28,14 @@ struct KnownStateTests {
         let change = Changeset(from: known, to: state, likeness: envelope.likeness)
         let before = Fingerprints(of: known, by: hash)
         let carried = Fingerprints(of: state, from: before, over: change)
+        let fresh = Fingerprints(of: state, by: hash)
         let skeletons = [Skeleton(of: known, fingerprints: before), nil].map {
             Skeleton(of: state, fingerprints: carried, after: $0).document
         }
         return change.items.oldOfNew == plain.items.oldOfNew && change.items.newOfOld == plain.items.newOfOld
             && change.rowFates == plain.rowFates && change.sectionFates == plain.sectionFates && change.counts == plain.counts
-            && carried.items == Fingerprints(of: state, by: hash).items && skeletons[0] == skeletons[1]
+            && carried.items == fresh.items && carried.sections == fresh.sections && carried.digest(salt: "") == fresh.digest(salt: "")
+            && skeletons[0] == skeletons[1]
     }
 
     private static let spellings: [@Sendable (Model) -> String] = [
@@ -203,6 +205,7 @@ extension Columns {
             columns.sections.map { [$0.hash, $0.idStart, $0.firstItem, $0.endItem, $0.firstRow, $0.endRow] }
         }
         return findsAll && bytes == other.bytes && same(nodes, other.nodes) && same(payloads, other.payloads)
-            && places(self) == places(other) && rowOfItem == other.rowOfItem && itemOfRow == other.itemOfRow && room == other.room
+            && places(self) == places(other) && rowOfItem == other.rowOfItem && itemOfRow == other.itemOfRow
+            && room == other.room && isFlat == other.isFlat
     }
 }

@@ -11,7 +11,7 @@ struct PackedSnapshotTests {
         let (opened, known) = PackedSnapshot(snapshot, fingerprints).opened()
         return opened.columns.hasSameRecords(as: snapshot.columns) && opened.columns.outline === snapshot.columns.outline
             && opened.documentJSON() == snapshot.documentJSON() && known.items == fingerprints.items
-            && known.sections == fingerprints.sections && known.hash == fingerprints.hash
+            && known.sections == fingerprints.sections && known.hash == fingerprints.hash && known.areOfSameState(as: fingerprints)
     }
 
     @Test("are opened as they were", arguments: [RandomStateTests.flat, RandomStateTests.outline])

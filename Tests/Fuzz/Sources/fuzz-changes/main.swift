@@ -48,6 +48,8 @@ private func checkReading(_ json: [UInt8], upon known: Snapshot) {
         guard let state = one.states["state"] else { return }
         let change = Changeset(from: known, to: state, likeness: one.likeness)
         check(change.json(.keyed) == Changeset(from: known, to: state).json(.keyed), "changes differ when some are known")
+        let carried = Fingerprints(of: state, from: Fingerprints(of: known, by: hash), over: change)
+        check(carried.areOfSameState(as: Fingerprints(of: state, by: hash)), "fingerprints differ when a state was read upon another")
     case (.failure(let one), .failure(let other)):
         check(one as? StateError == other as? StateError, "fails in another way upon a known state")
     default: fatalError("upon a known state it reads, or only without one")
