@@ -94,6 +94,28 @@ struct KnownStateTests {
         let known = try Snapshot(json: text(#"{"id":"c","content":1}"#))
         let state = try #require(Envelope(json: Array(text(last).utf8), members: Self.members, known: known).states["state"])
         #expect((state.columns.outline === known.columns.outline) == isShared)
+        #expect(try changesAreTheSame(Array(text(last).utf8), upon: known))
+    }
+
+    @Test("what only shows differently is carried over") func contents() throws {
+        var random = SplitMix64(seed: 5)
+        // Of each item the content, and of each section; one in four changes, and gets another length.
+        var shown = (0..<60).map { _ in random.below(1000) }
+        let text = { (shown: [Int]) in
+            let items = shown.dropFirst(3).enumerated().map { #"{"id":\#($0),"content":\#($1),"kind":"\#($1 % 3)"}"# }
+            let sections = (0..<3).map { section in
+                #"{"id":\#(section),"content":\#(shown[section]),"items":[\#(items[section * 19..<section * 19 + 19].joined(separator: ","))]}"#
+            }
+            return Array(#"{"sections":[\#(sections.joined(separator: ","))]}"#.utf8)
+        }
+        var known = try read(text(shown), upon: nil).get()
+        for _ in 0..<30 {
+            for place in shown.indices where random.below(4) == 0 { shown[place] = random.below(100_000) }
+            let state = try read(text(shown), upon: known).get()
+            #expect(state.columns.outline === known.columns.outline)
+            #expect(try changesAreTheSame(text(shown), upon: known))
+            known = state
+        }
     }
 
     @Test("what was taken over says nothing of two other states")
