@@ -6,6 +6,7 @@ final class Call: Sendable {
     let peer: Peer
     let route: Route
     let place: RouteParameters
+    /// The session's name, looked up in `place` once: every step asks for it.
     private let named: String?
     let identity: Identity
     let parameters: Parameters

@@ -56,20 +56,17 @@ struct Guard: Sendable {
 
     /// Whether a Host names this machine by its loopback.
     static func isLoopback(host: String) -> Bool {
-        for usual in ["127.0.0.1", "localhost"] where host.hasPrefix(usual) {
-            let rest = host.utf8.dropFirst(usual.utf8.count)
-            if rest.isEmpty || rest.first == UInt8(ascii: ":") { return true }
-        }
         if host.utf8.first == UInt8(ascii: "[") {
             let name = host.dropFirst().prefix { $0 != "]" }.lowercased()
             return name == "::1" || name == "0:0:0:0:0:0:0:1" || name.hasPrefix("::ffff:127.")
         }
-        let name = host.utf8.prefix { $0 != UInt8(ascii: ":") }
-        if name.first == UInt8(ascii: "1") {
-            let parts = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let name = host[..<(host.utf8.firstIndex(of: UInt8(ascii: ":")) ?? host.endIndex)]
+        if name == "127.0.0.1" || name == "localhost" { return true }
+        if name.utf8.first == UInt8(ascii: "1") {
+            let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             if parts.count == 4, parts[0].elementsEqual("127".utf8), parts.allSatisfy({ UInt8(Substring($0)) != nil }) { return true }
         }
-        let letters = String(Substring(name)).lowercased()
+        let letters = name.lowercased()
         return letters == "localhost" || letters == "localhost." || letters.hasSuffix(".localhost")
     }
 }

@@ -1,6 +1,7 @@
 // What stands at each place of a state (id, level, what is shown, the place itself) is hashed by a keyed function, and the hashes are summed
-// modulo 2^64 (AdHash of Bellare and Micciancio, 1997): whoever does not know the key sees no more in the sum than in a random number, and a
-// state with the same outline as the one before it costs a subtraction and an addition for each item that changed.
+// modulo 2^64 (AdHash of Bellare and Micciancio, 1997): a state with the same outline as the one before it costs a subtraction and an addition
+// for each item that changed. Sums collide at will for whoever can compute the summands; without the key nobody can, and what a client sees is
+// the sum hashed once more. `KeyedHash` says how far that goes: it chooses no revision for a client, and it authenticates nothing.
 //
 // Rejected: a chain in which each hash goes into the next, which reads all ids again for each revision, and waits for every multiplication.
 

@@ -12,10 +12,9 @@ struct KnownState {
     /// The item that most likely comes next: one of the top level, or none behind the last.
     private var next = 0
     private let isFlat: Bool
-    private let room: Int
 
     /// - Parameter view: of a state that was read from a document in the library's own shape.
-    init(_ view: ColumnsView) { (self.view, isFlat, room) = (view, view.columns.isFlat, view.columns.room) }
+    init(_ view: ColumnsView) { (self.view, isFlat) = (view, view.columns.isFlat) }
 
     /// Items that stand in both documents.
     struct Run {
@@ -33,7 +32,7 @@ struct KnownState {
     func expectedItems(in count: Int) -> Int { min(view.nodes.count, count / 4) }
 
     /// Whether items may be taken over by a list that stands where so many more arrays and objects may be nested.
-    func fits(room: Int) -> Bool { room >= self.room }
+    func fits(room: Int) -> Bool { room >= view.columns.room }
 
     /// The items from the next one on whose text also stands at `text`, of which `count` bytes are left; at most `most` with what is below them.
     /// O(bytes that are the same).
