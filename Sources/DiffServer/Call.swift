@@ -12,6 +12,10 @@ final class Call: Sendable {
     let parameters: Parameters
     let acceptance: Acceptance
     let service: DiffService
+    /// What the body takes of the memory for messages, until the call goes. This and the next are set before the call is handed to anybody.
+    nonisolated(unsafe) var share: MemoryShare?
+    /// Whether what is done for the request takes so long that no loop should wait for it.
+    nonisolated(unsafe) var isLong = false
 
     init(
         head: RequestHead, peer: Peer, route: Route, place: RouteParameters, session: String?, identity: Identity, parameters: Parameters,
@@ -30,6 +34,9 @@ final class Call: Sendable {
     /// The path without its query, for problems.
     var instance: String { head.instance }
 
+    /// Whether the session is so large that work on it takes long, however small the request is.
+    var isOfLongSession: Bool { named.map { service.table.weight(of: $0) >= Reading.long } ?? false }
+
     /// Computes sessions that follow others.
     var writing: Writing { Writing(bounds: service.table.bounds.history, hash: service.store.hash, name: session) }
 
@@ -37,11 +44,13 @@ final class Call: Sendable {
     func reading(
         from base: Since = .absent, _ answer: @escaping @Sendable (Reading) throws(Problem) -> Reply
     ) throws(Problem) -> Reply {
-        try SessionWork(call: self, isWrite: false) { [self] (reading) throws(Problem) in
+        isLong = isOfLongSession
+        let work = SessionWork(call: self, isWrite: false) { [self] (reading) throws(Problem) in
             guard let reading else { throw .noSession(session) }
             if let sequence = reading.missing(base) { return .recall(sequence) }
             return .answer(try answer(reading))
-        }.reply()
+        }
+        return isLong ? work.replyFromWorker() : try work.reply()
     }
 
     /// What every answer gets.

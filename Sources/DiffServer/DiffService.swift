@@ -17,16 +17,16 @@ final class DiffService: Service {
     /// What the sockets count, once they are open.
     private let sockets = Locked<Server?>(nil)
     private let rateLimit: RateLimit
-    private let bodies: BodyBudget
+    private let messages: MessageMemory
     let lifecycle = Lifecycle()
     private let crossOrigin: CrossOrigin
     let workers: Workers
 
-    init(options: Options, store: any SessionStore, bodies: BodyBudget, access: Guard, journal: Journal) {
+    init(options: Options, store: any SessionStore, messages: MessageMemory, access: Guard, journal: Journal) {
         self.options = options
         self.store = store
         table = store.table
-        self.bodies = bodies
+        self.messages = messages
         self.access = access
         self.journal = journal
         rateLimit = RateLimit(perSecond: options.rate)
@@ -61,13 +61,9 @@ final class DiffService: Service {
         }
         let prepared = try route.prepare(call)
         // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
-        guard route.takesBody else { return .read(maxBytes: Self.strayBody) { [self] in answer(call, prepared, $0) } }
+        guard route.takesBody else { return .read(maxBytes: Self.strayBody) { [self] body, _ in answer(call, prepared, body) } }
         try checkBody(head)
-        let room = try bodies.reserve(head)
-        // The room is given back when the last of these closures goes.
-        return .read(maxBytes: options.maxBodyBytes) { [self, room] body in
-            body.count > Self.largeBody ? answerOnWorker(call, prepared, body, in: room) : answer(call, prepared, body)
-        }
+        return .read(maxBytes: options.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
     }
 
     /// OPTIONS, a preflight or not; nil for another method.
@@ -167,19 +163,23 @@ final class DiffService: Service {
         }
     }
 
-    /// A large body is parsed and compared on a worker, so that small requests on its loop keep their latency.
-    private func answerOnWorker(
-        _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], in room: BodyBudget.Reservation?
-    ) -> Reply {
+    /// Answers a request with a body. Where it takes long, that is done on a worker, so that small requests on its loop keep their latency;
+    /// where the answer comes later, for either reason, the body stays counted until it is there.
+    private func take(_ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?) -> Reply {
+        call.isLong = body.count > Self.largeBody || call.isOfLongSession
+        guard call.isLong || !store.isTable else { return answer(call, prepared, body) }
+        call.share = share ?? MemoryShare(of: messages.incoming)
+        guard call.share?.resize(to: body.count) == true else {
+            return .now(call.finish(Problem(Refusal.noRoom).response(instance: call.instance)))
+        }
+        guard call.isLong else { return answer(call, prepared, body) }
         // Taken out again, so that nobody else holds it, and what is read from it needs no copy.
         let handed = Locked(body)
         return .later { [self] pending in
-            workers.run { [self, room] in
-                withExtendedLifetime(room) {
-                    switch answer(call, prepared, handed.withLock { exchange(&$0, with: []) }) {
-                    case .now(let response): pending.answer(response)
-                    case .later(let begin): begin(pending)
-                    }
+            workers.run { [self] in
+                switch answer(call, prepared, handed.withLock { exchange(&$0, with: []) }) {
+                case .now(let response): pending.answer(response)
+                case .later(let begin): begin(pending)
                 }
             }
         }

@@ -120,7 +120,8 @@ enum OptionTable {
         time("--body-window", "before a body must keep up with --body-rate", \.connectionLimits.bodyWindow),
         bytes("--body-rate", "a body, each second", \.connectionLimits.minBodyRate),
         time("--idle-timeout", "for the next request of a connection", \.connectionLimits.idleTimeout),
-        time("--write-stall", "before a client that reads nothing is closed", \.connectionLimits.writeStall),
+        time("--write-stall", "before a client must keep up with --write-rate", \.connectionLimits.writeStall),
+        bytes("--write-rate", "an answer, each second, that its client takes", \.connectionLimits.minWriteRate),
         time("--drain", "for running requests to end, when the server goes down", \.drain),
         text("--loops", "COUNT", "event loops (default: one a core)") {
             $0.loops = Int($1)

@@ -15,12 +15,15 @@ enum Serve {
         if (options.certificate == nil) != (options.certificateKey == nil) {
             fail("--tls-certificate and --tls-key go together", status: 2)
         }
-        let bodies = BodyBudget(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
-        let store = store(options, bodies, journal)
+        let messages = MessageMemory(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
+        let store = store(options, messages, journal)
         let service = DiffService(
-            options: options, store: store, bodies: bodies, access: access(options, journal), journal: journal)
-        let server = Server(options: options.serverOptions, service: service, workers: service.workers)
+            options: options, store: store, messages: messages, access: access(options, journal), journal: journal)
+        var serverOptions = options.serverOptions
+        (serverOptions.incoming, serverOptions.outgoing) = (messages.incoming, messages.outgoing)
+        let server = Server(options: serverOptions, service: service, workers: service.workers)
         service.run(in: server)
+        messages.count { server.counters.openConnections }
         let scheme = options.certificate == nil ? "http" : "https"
         do throws(ListenError) {
             for address in try server.start() {
@@ -61,8 +64,8 @@ enum Serve {
         }
     }
 
-    private static func store(_ options: Options, _ bodies: BodyBudget, _ journal: Journal) -> any SessionStore {
-        let table = SessionTable(bounds: options.tableBounds, bodies: bodies)
+    private static func store(_ options: Options, _ messages: MessageMemory, _ journal: Journal) -> any SessionStore {
+        let table = SessionTable(bounds: options.tableBounds, messages: messages)
         do throws(StoreError) {
             return try options.store.open(table: table, options: options, journal: journal)
         } catch { fail("\(error)") }

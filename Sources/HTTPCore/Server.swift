@@ -57,10 +57,13 @@ public final class Server: Sendable {
             sockets.forEach { $0.close() }
             throw error
         }
+        let relief = BacklogRelief(budget: options.outgoing)
         let shards = loops.map {
             Shard(
-                loop: $0, options: options, service: service, workers: workers, counters: counts, tls: certificates)
+                loop: $0, options: options, service: service, workers: workers, counters: counts, tls: certificates,
+                relief: relief)
         }
+        relief.cover(shards)
         running.withLock { [sockets] in
             $0.shards = shards
             $0.sockets = sockets
@@ -88,7 +91,8 @@ public final class Server: Sendable {
             openConnections: counts.open.load(ordering: .relaxed),
             acceptedConnections: counts.accepted.load(ordering: .relaxed),
             refusedConnections: counts.refused.load(ordering: .relaxed),
-            acceptPauses: counts.acceptPauses.load(ordering: .relaxed))
+            acceptPauses: counts.acceptPauses.load(ordering: .relaxed),
+            relievedConnections: counts.relieved.load(ordering: .relaxed))
     }
 
     /// Goes down: accepts no more, closes idle connections, says `Connection: close` with every answer from now on, and closes what is
@@ -138,6 +142,8 @@ public final class Server: Sendable {
         public var refusedConnections: Int
         /// How often accepting had to pause because the process or the machine had no descriptor or no memory left.
         public var acceptPauses: Int
+        /// Connections that were closed because too much waited for their peers in all.
+        public var relievedConnections: Int
     }
 }
 

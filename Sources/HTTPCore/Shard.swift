@@ -14,6 +14,7 @@ final class Shard: @unchecked Sendable {
     let workers: Workers
     let counters: ServerCounters
     let tls: Certificates
+    let relief: BacklogRelief
     private(set) var listeners: [Listener] = []
     private(set) var connections: [Connection] = []
     private var whenEmpty: (() -> Void)?
@@ -24,7 +25,7 @@ final class Shard: @unchecked Sendable {
 
     init(
         loop: EventLoop, options: ServerOptions, service: any Service, workers: Workers, counters: ServerCounters,
-        tls: Certificates
+        tls: Certificates, relief: BacklogRelief
     ) {
         self.loop = loop
         self.options = options
@@ -34,6 +35,7 @@ final class Shard: @unchecked Sendable {
         self.workers = workers
         self.counters = counters
         self.tls = tls
+        self.relief = relief
     }
 
     func listen(_ socket: ListeningSocket) {
@@ -154,4 +156,5 @@ final class ServerCounters: Sendable {
     let accepted = Atomic<Int>(0)
     let refused = Atomic<Int>(0)
     let acceptPauses = Atomic<Int>(0)
+    let relieved = Atomic<Int>(0)
 }

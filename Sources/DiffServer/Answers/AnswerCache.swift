@@ -1,51 +1,111 @@
 import HTTPCore
+import SnapshotKit
 
-/// Encoded answers that lead to one head, so that many readers with the same base cost one diff.
+/// Encoded answers that lead to one head, so that many readers with the same base cost one diff, one encoding and one copy.
+///
+/// An answer is worth keeping for the moment in which all who were woken by a commit ask for the same. So all are let go each second; one
+/// that is still on its way to somebody is found for as long as that lasts, since it takes its memory anyway.
 final class AnswerCache: Sendable {
-    /// All that shapes an answer besides the head.
-    struct Key: Hashable, Sendable {
-        var from: Revision
-        var wish: ChangesWish
+    /// All that shapes a body besides the head.
+    enum Key: Hashable, Sendable {
+        /// What changed since a base.
+        case changes(from: Revision, ChangesWish)
+        /// The state as a reset carries it, without what tells one reader from another.
+        case state(ChangesForm)
+        /// The state as GET answers it.
+        case document
+    }
+
+    /// An answer besides its body, and the body.
+    private struct Entry {
+        let answer: ChangesAnswer?
+        var kept: SharedBody?
+        weak var sent: SharedBody?
+
+        var isAlive: Bool { kept != nil || sent != nil }
     }
 
     private struct Content {
         var head: Revision?
-        var answers: [Key: ChangesAnswer] = [:]
-        var bytes = 0
-        /// Whether the room knows that there is something to forget here.
+        var entries: [Key: Entry] = [:]
+        /// Whether the list of all caches knows that there is something to let go here.
         var isListed = false
     }
 
-    /// Answers of one session at once, and their bytes: a head with more readers' bases than this computes some of them again.
-    private static let maxAnswers = 64
-    private static let maxBytes = 1 << 20
-    /// Of an answer, besides its body.
-    private static let overhead = 512
+    /// Of one session at once: a head with more readers' bases than this computes some of them again.
+    private static let maxEntries = 64
 
     private let content = Locked(Content())
-    private let room: AnswerRoom
+    private let caches: AnswerCaches
 
-    init(in room: AnswerRoom) { self.room = room }
+    init(in caches: AnswerCaches) { self.caches = caches }
 
-    /// The answer for a key at a head, if it was computed already.
+    /// The answer from a base to a head, if it was computed already.
     func answer(_ key: Key, at head: Revision) -> ChangesAnswer? {
-        content.withLock { $0.head == head ? $0.answers[key] : nil }
+        guard let (answer, body) = find(key, at: head) else { return nil }
+        return answer?.with(body)
     }
 
-    /// Remembers an answer; those to an older head go.
-    func remember(_ answer: ChangesAnswer, _ key: Key, at head: Revision) {
+    /// A body that needs no more to be told of, if it was written already.
+    func body(_ key: Key, at head: Revision) -> SharedBody? { find(key, at: head)?.body }
+
+    private func find(_ key: Key, at head: Revision) -> (answer: ChangesAnswer?, body: SharedBody)? {
         content.withLock { content in
-            if content.head != head { content = Content(head: head, isListed: content.isListed) }
-            let bytes = answer.body.capacity + Self.overhead
-            guard content.answers.count < Self.maxAnswers, content.bytes + bytes <= Self.maxBytes,
-                room.take(bytes, newcomer: content.isListed ? nil : self)
-            else { return }
-            content.isListed = true
-            content.bytes += bytes
-            content.answers[key] = answer
+            guard content.head == head, let entry = content.entries[key], let body = entry.kept ?? entry.sent else { return nil }
+            return (entry.answer, body)
         }
     }
 
-    /// Forgets all answers.
-    func empty() { content.withLock { $0 = Content() } }
+    /// Remembers a body, and the answer that it belongs to; those to an older head go.
+    func remember(_ body: SharedBody, of answer: ChangesAnswer? = nil, _ key: Key, at head: Revision) {
+        let (isNew, old) = content.withLock { content -> (Bool, [Key: Entry]) in
+            var old: [Key: Entry] = [:]
+            if content.head != head {
+                old = content.entries
+                content = Content(head: head, isListed: content.isListed)
+            }
+            if content.entries.count >= Self.maxEntries { content.entries = content.entries.filter { $0.value.isAlive } }
+            guard content.entries.count < Self.maxEntries else { return (false, old) }
+            content.entries[key] = Entry(answer: answer, kept: caches.hasRoom ? body : nil, sent: body)
+            defer { content.isListed = true }
+            return (!content.isListed, old)
+        }
+        // What goes, goes outside the lock.
+        _ = consume old
+        if isNew { caches.add(self) }
+    }
+
+    /// Lets go of all bodies; those that are on their way stay to be found.
+    func release() {
+        let old = content.withLock { content in
+            let old = content.entries
+            for key in old.keys { content.entries[key]?.kept = nil }
+            content.isListed = false
+            return old
+        }
+        _ = consume old
+    }
+}
+
+/// The caches of all sessions that hold something.
+final class AnswerCaches: Sendable {
+    private let caches = Locked<[AnswerCache]>([])
+    /// Where the bodies are counted.
+    let budget: MemoryBudget
+
+    init(budget: MemoryBudget) { self.budget = budget }
+
+    /// Whether a body may be kept for others to come: answers that have readers leave room for it.
+    var hasRoom: Bool { budget.inUse <= budget.limit / 2 }
+
+    func add(_ cache: AnswerCache) { caches.withLock { $0.append(cache) } }
+
+    /// Has all caches let go.
+    func release() {
+        let all = caches.withLock { caches in
+            defer { caches = [] }
+            return caches
+        }
+        for cache in all { cache.release() }
+    }
 }

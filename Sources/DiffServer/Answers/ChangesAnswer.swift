@@ -25,15 +25,39 @@ struct ChangesWish: Hashable, Sendable {
 
 /// An answer with changes, or with the whole state: the body of a response, and of an event.
 struct ChangesAnswer: Sendable {
-    var body: [UInt8]
+    /// What this reader alone gets: all of it, or what stands before `rest`.
+    private var own: [UInt8]
+    /// What others get as well.
+    private var rest: SharedBody?
     var from: Revision?
     var to: Revision?
     var reset: ResetReason?
     var counts = OperationCounts()
     let form: ChangesForm
 
-    private init(body: [UInt8], from: Revision?, to: Revision?, reset: ResetReason?, form: ChangesForm) {
-        (self.body, self.from, self.to, self.reset, self.form) = (body, from, to, reset, form)
+    private init(_ own: [UInt8], _ rest: SharedBody?, from: Revision?, to: Revision?, reset: ResetReason?, form: ChangesForm) {
+        (self.own, self.rest, self.from, self.to, self.reset, self.form) = (own, rest, from, to, reset, form)
+    }
+
+    /// The same, all of which may be sent to others.
+    func shared(in budget: MemoryBudget) -> (answer: ChangesAnswer, body: SharedBody) {
+        precondition(rest == nil, "a part of the answer is shared already")
+        let body = form.isEvent ? SharedBody(partOfStream: own, in: budget) : SharedBody(own, in: budget)
+        return (with(body), body)
+    }
+
+    /// The same, whose body another has.
+    func with(_ body: SharedBody) -> ChangesAnswer {
+        var answer = self
+        (answer.own, answer.rest) = ([], body)
+        return answer
+    }
+
+    /// The same without its body.
+    var withoutBody: ChangesAnswer {
+        var answer = self
+        (answer.own, answer.rest) = ([], nil)
+        return answer
     }
 
     /// Fields of a response with this body.
@@ -46,7 +70,14 @@ struct ChangesAnswer: Sendable {
     }
 
     func response(status: Int = 200, fields more: [Field] = []) -> Response {
-        Response(status: status, fields: fields + more, body: .bytes(body), isCompressible: true)
+        Response(
+            status: status, fields: fields + more, body: rest.map { .shared(prefix: own, $0) } ?? .bytes(own), isCompressible: true)
+    }
+
+    /// Writes the event that this is.
+    func write(to writer: StreamWriter) {
+        if !own.isEmpty { writer.write(own) }
+        if let rest { writer.write(rest) }
     }
 }
 
@@ -59,67 +90,84 @@ struct Destination: Sendable {
 
 extension ChangesAnswer {
     /// The whole state, for a reader without a usable base.
-    init(reset: ResetReason, from: Revision?, to destination: Destination, _ wish: ChangesWish) {
-        self.init(from: from, destination, wish.form, reset: reset) { writer in
-            writer.append(",\"reset\":\"")
-            writer.append(verbatim: reset.rawValue)
-            writer.append("\",\"state\":")
-            Self.writeState(destination.snapshot, wish.form.dialect, &writer)
-        } patch: { writer in
-            writer.append("[{\"op\":\"replace\",\"path\":\"\",\"value\":")
-            Self.writeState(destination.snapshot, wish.form.dialect, &writer)
-            writer.append("}]")
-        }
+    init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm) {
+        let start = Self.start(ofReset: reset, from: from, to: destination, form)
+        self.init(start + Self.end(ofReset: destination, form), nil, from: from, to: destination.revision, reset: reset, form: form)
+    }
+
+    /// The same, of which all but the start is shared.
+    init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm, sharing end: SharedBody) {
+        let start = Self.start(ofReset: reset, from: from, to: destination, form)
+        self.init(start, end, from: from, to: destination.revision, reset: reset, form: form)
+    }
+
+    /// What of a reset tells one reader from another.
+    private static func start(
+        ofReset reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm
+    ) -> [UInt8] {
+        if form.isBarePatch { return [] }
+        var writer = JSONWriter()
+        if form.isEvent { Event.begin(to: destination.revision, &writer) }
+        writeStart(from, destination, form, &writer)
+        writer.append(",\"reset\":\"")
+        writer.append(verbatim: reset.rawValue)
+        writer.append("\",\"state\":")
+        return writer.bytes()
+    }
+
+    /// What of a reset all readers get.
+    static func end(ofReset destination: Destination, _ form: ChangesForm) -> [UInt8] {
+        var writer = JSONWriter(capacity: 960)
+        if form.isBarePatch { writer.append("[{\"op\":\"replace\",\"path\":\"\",\"value\":") }
+        let snapshot = destination.snapshot
+        if form.dialect == .jsonPatch { snapshot.writeDocument(into: &writer) } else { snapshot.writeRows(into: &writer) }
+        writer.append(byte: UInt8(ascii: "}"))
+        if form.isBarePatch { writer.append(byte: UInt8(ascii: "]")) }
+        let json = (consume writer).bytes()
+        return form.isEvent ? Event.ended(json) : json
     }
 
     /// A changeset, unless it is larger than wished.
     init(_ changeset: Changeset, from: Revision?, to destination: Destination, _ wish: ChangesWish) {
         if let limit = wish.maxChanges, changeset.counts.total > limit {
-            self.init(reset: .large, from: from, to: destination, wish)
+            self.init(reset: .large, from: from, to: destination, wish.form)
             return
         }
-        self.init(from: from, destination, wish.form, reset: nil) { writer in
-            writer.append(",\"changes\":")
-            changeset.write(wish.form.dialect, staging: wish.staging, content: wish.content, into: &writer)
-            if changeset.showsIdentityChurn { writer.append(",\"warnings\":[\"identity-churn\"]") }
-        } patch: { writer in
-            changeset.write(.jsonPatch, staging: wish.staging, content: wish.content, into: &writer)
-        }
-        counts = changeset.counts
-    }
-
-    private init(
-        from: Revision?, _ destination: Destination, _ form: ChangesForm, reset: ResetReason?,
-        members: (inout JSONWriter) -> Void, patch: (inout JSONWriter) -> Void
-    ) {
+        let form = wish.form
         // Most answers fit, and an allocator has blocks of this size at hand.
         var writer = JSONWriter(capacity: 960)
+        if form.isEvent { Event.begin(to: destination.revision, &writer) }
+        let start = writer.count
         if form.isBarePatch {
-            patch(&writer)
+            changeset.write(.jsonPatch, staging: wish.staging, content: wish.content, into: &writer)
         } else {
-            writer.append("{\"session\":")
-            if let session = destination.session { writer.append(string: session) } else { writer.append("null") }
-            writer.append(",\"from\":")
-            Self.write(from, &writer)
-            writer.append(",\"to\":")
-            Self.write(destination.revision, &writer)
-            writer.append(",\"dialect\":\"")
-            writer.append(verbatim: form.dialect.rawValue)
-            writer.append("\"")
-            members(&writer)
+            Self.writeStart(from, destination, form, &writer)
+            writer.append(",\"changes\":")
+            changeset.write(form.dialect, staging: wish.staging, content: wish.content, into: &writer)
+            if changeset.showsIdentityChurn { writer.append(",\"warnings\":[\"identity-churn\"]") }
             writer.append(byte: UInt8(ascii: "}"))
         }
         let body = (consume writer).bytes()
         self.init(
-            body: form.isEvent ? Event.changes(body, to: destination.revision) : body, from: from, to: destination.revision, reset: reset,
-            form: form)
+            form.isEvent ? Event.ended(body, jsonFrom: start) : body, nil, from: from, to: destination.revision, reset: nil, form: form)
+        counts = changeset.counts
+    }
+
+    private static func writeStart(
+        _ from: Revision?, _ destination: Destination, _ form: ChangesForm, _ writer: inout JSONWriter
+    ) {
+        writer.append("{\"session\":")
+        if let session = destination.session { writer.append(string: session) } else { writer.append("null") }
+        writer.append(",\"from\":")
+        write(from, &writer)
+        writer.append(",\"to\":")
+        write(destination.revision, &writer)
+        writer.append(",\"dialect\":\"")
+        writer.append(verbatim: form.dialect.rawValue)
+        writer.append("\"")
     }
 
     private static func write(_ revision: Revision?, _ writer: inout JSONWriter) {
         if let revision { revision.write(into: &writer) } else { writer.append("null") }
-    }
-
-    private static func writeState(_ snapshot: Snapshot, _ dialect: Dialect, _ writer: inout JSONWriter) {
-        if dialect == .jsonPatch { snapshot.writeDocument(into: &writer) } else { snapshot.writeRows(into: &writer) }
     }
 }

@@ -1,3 +1,5 @@
+import SnapshotKit
+
 /// Server-sent events (the HTML standard, §9.2).
 enum Event {
     /// What a stream begins with: how soon to come back, and the reader's own revision, so that a reconnect resumes from it.
@@ -8,26 +10,25 @@ enum Event {
     /// A comment, so that nobody between takes the stream for dead.
     static let heartbeat = Array(": \n\n".utf8)
 
-    /// One changeset or reset.
-    static func changes(_ json: [UInt8], to revision: Revision?) -> [UInt8] {
-        Array("event: changes\nid: \(revision?.text ?? "")\n".utf8) + data(json)
+    /// What stands before the JSON of a changeset or a reset.
+    static func begin(to revision: Revision?, _ writer: inout JSONWriter) {
+        writer.append("event: changes\nid: ")
+        revision.map { writer.append(verbatim: $0.text) }
+        writer.append("\ndata: ")
+    }
+
+    /// An event whose JSON, which begins at an offset, is put on one line, and its end: line ends can only be white space there.
+    static func ended(_ event: consuming [UInt8], jsonFrom start: Int = 0) -> [UInt8] {
+        if event[start...].contains(0x0A) || event[start...].contains(0x0D) {
+            event = event[..<start] + event[start...].filter { $0 != 0x0A && $0 != 0x0D }
+        }
+        event.append(contentsOf: [0x0A, 0x0A])
+        return event
     }
 
     /// The end, and why.
     static func end(_ problem: Problem, instance: String) -> [UInt8] {
-        Array("event: end\n".utf8) + data(problem.json(instance: instance))
-    }
-
-    /// JSON on one line: line ends can only be white space there.
-    private static func data(_ json: [UInt8]) -> [UInt8] {
-        var event = Array("data: ".utf8)
-        event.reserveCapacity(json.count + 8)
-        if json.contains(0x0A) || json.contains(0x0D) {
-            event.append(contentsOf: json.lazy.filter { $0 != 0x0A && $0 != 0x0D })
-        } else {
-            event.append(contentsOf: json)
-        }
-        event.append(contentsOf: [0x0A, 0x0A])
-        return event
+        let start = Array("event: end\ndata: ".utf8)
+        return ended(start + problem.json(instance: instance), jsonFrom: start.count)
     }
 }

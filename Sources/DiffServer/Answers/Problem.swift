@@ -144,6 +144,8 @@ extension Problem {
             self.init(.contentTooLarge, "the body has more than \(limit) bytes")
             self.limit = limit
             self.actual = actual
+        case .noRoom:
+            self.init(.capacity, "too much is on its way in; try again", retryAfter: 1)
         case .tooManyConnections(let limit):
             self.init(.capacity, "more than \(limit) connections")
             self.limit = limit

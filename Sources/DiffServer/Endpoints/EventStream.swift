@@ -112,7 +112,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
         sent = .revision(reading.session.head.revision)
         lastWrite = .now
         call.service.metrics.streamLagged(lastWrite - reading.session.head.made)
-        writer.write(answer.body)
+        answer.write(to: writer)
     }
 
     private func beat() {

@@ -17,16 +17,8 @@ enum GetSession {
         if EntityTags(call.head, "if-none-match")?.matches(revision) == true {
             return Response(status: 304, fields: fields)
         }
-        var writer = JSONWriter(capacity: reading.session.head.snapshot.footprint)
-        writer.append("{\"session\":")
-        writer.append(string: call.session)
-        writer.append(",\"revision\":")
-        writer.append(string: revision.text)
-        writer.append(",\"state\":")
-        reading.session.head.snapshot.writeDocument(into: &writer)
-        writer.append(byte: UInt8(ascii: "}"))
         return Response(
-            status: 200, fields: [Field("Content-Type", "application/json")] + fields, body: .bytes(writer.bytes()),
+            status: 200, fields: [Field("Content-Type", "application/json")] + fields, body: reading.document(),
             isCompressible: true)
     }
 }

@@ -25,7 +25,7 @@ final class PostChanges: Sendable {
 
     private func answer(_ body: consuming [UInt8]) throws(Problem) -> Reply {
         try conditions.check()
-        let (service, isLarge) = (call.service, body.count > DiffService.largeBody)
+        let service = call.service
         let keyed = conditions.key == nil ? nil : RequestFingerprint(body, shape: call.parameters, by: service.store.hash)
         let request = try ChangesRequest(
             posting: body, shape, known: service.table.peek(call.session)?.head.snapshot, limits: service.options.stateLimits,
@@ -35,7 +35,7 @@ final class PostChanges: Sendable {
         if !call.identity.maySendStates, case .state = request.content {
             throw Problem(.forbidden, "a token is good for edits; whole states need a key")
         }
-        return try SessionWork(call: call, isWrite: true, isLarge: isLarge) { [self] (reading) throws(Problem) in
+        return try SessionWork(call: call, isWrite: true) { [self] (reading) throws(Problem) in
             guard let reading else { return try first(request, fingerprint) }
             return try next(reading, request, fingerprint)
         }.reply()

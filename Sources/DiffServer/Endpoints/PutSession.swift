@@ -7,9 +7,8 @@ enum PutSession {
     static func prepare(_ call: Call) throws(Problem) -> Answer {
         let shape = try call.parameters.shape()
         return { (body) throws(Problem) in
-            let isLarge = body.count > DiffService.largeBody
             let request = try SessionRequest(putting: body, shape, call.service.options)
-            let work = SessionWork(call: call, isWrite: true, replacesDamaged: call.isUnconditional, isLarge: isLarge) {
+            let work = SessionWork(call: call, isWrite: true, replacesDamaged: call.isUnconditional) {
                 (reading) throws(Problem) in
                 try step(call, request, reading)
             }

@@ -1,3 +1,4 @@
+import HTTPCore
 import SnapshotKit
 
 /// Answers what changed since a reader's base.
@@ -46,13 +47,13 @@ struct Reading: Sendable {
     func answer(since: Since, _ wish: ChangesWish) -> ChangesAnswer {
         guard case .revision(let revision) = since else {
             let reason: ResetReason = since == .unreadable ? .unknown : .initial
-            return ChangesAnswer(reset: reason, from: nil, to: destination, wish)
+            return reset(reason, from: nil, wish)
         }
         let snapshot = session.head.snapshot
         switch base(revision) {
-        case .none(let reason): return ChangesAnswer(reset: reason, from: revision, to: destination, wish)
+        case .none(let reason): return reset(reason, from: revision, wish)
         // Nobody waited for it, so it is as good as forgotten.
-        case .stored: return ChangesAnswer(reset: .expired, from: revision, to: destination, wish)
+        case .stored: return reset(.expired, from: revision, wish)
         case .head(let marks):
             return shared(from: revision, wish) { Changeset(from: snapshot, to: snapshot, marks: marks) }
         case .past(let skeleton, let marks):
@@ -64,11 +65,59 @@ struct Reading: Sendable {
 
     /// The answer that another reader with the same base and wish got, or else a new one.
     private func shared(from revision: Revision, _ wish: ChangesWish, _ changeset: () -> Changeset) -> ChangesAnswer {
-        let key = AnswerCache.Key(from: revision, wish: wish)
+        let key = AnswerCache.Key.changes(from: revision, wish)
         let answers = slot.answers(in: table.answers)
         if let known = answers.answer(key, at: session.head.revision) { return known }
-        let answer = ChangesAnswer(changeset(), from: revision, to: destination, wish)
-        answers.remember(answer, key, at: session.head.revision)
+        let made = ChangesAnswer(changeset(), from: revision, to: destination, wish)
+        let (answer, body) = made.shared(in: table.answers.budget)
+        answers.remember(body, of: answer.withoutBody, key, at: session.head.revision)
         return answer
+    }
+
+    /// The whole state for a reader; a large one is written once for all readers, whatever they had.
+    private func reset(_ reason: ResetReason, from revision: Revision?, _ wish: ChangesWish) -> ChangesAnswer {
+        let form = wish.form
+        guard isLong else { return ChangesAnswer(reset: reason, from: revision, to: destination, form) }
+        let end = shared(.state(form)) {
+            let bytes = ChangesAnswer.end(ofReset: destination, form)
+            let budget = table.answers.budget
+            return form.isEvent ? SharedBody(partOfStream: bytes, in: budget) : SharedBody(bytes, in: budget)
+        }
+        return ChangesAnswer(reset: reason, from: revision, to: destination, form, sharing: end)
+    }
+
+    /// The body that another reader of this head got, or else a new one.
+    private func shared(_ key: AnswerCache.Key, _ body: () -> SharedBody) -> SharedBody {
+        let answers = slot.answers(in: table.answers)
+        if let known = answers.body(key, at: session.head.revision) { return known }
+        let body = body()
+        answers.remember(body, key, at: session.head.revision)
+        return body
+    }
+
+    // MARK: What takes long
+
+    /// From this footprint on a session's state takes longer to read, compare or write than its loop should be held up: about a millisecond.
+    static let long = 512 * 1024
+
+    /// Whether what is done with the whole state takes long.
+    var isLong: Bool { session.head.footprint >= Self.long }
+
+    /// The state as GET answers it, written once for all readers of this revision if it is long.
+    func document() -> Body {
+        guard isLong else { return .bytes(writtenDocument()) }
+        return .shared(shared(.document) { SharedBody(writtenDocument(), in: table.answers.budget) })
+    }
+
+    private func writtenDocument() -> [UInt8] {
+        var writer = JSONWriter(capacity: session.head.snapshot.footprint)
+        writer.append("{\"session\":")
+        writer.append(string: slot.name)
+        writer.append(",\"revision\":")
+        writer.append(string: session.head.revision.text)
+        writer.append(",\"state\":")
+        session.head.snapshot.writeDocument(into: &writer)
+        writer.append(byte: UInt8(ascii: "}"))
+        return writer.bytes()
     }
 }

@@ -99,11 +99,11 @@ final class SessionSlot: Sendable {
         return isDone ? resting.footprint : nil
     }
 
-    /// The answers to the head, in the room of all.
-    func answers(in room: AnswerRoom) -> AnswerCache {
+    /// The answers to the head.
+    func answers(in caches: AnswerCaches) -> AnswerCache {
         content.withLock { content in
             if let answers = content.answers { return answers }
-            let answers = AnswerCache(in: room)
+            let answers = AnswerCache(in: caches)
             content.answers = answers
             return answers
         }

@@ -24,7 +24,8 @@ final class SessionTable: Sendable {
     let bounds: Bounds
     let counters = SessionCounters()
     private let registry: Locked<Registry>
-    let answers: AnswerRoom
+    /// Answers that are kept for those who ask the same.
+    let answers: AnswerCaches
 
     fileprivate struct Registry {
         var slots: [String: SessionSlot] = [:]
@@ -33,14 +34,15 @@ final class SessionTable: Sendable {
         var bytes = 0
     }
 
-    /// Bodies on their way take room from sessions.
-    private let bodies: BodyBudget
+    /// Messages on their way take room from sessions.
+    private let messages: MessageMemory
 
-    init(bounds: Bounds, bodies: BodyBudget) {
+    init(bounds: Bounds, messages: MessageMemory) {
         self.bounds = bounds
-        self.bodies = bodies
-        answers = AnswerRoom(memory: bounds.bytes)
+        self.messages = messages
+        answers = AnswerCaches(budget: messages.outgoing)
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
+        messages.onGrowth { [weak self] in self?.makeRoom() }
     }
 
     /// Sessions, and the bytes they hold.
@@ -71,6 +73,9 @@ final class SessionTable: Sendable {
 
     /// What the table holds of a session, be it over or not the head. Does not count as use.
     func peek(_ name: String) -> Session? { registry.withLock { $0.slots[name] }.flatMap { session(in: $0) } }
+
+    /// The bytes that a session holds, packed or not; 0 where it is not here. Does not count as use.
+    func weight(of name: String) -> Int { registry.withLock { $0.slots[name]?.recency.bytes } ?? 0 }
 
     /// Whether a session is here, used or not.
     func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
@@ -166,11 +171,17 @@ final class SessionTable: Sendable {
         return .success(())
     }
 
-    /// What sessions may hold at the moment.
+    /// What sessions may hold at the moment: what messages leave, and at least a quarter.
     private var room: Bounds {
         var room = bounds
-        room.bytes -= min(bodies.inUse, room.bytes / 4)
+        room.bytes -= min(messages.inUse, room.bytes / 4 * 3)
         return room
+    }
+
+    /// Evicts what does not fit beside the messages that are on their way.
+    private func makeRoom() {
+        let room = room
+        evict(registry.withLock { $0.evict(within: room, sparing: nil) })
     }
 
     /// Whether a session fits at all, whatever else would be thrown out.
@@ -225,7 +236,8 @@ final class SessionTable: Sendable {
     ///
     /// - Returns: those that were taken away.
     func sweep(at now: Moment = .now) -> [SessionSlot] {
-        answers.empty()
+        answers.release()
+        makeRoom()
         let expired = registry.withLock { registry in
             let expired = registry.slots.values.filter { slot in
                 guard slot.recency.expires <= now else { return false }
@@ -272,7 +284,7 @@ extension SessionTable.Registry {
     }
 
     /// Takes out the least recently used until the rest is within bounds; those with readers last, `spared` never.
-    mutating func evict(within bounds: SessionTable.Bounds, sparing spared: SessionSlot) -> [SessionSlot] {
+    mutating func evict(within bounds: SessionTable.Bounds, sparing spared: SessionSlot?) -> [SessionSlot] {
         guard bytes > bounds.bytes || slots.count > bounds.sessions else { return [] }
         var evicted: [SessionSlot] = []
         for takesRead in [false, true] {

@@ -28,8 +28,6 @@ struct SessionWork: Sendable {
     let isWrite: Bool
     /// Whether what cannot be read may be thrown away for it.
     var replacesDamaged = false
-    /// Whether a step takes long enough that no loop should wait for it.
-    var isLarge = false
     /// The next step, from the session as it is; nil if there is none.
     let step: @Sendable (Reading?) throws(Problem) -> Step
 
@@ -46,6 +44,22 @@ struct SessionWork: Sendable {
             case .failure(let failure):
                 call.service.metrics.count(failure)
                 throw Problem(failure)
+            }
+        }
+    }
+
+    /// The answer of work that takes long: later, from a worker.
+    func replyFromWorker() -> Reply {
+        .later { pending in
+            call.service.workers.run {
+                do throws(Problem) {
+                    switch try reply() {
+                    case .now(let response): pending.answer(call.finish(response))
+                    case .later(let start): start(pending)
+                    }
+                } catch {
+                    pending.answer(call.finish(error.response(instance: call.instance)))
+                }
             }
         }
     }
@@ -187,7 +201,7 @@ struct SessionWork: Sendable {
 
     /// Goes on where the request lives, or where large ones are worked on: a store's thread has more to do than to compare states.
     private func goOn(on loop: EventLoop, _ work: @escaping @Sendable () -> Void) {
-        if isLarge { return call.service.workers.run(work) }
+        if call.isLong { return call.service.workers.run(work) }
         if loop.isCurrent { work() } else { loop.execute(work) }
     }
 }

@@ -14,7 +14,7 @@ final class Deflater {
     deinit { deflateEnd(&stream) }
 
     /// `body` as one gzip member, or nil if that would not be smaller.
-    func compressed(_ body: [UInt8]) -> [UInt8]? {
+    func compressed(_ body: ArraySlice<UInt8>) -> [UInt8]? {
         deflateReset(&stream)
         return body.withUnsafeBufferPointer { input in
             let output = [UInt8](unsafeUninitializedCapacity: body.count) { room, count in

@@ -14,11 +14,13 @@ extension Response {
         return response
     }
 
-    /// The same answer as gzip. A strong tag names one sequence of octets, so it becomes another: `"a"` is `"a;gzip"`.
-    func encoded(_ body: [UInt8]) -> Response {
+    /// The same answer as gzip, or as it is where that was not smaller (nil). A strong tag names one sequence of octets, so it becomes
+    /// another: `"a"` is `"a;gzip"`.
+    func encoded(_ body: Body?) -> Response {
         var response = varying()
-        response.body = .bytes(body)
         response.isCompressible = false
+        guard let body else { return response }
+        response.body = body
         response.fields.append(Field("Content-Encoding", "gzip"))
         if let index = fields.firstIndex(where: { $0.name.isEqualIgnoringCase("ETag") }) {
             let tag = fields[index].value

@@ -10,7 +10,7 @@ extension Connection {
         case .answer(let response): answerUnread(head, response)
         case .read(let maxBytes, let answer):
             switch head.bodyLength {
-            case .none: decide(answer([]))
+            case .none: decide(answer([], nil))
             case .known(let length) where length > maxBytes:
                 refuse(.contentTooLarge(limit: maxBytes, actual: length))
             case .known(let length):
@@ -116,7 +116,7 @@ extension Connection {
             let body = exchange?.body ?? []
             exchange?.body = []
             exchange?.plan = .none
-            decide(answer(body))
+            decide(answer(body, takeShare()))
         case .discard(let response): respond(response, rest: .none)
         case nil, .some(.none): preconditionFailure("a body without a plan")
         }
@@ -160,37 +160,42 @@ extension Connection {
         let response = shard.service.refusal(refusal, target: exchange?.head?.target ?? exchange?.refusedTarget)
         happen(.refused)
         switch response.body {
-        case .bytes(let bytes): encode(response, bytes)
-        case .empty, .stream: encode(response, [])
+        case .bytes(let bytes): encode(response, .own(bytes))
+        case .shared(let prefix, let body): encode(response, .shared(prefix, body))
+        case .empty, .stream: encode(response, .own([]))
         }
         finishExchange()
     }
 
     private func respond(_ response: Response, rest: Lifecycle.Rest) {
         switch response.body {
-        case .empty: answer(response.isCompressible ? response.varying() : response, [], rest)
-        case .bytes(let bytes):
-            guard response.isCompressible, bytes.count >= shard.options.minCompressedBytes else {
-                return answer(response, bytes, rest)
-            }
-            compress(response, bytes, rest)
+        case .empty: answer(response.isCompressible ? response.varying() : response, .own([]), rest)
+        case .bytes(let bytes): answerCompressed(response, .own(bytes), rest)
+        case .shared(let prefix, let body): answerCompressed(response, .shared(prefix, body), rest)
         case .stream(let start): beginStream(response, start, rest: rest)
         }
     }
 
-    private func answer(_ response: Response, _ body: [UInt8], _ rest: Lifecycle.Rest) {
+    private func answer(_ response: Response, _ body: WholeBody, _ rest: Lifecycle.Rest) {
         happen(.answered(rest: rest, closes: response.closesConnection))
         encode(response, body)
         if lifecycle.phase != .discarding { finishExchange() }
     }
 
-    private func encode(_ response: Response, _ body: [UInt8]) {
+    private func encode(_ response: Response, _ body: WholeBody) {
+        let length = body.count
         let framing: ResponseEncoder.Framing =
-            response.status == 204 ? .none : response.status == 304 && body.isEmpty ? .none : .length(body.count)
-        let hasBody = exchange?.isHead != true && !response.isBodiless && !body.isEmpty
+            response.status == 204 ? .none : response.status == 304 && length == 0 ? .none : .length(length)
+        let hasBody = exchange?.isHead != true && !response.isBodiless && length > 0
         let written = encodeHead(response, framing)
-        noteAnswer(response, bytes: hasBody ? written + body.count : written)
-        if hasBody { output.append(body: body, loop) }
+        noteAnswer(response, bytes: hasBody ? written + length : written)
+        guard hasBody else { return }
+        switch body {
+        case .own(let bytes): output.append(body: bytes, loop)
+        case .shared(let prefix, let rest):
+            if !prefix.isEmpty { output.append(body: prefix, loop) }
+            output.append(rest, isFramed: false)
+        }
     }
 
     private func noteAnswer(_ response: Response, bytes: Int) {
@@ -227,27 +232,51 @@ extension Connection {
     /// What takes a loop about a millisecond to compress; more is done elsewhere, so that the other connections do not wait.
     private static let compressedOnLoop = 128 * 1024
 
-    private func compress(_ response: Response, _ body: [UInt8], _ rest: Lifecycle.Rest) {
+    /// Compresses first, if the answer is worth it and the client takes it.
+    private func answerCompressed(_ response: Response, _ body: WholeBody, _ rest: Lifecycle.Rest) {
+        guard response.isCompressible, body.count >= shard.options.minCompressedBytes else {
+            return answer(response, body, rest)
+        }
         guard exchange?.head?.acceptsGzip == true else { return answer(response.varying(), body, rest) }
         if body.count <= Self.compressedOnLoop || rest != .none {
-            let encoded = Self.compressed(response, body, loop.deflater)
-            guard case .bytes(let bytes) = encoded.body else { return }
-            return answer(encoded, bytes, rest)
+            let smaller = loop.deflater?.compressed(body.bytes[...]).map(Body.bytes)
+            return respond(response.encoded(smaller), rest: rest)
         }
         if lifecycle.phase == .deciding { happen(.deferred) }
         let link = PendingLink(self)
         pending = link
-        shard.workers.run { [loop] in
-            let encoded = Self.compressed(response, body, Deflater())
+        let whole = body.whole(in: shard.options.outgoing)
+        whole.compressed(by: shard.workers) { [loop] smaller in
+            let encoded = response.encoded(smaller.map { .shared($0) })
             loop.execute { link.deliver(encoded) }
         }
     }
+}
 
-    private static func compressed(_ response: Response, _ body: [UInt8], _ deflater: Deflater?) -> Response {
-        if let smaller = deflater?.compressed(body) { return response.encoded(smaller) }
-        var response = response.varying()
-        response.isCompressible = false
-        return response
+/// A body whose length is known.
+private enum WholeBody {
+    case own([UInt8])
+    case shared(_ prefix: [UInt8], SharedBody)
+
+    var count: Int {
+        switch self {
+        case .own(let bytes): bytes.count
+        case .shared(let prefix, let rest): prefix.count + rest.count
+        }
+    }
+
+    /// All of it, copied where it is shared.
+    var bytes: [UInt8] {
+        switch self {
+        case .own(let bytes): bytes
+        case .shared(let prefix, let rest): prefix + rest.bytes(isFramed: false)
+        }
+    }
+
+    /// All of it as one, copied only where it is in two pieces.
+    func whole(in budget: MemoryBudget) -> SharedBody {
+        if case .shared(let prefix, let rest) = self, prefix.isEmpty { return rest }
+        return SharedBody(bytes, in: budget)
     }
 }
 
@@ -290,6 +319,14 @@ extension Connection {
         } else {
             output.append(body: bytes, loop)
         }
+        exchange?.bytesOut += output.count - before
+        mark()
+    }
+
+    func appendToStream(_ part: SharedBody, isChunked: Bool) {
+        guard lifecycle.phase == .streaming else { return }
+        let before = output.count
+        output.append(part, isFramed: isChunked)
         exchange?.bytesOut += output.count - before
         mark()
     }

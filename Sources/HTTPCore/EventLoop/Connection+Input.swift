@@ -67,7 +67,7 @@ extension Connection {
         leftover.append(contentsOf: bytes)
     }
 
-    private func releaseLeftover() {
+    func releaseLeftover() {
         let buffer = leftover
         leftover = []
         loop.giveBack(buffer)

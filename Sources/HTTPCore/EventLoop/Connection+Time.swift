@@ -12,7 +12,15 @@ extension Connection {
         return phaseDeadline.map { min($0, stallDeadline) } ?? stallDeadline
     }
 
-    private var stallDeadline: Instant? { isBacklogged ? progressAt + shard.patience.writeStall : nil }
+    private var stallDeadline: Instant? { isBacklogged ? writeWindowBegan + shard.patience.writeWindow : nil }
+
+    /// What the peer has taken, not only the kernel: that takes up to some MiB, and then nothing for long though the peer reads on.
+    private var taken: Int { output.total - transport.unacknowledged }
+
+    func beginWriteWindow() {
+        writeWindowBegan = loop.now
+        takenBefore = taken
+    }
 
     private var phaseDeadline: Instant? {
         switch lifecycle.phase {
@@ -27,7 +35,10 @@ extension Connection {
     }
 
     private func alarmRang() {
-        if let stallDeadline, stallDeadline <= loop.now { return happen(.stalled) }
+        if let stallDeadline, stallDeadline <= loop.now {
+            guard taken - takenBefore >= shard.patience.bytesWritten else { return happen(.stalled) }
+            beginWriteWindow()
+        }
         if let phaseDeadline, phaseDeadline <= loop.now, !bodyIsInTime() {
             happen(.timedOut(isWithinHead: parser.isWithinHead))
         }
@@ -50,7 +61,8 @@ struct Patience {
     let bodyWindow: Int64
     let bytesInWindow: Int
     let idle: Int64
-    let writeStall: Int64
+    let writeWindow: Int64
+    let bytesWritten: Int
     let linger: Int64
 
     init(_ limits: ConnectionLimits) {
@@ -58,7 +70,8 @@ struct Patience {
         bodyWindow = limits.bodyWindow.wholeNanoseconds
         bytesInWindow = Int(Double(limits.minBodyRate) * Double(bodyWindow) / 1e9)
         idle = limits.idleTimeout.wholeNanoseconds
-        writeStall = limits.writeStall.wholeNanoseconds
+        writeWindow = limits.writeStall.wholeNanoseconds
+        bytesWritten = max(1, Int(Double(limits.minWriteRate) * Double(writeWindow) / 1e9))
         linger = limits.lingerTimeout.wholeNanoseconds
     }
 }

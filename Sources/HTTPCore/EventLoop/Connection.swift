@@ -44,11 +44,16 @@ final class Connection: EventReceiver {
     // Output
     let output = OutputQueue()
     var isBacklogged = false
+    /// What a part of a message and what of answers only this connection holds; made when it first has to wait.
+    private var incoming: MemoryShare?
+    private var outgoing: MemoryShare?
 
     // Time, see Connection+Time.swift
     var alarm: Alarm?
     var phaseBegan: Instant
-    var progressAt: Instant
+    /// When the window began in which a peer that takes slowly has to take enough, and what it had taken by then.
+    var writeWindowBegan: Instant
+    var takenBefore = 0
     var bytesAtWindow = 0
 
     private var isMarked = false
@@ -68,7 +73,7 @@ final class Connection: EventReceiver {
         lifecycle = Lifecycle(needsHandshake: peer.isTLS)
         parser = RequestParser(limits: shard.options.messageLimits)
         phaseBegan = shard.loop.now
-        progressAt = phaseBegan
+        writeWindowBegan = phaseBegan
     }
 
     /// Goes as far as it can before it is watched. On a busy server the first request is there before its connection is accepted, and
@@ -117,6 +122,7 @@ final class Connection: EventReceiver {
             pumpInput()
             flush()
         } while canPump && !isMarked
+        accountInput()
         if sawHangup { noticeHangup() }
         armAlarm()
     }
@@ -144,10 +150,10 @@ final class Connection: EventReceiver {
     func flush() {
         guard lifecycle.phase != .closed else { return }
         if !output.isEmpty {
-            let before = output.count
             let result = output.flush(transport, loop)
-            if output.count < before || !isBacklogged { progressAt = loop.now }
+            if !isBacklogged, !output.isEmpty { beginWriteWindow() }
             isBacklogged = !output.isEmpty
+            accountOutput()
             switch result {
             case nil: break
             case .blocked, .moved: return watchForRoom()
@@ -158,6 +164,32 @@ final class Connection: EventReceiver {
         if lifecycle.phase == .flushing, output.isEmpty {
             happen(.outputDrained(isInputClean: leftover.isEmpty && !isReadable && isStarved))
         }
+    }
+
+    /// Counts what waits to become a whole message: only what has come, since room that was reserved costs nothing before it is filled.
+    private func accountInput() {
+        let held = leftover.count + (exchange?.body.count ?? 0)
+        guard held > 0 || incoming != nil, lifecycle.phase != .closed else { return }
+        let share = incoming ?? MemoryShare(of: shard.options.incoming)
+        incoming = held == 0 ? nil : share
+        guard !share.resize(to: held) else { return }
+        incoming = nil
+        // What is pipelined behind a request that waits cannot be refused before that is answered.
+        guard lifecycle.phase == .head || lifecycle.phase == .body else { return happen(.lost) }
+        refuse(.noRoom)
+        releaseLeftover()
+        flush()
+    }
+
+    /// What was counted of a body that is complete now.
+    func takeShare() -> MemoryShare? { incoming.take() }
+
+    private func accountOutput() {
+        guard isBacklogged else { return outgoing = nil }
+        let share = outgoing ?? MemoryShare(of: shard.options.outgoing)
+        outgoing = share
+        share.hold(output.own)
+        if shard.options.outgoing.isExceeded { shard.relief.begin() }
     }
 
     private func watchForRoom() {

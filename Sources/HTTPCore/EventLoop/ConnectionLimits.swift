@@ -8,8 +8,10 @@ public struct ConnectionLimits: Sendable, Hashable {
     public var minBodyRate = 1024
     /// A connection without a request, from its start or the last answer; then it is closed without a word. Default 65 s.
     public var idleTimeout = Duration.seconds(65)
-    /// A peer that takes no octet of what waits for it; then the connection is closed. Default 30 s.
+    /// The span over which it is measured how fast a peer takes what waits for it, again and again until nothing waits. Default 30 s.
     public var writeStall = Duration.seconds(30)
+    /// Octets a second that a peer takes at least, over each window in which something waited; who takes less is closed. Default 1 KiB/s.
+    public var minWriteRate = 1024
     /// How long the rest of the input is read away behind the last answer. Default 2 s.
     public var lingerTimeout = Duration.seconds(2)
     /// How much of it is read away. Default 1 MiB.

@@ -21,7 +21,7 @@ struct Exchange {
     /// What is done with the body.
     enum Plan {
         case none
-        case answer(maxBytes: Int, (consuming [UInt8]) -> Reply)
+        case answer(maxBytes: Int, (consuming [UInt8], MemoryShare?) -> Reply)
         /// Read to see that it is well-formed, thrown away, then answered; beyond the limit the answer comes at once.
         case discard(Response)
     }

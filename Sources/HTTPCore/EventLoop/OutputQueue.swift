@@ -1,24 +1,34 @@
 /// What was encoded and has not yet been sent.
 ///
-/// Small answers are joined in one buffer, so that all answers of one read leave in one write. A large body is not copied: it waits in
-/// line as its own segment, with the buffer that was written before it in front.
+/// Small answers are joined in one buffer, so that all answers of one read leave in one write. A large body, and one that several
+/// connections send, is not copied: it waits in line as its own segment, with the buffer that was written before it in front.
 final class OutputQueue {
     private enum Segment {
         case buffer(OutputBuffer)
         case body([UInt8])
+        case shared(SharedBody, isFramed: Bool)
     }
 
     @exclusivity(unchecked) private var segments: [Segment] = []
     @exclusivity(unchecked) private var tail: OutputBuffer?
+    /// Octets that the transport took since the beginning.
+    private(set) var total = 0
     /// Octets of the first segment that are sent.
     private var sent = 0
     /// Octets in `segments`; those of the tail it knows itself.
     private var queued = 0
+    /// Those of them that others may hold as well.
+    private var shared = 0
 
     /// From here on a body is not copied.
     static let largeBody = 32 * 1024
+    /// The same of one that is shared, if there is a buffer to copy it to.
+    private static let largeShared = 1024
 
     var count: Int { queued + (tail?.count ?? 0) - sent }
+
+    /// Octets that nobody else holds.
+    var own: Int { queued - shared + (tail?.count ?? 0) }
 
     var isEmpty: Bool { tail == nil && segments.isEmpty }
 
@@ -32,13 +42,26 @@ final class OutputQueue {
 
     func append(body: [UInt8], _ loop: EventLoop) {
         guard body.count >= Self.largeBody else { return end(loop).append(body) }
-        if let tail {
-            segments.append(.buffer(tail))
-            queued += tail.count
-            self.tail = nil
-        }
+        closeTail()
         segments.append(.body(body))
         queued += body.count
+    }
+
+    /// - Parameter isFramed: whether it is sent as a chunk.
+    func append(_ body: SharedBody, isFramed: Bool) {
+        let bytes = body.bytes(isFramed: isFramed)
+        if let tail, bytes.count < Self.largeShared { return bytes.withUnsafeBytes(tail.append) }
+        closeTail()
+        segments.append(.shared(body, isFramed: isFramed))
+        queued += bytes.count
+        shared += bytes.count
+    }
+
+    private func closeTail() {
+        guard let tail else { return }
+        segments.append(.buffer(tail))
+        queued += tail.count
+        self.tail = nil
     }
 
     /// Sends until everything is gone or the transport has no room.
@@ -66,6 +89,11 @@ final class OutputQueue {
             case .body(let body):
                 length = body.count
                 obstacle = body.withUnsafeBytes { send($0, transport, hasMore: hasMore) }
+            case .shared(let body, let isFramed):
+                let bytes = body.bytes(isFramed: isFramed)
+                length = bytes.count
+                obstacle = bytes.withUnsafeBytes { send($0, transport, hasMore: hasMore) }
+                if obstacle == nil { shared -= length }
             }
             if let obstacle { return obstacle }
             queued -= length
@@ -78,7 +106,9 @@ final class OutputQueue {
     private func send(_ bytes: UnsafeRawBufferPointer, _ transport: any Transport, hasMore: Bool) -> Transfer? {
         while sent < bytes.count {
             switch transport.send(bytes.slice(sent, bytes.count), hasMore: hasMore) {
-            case .moved(let count): sent += count
+            case .moved(let count):
+                sent += count
+                total += count
             case .blocked: return .blocked
             case .ended: return .ended
             case .failed: return .failed

@@ -2,7 +2,7 @@
 ///
 /// Back-pressure is the writer's part: whatever is written is queued, so a writer that goes on while `isWritable` is false makes the queue
 /// grow. The right pattern keeps what is to be said as a flag and says it from `onWritable`: then a slow peer gets one fresh answer in
-/// place of ten stale ones. A peer that takes nothing for `ConnectionLimits.writeStall` is closed.
+/// place of ten stale ones. A peer that takes less than `ConnectionLimits.minWriteRate` is closed.
 public final class StreamWriter: @unchecked Sendable {
     // Sendable only to be carried back to its loop; each method checks that it got there. Connection and writer hold each other until
     // one of them ends.
@@ -36,6 +36,12 @@ public final class StreamWriter: @unchecked Sendable {
     public func write(_ bytes: [UInt8]) {
         checkLoop()
         connection?.appendToStream(bytes, isChunked: isChunked)
+    }
+
+    /// Queues a part that other streams get too, without a copy.
+    public func write(_ part: SharedBody) {
+        checkLoop()
+        connection?.appendToStream(part, isChunked: isChunked)
     }
 
     /// Sets what is called each time that everything written before has left. Not called in place of the first write.

@@ -23,6 +23,8 @@ public enum Refusal: Sendable, Hashable {
     case malformedContent
     /// 503: more connections than the limit.
     case tooManyConnections(limit: Int)
+    /// 503: what has come of this message does not fit beside what has come of others.
+    case noRoom
 
     /// What a limit counts.
     public enum SizeUnit: Sendable, Hashable {
@@ -47,7 +49,7 @@ public enum Refusal: Sendable, Hashable {
         case .expectationFailed: 417
         case .timeout: 408
         case .contentTooLarge: 413
-        case .tooManyConnections: 503
+        case .tooManyConnections, .noRoom: 503
         }
     }
 }

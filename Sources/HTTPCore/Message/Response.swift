@@ -44,6 +44,8 @@ public enum Body: Sendable {
     case empty
     /// All of it, whose length is told in the head.
     case bytes([UInt8])
+    /// The same, of which all but a beginning is shared with other answers.
+    case shared(prefix: [UInt8] = [], SharedBody)
     /// A body that is written bit by bit: chunked to HTTP/1.1, until the connection closes to HTTP/1.0.
     ///
     /// The closure is called on the connection's loop when the head has been written; it keeps the writer. It is not called for HEAD.

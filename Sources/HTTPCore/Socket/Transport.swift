@@ -17,6 +17,8 @@ protocol Transport: AnyObject {
     var clientCertificateSubject: String? { get }
     /// Limits what the kernel queues for a slow reader.
     func limitUnsent(bytes: Int)
+    /// Octets that were sent and that the peer has not acknowledged, roughly.
+    var unacknowledged: Int { get }
     /// Closes; `politely` tells the peer so first, where the protocol has words for it.
     func close(politely: Bool)
 }
@@ -70,6 +72,11 @@ final class SocketTransport: Transport {
     func limitUnsent(bytes: Int) {
         var value = Int32(bytes)
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    var unacknowledged: Int {
+        var count = Int32(0)
+        return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
     }
 
     func close(politely: Bool) {

@@ -124,6 +124,8 @@ final class TLSTransport: Transport {
         below.finishSending()
     }
 
+    var unacknowledged: Int { below.unacknowledged }
+
     func limitUnsent(bytes: Int) { below.limitUnsent(bytes: bytes) }
 
     func close(politely: Bool) {

@@ -17,7 +17,7 @@ import Testing
     }
 
     private func table(_ bounds: SessionTable.Bounds) -> SessionTable {
-        SessionTable(bounds: bounds, bodies: BodyBudget(memory: bounds.bytes, maxBody: 1024))
+        SessionTable(bounds: bounds, messages: MessageMemory(memory: bounds.bytes, maxBody: 1024))
     }
 
     private func writing(_ name: String) -> Writing { Writing(bounds: .init(), hash: hash, name: name) }

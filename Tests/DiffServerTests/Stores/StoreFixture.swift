@@ -36,7 +36,7 @@ final class StoreFixture {
     func store(bounds: SessionTable.Bounds = .init()) throws -> any SessionStore {
         var options = Options()
         options.tableBounds = bounds
-        let table = SessionTable(bounds: bounds, bodies: BodyBudget(memory: bounds.bytes, maxBody: options.maxBodyBytes))
+        let table = SessionTable(bounds: bounds, messages: MessageMemory(memory: bounds.bytes, maxBody: options.maxBodyBytes))
         let store: any SessionStore
         switch kind {
         case .memory: store = MemoryStore(table: table, hash: .digests("tests"))

@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPCore
 
 @Suite struct CompressionTests {
-    private func gzip(_ text: String) throws -> [UInt8] { try #require(Deflater()?.compressed(Array(text.utf8))) }
+    private func gzip(_ text: String) throws -> [UInt8] { try #require(Deflater()?.compressed(Array(text.utf8)[...])) }
 
     private func post(_ body: [UInt8], _ path: String = "/echo") -> [UInt8] {
         Array(
@@ -84,7 +84,7 @@ import Testing
 
     @Test func aStrongTagNamesTheCoding() {
         let tagged = { (tag: String) in
-            Response(status: 200, fields: [Field("etag", tag), Field("vary", "Origin")]).encoded([1]).fields.map {
+            Response(status: 200, fields: [Field("etag", tag), Field("vary", "Origin")]).encoded(.bytes([1])).fields.map {
                 "\($0.name): \($0.value)"
             }
         }

@@ -65,6 +65,13 @@ final class Client {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Reads until so many octets have come or no more do; returns how many came.
+    func receive(octets: Int) -> Int {
+        var count = 0
+        while count < octets, let more = receive() { count += more.count }
+        return count
+    }
+
     func receive(atMost count: Int = 65_536) -> [UInt8]? {
         var room = [UInt8](repeating: 0, count: count)
         let read = recv(descriptor, &room, count, 0)

@@ -38,6 +38,7 @@ final class ScriptedTransport: Transport {
     func prepare() -> Preparation { .ready }
     var shortReceiveIsLast: Bool { false }
     var clientCertificateSubject: String? { nil }
+    var unacknowledged: Int { 0 }
     func limitUnsent(bytes: Int) {}
     func finishSending() { hasFinished = true }
     func close(politely: Bool) { closes += 1 }
@@ -92,7 +93,7 @@ final class ScriptedConnection {
         loop.adoptThread()
         shard = Shard(
             loop: loop, options: options, service: service, workers: Self.workers, counters: ServerCounters(),
-            tls: Certificates())
+            tls: Certificates(), relief: BacklogRelief(budget: options.outgoing))
         loop.turn(at: now)
         let address = SocketAddress.v4(address: 0x7F00_0001, port: 1)
         let connection = Connection(

@@ -11,19 +11,22 @@ final class TestService: Service {
     let streamsClosed = Atomic<Int>(0)
     let pendings = Locked<[Pending]>([])
     let gone = Atomic<Int>(0)
+    let shared = Locked<SharedBody?>(nil)
 
     func admit(_ head: RequestHead, from peer: Peer) -> Admission {
         if head.isServerWide { return .answer(Response(status: 204, fields: [Field("Allow", "GET")])) }
         switch head.path.first {
-        case "echo": return .read(maxBytes: 100_000) { body in .now(Self.answer(body)) }
+        case "echo": return .read(maxBytes: 100_000) { body, _ in .now(Self.answer(body)) }
         case "unread": return .answer(Response(status: 403, text: "no"))
-        case "held": return .read(maxBytes: 0) { [self] _ in .later { self.hold($0) } }
-        case "forgotten": return .read(maxBytes: 0) { _ in .later { _ in } }
-        case "elsewhere": return .read(maxBytes: 0) { _ in .later { Self.answerElsewhere($0) } }
+        case "held": return .read(maxBytes: 0) { [self] _, _ in .later { self.hold($0) } }
+        case "forgotten": return .read(maxBytes: 0) { _, _ in .later { _ in } }
+        case "elsewhere": return .read(maxBytes: 0) { _, _ in .later { Self.answerElsewhere($0) } }
         case "peer": return .answer(Response(status: 200, text: "\(peer.address) \(peer.isLoopback) \(peer.isUnix)"))
         case "bytes":
             let count = Int(head.path.last ?? "") ?? 0
             return .answer(Self.answer([UInt8](repeating: UInt8(ascii: "x"), count: count)))
+        case "shared":
+            return .answer(Response(status: 200, body: shared.withLock { $0 }.map { .shared($0) } ?? .empty))
         case "stream": return .answer(Response(status: 200, body: .stream { self.stream($0) }))
         case "flood": return .answer(Response(status: 200, body: .stream { self.flood($0) }))
         case nil: return .answer(Response(status: 200, text: "root"))
@@ -94,14 +97,19 @@ struct TestServer {
     let server: Server
     let service = TestService()
     let address: SocketAddress
+    let options: ServerOptions
 
     init(_ change: (inout ServerOptions) -> Void = { _ in }) throws {
         var options = ServerOptions(listen: [.tcp(host: "127.0.0.1", port: 0)])
         options.loops = 2
         change(&options)
+        self.options = options
         server = Server(options: options, service: service)
         address = try server.start()[0]
     }
+
+    /// Answers that were encoded.
+    var answers: Int { service.exchanges.withLock { $0.count } }
 
     /// Sends `text` on a connection of its own, shuts that side, and reads to the end.
     func ask(_ text: String) throws -> String {

@@ -27,7 +27,7 @@ struct EchoService: Service {
                 .now(Response(status: 200, fields: Self.textFields, body: .stream { Self.stream($0, 10) }))
             }
         case ["echo"]: return echo(head)
-        case ["sink"]: return .read(maxBytes: 16 * 1024 * 1024) { _ in .now(Self.answer(Self.text)) }
+        case ["sink"]: return .read(maxBytes: 16 * 1024 * 1024) { _, _ in .now(Self.answer(Self.text)) }
         default: return .answer(Response(status: 404, text: "no such path\n"))
         }
     }
@@ -38,7 +38,7 @@ struct EchoService: Service {
 
     private func get(_ head: RequestHead, _ answer: @escaping () -> Reply) -> Admission {
         switch head.method {
-        case .get, .head: .read(maxBytes: 1024 * 1024) { _ in answer() }
+        case .get, .head: .read(maxBytes: 1024 * 1024) { _, _ in answer() }
         case .options: .answer(Response(status: 204, fields: [Field("Allow", "GET, HEAD, OPTIONS")]))
         case .post, .put, .delete, .patch, .other:
             .answer(Response(status: 405, text: "no such method\n", fields: [Field("Allow", "GET, HEAD, OPTIONS")]))
@@ -46,7 +46,7 @@ struct EchoService: Service {
     }
 
     private func echo(_ head: RequestHead) -> Admission {
-        .read(maxBytes: 16 * 1024 * 1024) { body in .now(Self.answer(body)) }
+        .read(maxBytes: 16 * 1024 * 1024) { body, _ in .now(Self.answer(body)) }
     }
 
     private static func answer(_ body: [UInt8]) -> Response {

@@ -1,0 +1,39 @@
+// Messages on their way are memory that no session owns. They have budgets of their own, so that no number of clients can take more than
+// that, and what they use is room that sessions do not have: so all of it together is what `--memory` says. A state that is parsed, and one
+// connection's buffers, are counted by nobody; they are why the process may be a quarter larger.
+
+import HTTPCore
+
+/// The memory that messages take beside the sessions, in bytes.
+struct MessageMemory: Sendable {
+    /// Bodies, until what they say is committed.
+    let incoming: MemoryBudget
+    /// Answers, until their readers have them.
+    let outgoing: MemoryBudget
+
+    /// Of an open connection, whatever it is at: its objects, and a request that is held.
+    private static let connection = 4096
+    private let openConnections = Locked<(@Sendable () -> Int)?>(nil)
+
+    /// An eighth of the memory for each way, or else two bodies of the largest size.
+    init(memory: Int, maxBody: Int) {
+        let limit = max(memory / 8, min(maxBody, memory / 4) * 2, 1 << 20)
+        incoming = MemoryBudget(limit: limit)
+        outgoing = MemoryBudget(limit: limit)
+    }
+
+    /// Bytes in use now.
+    var inUse: Int {
+        let connections = openConnections.withLock { $0 }?() ?? 0
+        return incoming.inUse + outgoing.inUse + connections * Self.connection
+    }
+
+    /// Sets who counts the connections.
+    func count(_ connections: @escaping @Sendable () -> Int) { openConnections.withLock { $0 = connections } }
+
+    /// Sets what is called where another MiB or more is in use.
+    func onGrowth(_ action: @escaping @Sendable () -> Void) {
+        incoming.onGrowth(action)
+        outgoing.onGrowth(action)
+    }
+}

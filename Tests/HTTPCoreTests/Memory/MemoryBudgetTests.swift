@@ -1,0 +1,131 @@
+import Testing
+
+@testable import HTTPCore
+
+@Suite struct MemoryBudgetTests {
+    @Test func aShareIsGivenBackWithItsOwner() {
+        let budget = MemoryBudget(limit: 100)
+        var share: MemoryShare? = MemoryShare(of: budget)
+        #expect(share?.resize(to: 60) == true && budget.inUse == 60)
+        #expect(MemoryShare(of: budget).resize(to: 41) == false && budget.inUse == 60)
+        #expect(share?.resize(to: 101) == false && budget.inUse == 60)
+        #expect(share?.resize(to: 100) == true && share?.resize(to: 10) == true && budget.inUse == 10)
+        share?.hold(500)
+        #expect(budget.isExceeded && budget.inUse == 500)
+        share = nil
+        #expect(budget.inUse == 0)
+    }
+
+    @Test func growthIsToldEachMiB() {
+        let budget = MemoryBudget()
+        let calls = Locked(0)
+        budget.onGrowth { calls.withLock { $0 += 1 } }
+        let share = MemoryShare(of: budget)
+        for bytes in [1, 1 << 20 - 1, 1 << 20, 3 << 20, 3 << 20, 1 << 20, 2 << 20] { share.hold(bytes) }
+        #expect(calls.withLock { $0 } == 3)
+    }
+
+    // MARK: On its way in
+
+    private static let start = "POST /echo HTTP/1.1\r\nHost: a\r\n"
+    private static let small: @Sendable (inout ServerOptions) -> Void = { $0.incoming = MemoryBudget(limit: 10_000) }
+
+    @Test(arguments: [
+        start + "Transfer-Encoding: chunked\r\n\r\n4e20\r\n" + String(repeating: "x", count: 15_000),
+        start + "Content-Length: 20000\r\n\r\n" + String(repeating: "x", count: 15_000),
+        "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 15_000),
+        start + "Content-Length: 2\r\n\r",
+    ])
+    func whatHasComeOfAMessageFitsOrIsRefused(_ message: String) throws {
+        let scripted = try ScriptedConnection(transport(message), Self.small)
+        scripted.settle()
+        let fits = message.utf8.count < 10_000
+        #expect(scripted.output.hasPrefix("HTTP/1.1 503 ") == !fits)
+        #expect(scripted.shard.options.incoming.inUse == (fits ? message.utf8.count : 0))
+    }
+
+    @Test func aBodyIsCountedAsItGrowsAndNotBefore() throws {
+        let scripted = try ScriptedConnection(transport(Self.start + "Content-Length: 30000\r\n\r\n"), Self.small)
+        scripted.settle()
+        #expect(scripted.shard.options.incoming.inUse == 0)
+        scripted.transport.give(String(repeating: "x", count: 9000))
+        scripted.settle()
+        #expect(scripted.shard.options.incoming.inUse == 9000)
+        scripted.transport.give(String(repeating: "x", count: 21_000))
+        scripted.settle()
+        // It is whole at the end of the turn, so nothing waits for more.
+        #expect(scripted.output.contains(" 200 ") && scripted.shard.options.incoming.inUse == 0)
+    }
+
+    @Test func whatIsInflatedIsCountedToo() throws {
+        let body = try #require(Deflater()?.compressed([UInt8](repeating: 0x20, count: 90_000)[...]))
+        let head = Self.start + "Content-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n"
+        let scripted = try ScriptedConnection(transport(Array(head.utf8) + body.dropLast()), Self.small)
+        scripted.settle()
+        #expect(scripted.output.hasPrefix("HTTP/1.1 503 ") && scripted.shard.options.incoming.inUse == 0)
+    }
+
+    @Test func whatIsPipelinedBehindAHeldRequestIsCounted() throws {
+        let held = "POST /held HTTP/1.1\r\nHost: a\r\n\r\n"
+        let scripted = try ScriptedConnection(transport(held + String(repeating: "x", count: 9000)), Self.small)
+        scripted.settle()
+        #expect(scripted.isOpen && scripted.shard.options.incoming.inUse == 9000)
+        let other = try ScriptedConnection(transport(held + String(repeating: "x", count: 11_000)), Self.small)
+        other.settle()
+        #expect(!other.isOpen && other.shard.options.incoming.inUse == 0)
+    }
+
+    private func transport(_ text: String) -> ScriptedTransport { transport(Array(text.utf8)) }
+
+    private func transport(_ bytes: [UInt8]) -> ScriptedTransport {
+        let transport = ScriptedTransport(bytes)
+        transport.endsInput = false
+        return transport
+    }
+
+    // MARK: On its way out
+
+    @Test func aBodyThatManyAreSentIsHeldOnce() throws {
+        let server = try TestServer()
+        server.service.shared.withLock { [outgoing = server.options.outgoing] in
+            $0 = SharedBody([UInt8](repeating: 0x78, count: 8 << 20), in: outgoing)
+        }
+        let clients = try (0..<10).map { _ in try Client(server.address, receiveBuffer: 4096) }
+        for client in clients { client.send("GET /shared HTTP/1.1\r\nHost: a\r\n\r\n") }
+        #expect(eventually { server.answers == 10 })
+        #expect(server.options.outgoing.inUse < 9 << 20)
+        server.service.shared.withLock { $0 = nil }
+        #expect(server.options.outgoing.inUse >= 8 << 20)
+    }
+
+    @Test func whoHoldsMostIsClosed() throws {
+        let server = try TestServer { $0.outgoing = MemoryBudget(limit: 20 << 20) }
+        var clients: [Client] = []
+        for bytes in [9_000_000, 8_000_000, 7_000_000, 6_000_000, 5_000_000] {
+            clients.append(try Client(server.address, receiveBuffer: 4096))
+            clients.last?.send("GET /bytes/\(bytes) HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(eventually { server.answers == clients.count })
+        }
+        #expect(eventually { !server.options.outgoing.isExceeded })
+        #expect(eventually { server.server.counters.relievedConnections == 2 })
+        // The first two: the one that has most each time that it was too much.
+        #expect(clients[0].receiveToEnd().utf8.count < 9_000_000 && clients[1].receiveToEnd().utf8.count < 8_000_000)
+        #expect(clients[4].receive(octets: 5_000_000) >= 5_000_000)
+    }
+
+    @Test func aPartOfAStreamIsFramedOnce() throws {
+        let body = SharedBody(partOfStream: Array("hello".utf8), in: MemoryBudget())
+        #expect(String(decoding: body.bytes(isFramed: true), as: UTF8.self) == "5\r\nhello\r\n")
+        #expect(String(decoding: body.bytes(isFramed: false), as: UTF8.self) == "hello" && body.count == 5)
+    }
+
+    @Test func oneCompressionServesAll() throws {
+        let workers = Workers(count: 2)
+        let budget = MemoryBudget()
+        let body = SharedBody([UInt8](repeating: 0x78, count: 1 << 20), in: budget)
+        let found = Locked<[ObjectIdentifier?]>([])
+        for _ in 0..<20 { body.compressed(by: workers) { body in found.withLock { $0.append(body.map(ObjectIdentifier.init)) } } }
+        #expect(eventually { found.withLock { $0.count } == 20 })
+        #expect(Set(found.withLock { $0 }).count == 1 && found.withLock { $0[0] } != nil)
+    }
+}
