@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -14,6 +15,7 @@
 
 int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 int sched_getaffinity(int thread, size_t size, void *mask);
+int pthread_setname_np(pthread_t thread, const char *name);
 
 // sched_setattr(2) for the calling thread, which glibc lacks before 2.41: an ordinary thread, at this nice value, with this time slice. The slice
 // is heeded from Linux 6.12 on.

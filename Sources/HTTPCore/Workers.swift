@@ -17,8 +17,8 @@ public final class Workers: Sendable {
     /// Starts `count` threads.
     public init(count: Int) {
         self.count = max(1, count)
-        for _ in 0..<self.count {
-            Thread.start { [jobs, arrivals] in
+        for index in 0..<self.count {
+            SystemThread.start(named: "worker \(index)") { [jobs, arrivals] in
                 ThreadShare.lower()
                 while true {
                     arrivals.wait()
@@ -55,27 +55,5 @@ enum ThreadShare {
         guard sched_getscheduler(0) == SCHED_OTHER else { return }
         // If it fails, all goes on as it was.
         _ = set_thread_share(min(19, getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) + niceness), slice)
-    }
-}
-
-/// A thread of the system.
-private enum Thread {
-    static func start(_ body: @escaping @Sendable () -> Void) {
-        let context = Unmanaged.passRetained(Body(body)).toOpaque()
-        var thread = pthread_t()
-        let status = pthread_create(
-            &thread, nil,
-            { context in
-                Unmanaged<Body>.fromOpaque(context!).takeRetainedValue().call()
-                return nil
-            }, context)
-        precondition(status == 0, "the system has no room for a thread")
-        pthread_detach(thread)
-    }
-
-    private final class Body {
-        let call: @Sendable () -> Void
-
-        init(_ call: @escaping @Sendable () -> Void) { self.call = call }
     }
 }

@@ -29,7 +29,7 @@ final class RedisStore: SessionStore {
     private let digestKey: String
     private let isAgreed = Atomic<Bool>(true)
     private let lines = SessionLines()
-    private let workers = DispatchQueue(label: "diff.redis.records", attributes: .concurrent)
+    private let workers = Workers(count: 2)
 
     /// Records above this take longer to read than the other requests of a loop should wait.
     private static let largeRecord = 256 * 1024
@@ -113,7 +113,7 @@ final class RedisStore: SessionStore {
             case .success(let reply):
                 guard let found = FoundRecord(reply) else { return done(.failure(.unavailable("what it holds is no session"))) }
                 let takeOver = { @Sendable [self] in adopt(found, name, inPlaceOf: known, on: loop, done) }
-                if found.record.head.count > Self.largeRecord { workers.async(execute: takeOver) } else { takeOver() }
+                if found.record.head.count > Self.largeRecord { workers.run(takeOver) } else { takeOver() }
             }
         }
     }

@@ -1,0 +1,36 @@
+import CSystem
+import Glibc
+
+/// A thread of the system, for what never returns: loops, workers, whoever watches them.
+///
+/// Not of Dispatch's pools. The one of serial queues has at most 255 threads, so the 256th loop would never turn; those behind global and
+/// concurrent queues are watched by reading `/proc` for each thread, and the process traps when no descriptor is left for that.
+public enum SystemThread {
+    /// Starts a thread that ends with `body`.
+    ///
+    /// - Parameter name: as debuggers and `top -H` show it; 15 octets of it.
+    public static func start(named name: String, _ body: @escaping @Sendable () -> Void) {
+        let context = Unmanaged.passRetained(Body(name, body)).toOpaque()
+        var thread = pthread_t()
+        let status = pthread_create(
+            &thread, nil,
+            { context in
+                Unmanaged<Body>.fromOpaque(context!).takeRetainedValue().run()
+                return nil
+            }, context)
+        precondition(status == 0, "the system has no room for a thread")
+        pthread_detach(thread)
+    }
+
+    private final class Body {
+        private let name: String
+        private let call: @Sendable () -> Void
+
+        init(_ name: String, _ call: @escaping @Sendable () -> Void) { (self.name, self.call) = (name, call) }
+
+        func run() {
+            pthread_setname_np(pthread_self(), String(decoding: name.utf8.prefix(15), as: UTF8.self))
+            call()
+        }
+    }
+}
