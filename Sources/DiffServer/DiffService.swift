@@ -213,6 +213,9 @@ final class DiffService: Service {
 
     /// What the sockets count.
     var connections: Server.Counters? { sockets.withLock { $0 }?.counters }
+
+    /// Whether the next connection would be refused.
+    var isFull: Bool { connections.map { $0.openConnections >= $0.connectionLimit } ?? false }
 }
 
 extension UInt8 {

@@ -56,6 +56,8 @@ struct Options: Sendable {
         options.messageLimits = messageLimits
         options.connectionLimits = connectionLimits
         options.maxConnections = maxConnections
+        // Each loop may have a connection to the store, and its successor; the rest is for files.
+        options.reservedDescriptors = 16 + 2 * options.loops
         if let certificate, let certificateKey {
             options.tls = TLSOptions(
                 certificateFile: certificate, keyFile: certificateKey, clientAuthorityFile: clientAuthority)

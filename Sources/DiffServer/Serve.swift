@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import HTTPCore
 
@@ -7,6 +6,7 @@ enum Serve {
     /// Runs until a signal says to stop. Returns the process's exit status.
     static func run(_ options: Options) -> Never {
         var options = options
+        Descriptors.raiseLimit()
         if options.listen.isEmpty { options.listen = ListenAddress.activated() }
         if options.listen.isEmpty { options.listen = [.tcp(host: "127.0.0.1", port: 8080)] }
         let journal = Journal(format: options.logFormat, logsRequests: options.logsRequests)
@@ -32,13 +32,12 @@ enum Serve {
         } catch {
             fail("\(error)")
         }
-        let sweeper = DispatchSource.makeTimerSource(queue: .global())
-        sweeper.schedule(deadline: .now() + 1, repeating: 1)
-        sweeper.setEventHandler {
-            store.sweep()
-            FreeMemory.giveBack(used: service.table.size.bytes, slack: options.tableBounds.bytes / 16)
+        let limit = server.counters.connectionLimit
+        if limit < options.maxConnections {
+            journal.log("connections are capped at \(limit), since the limit of descriptors is \(Descriptors.limit)", level: "warning")
         }
-        sweeper.resume()
+        let housekeeping = Housekeeping(service, server, options)
+        housekeeping.start()
         while true {
             if signals.wait() == SIGHUP { reload(server, journal) } else { stop(server, service) }
         }

@@ -18,6 +18,7 @@ public final class Server: Sendable {
     private struct Running {
         var shards: [Shard] = []
         var sockets: [ListeningSocket] = []
+        var room: ConnectionRoom?
         var isDraining = false
     }
 
@@ -48,11 +49,13 @@ public final class Server: Sendable {
         var loops: [EventLoop] = []
         for index in 0..<max(1, options.loops) { loops.append(try EventLoop(index: index)) }
         var sockets: [ListeningSocket] = []
+        let room: ConnectionRoom
         do throws(ListenError) {
             for address in options.listen {
                 sockets += try ListeningSocket.open(address, options: options).map { $0.secured(options.tls != nil) }
             }
             for address in options.listenPlainly { sockets += try ListeningSocket.open(address, options: options) }
+            room = try connectionRoom()
         } catch {
             sockets.forEach { $0.close() }
             throw error
@@ -60,19 +63,28 @@ public final class Server: Sendable {
         let relief = BacklogRelief(budget: options.outgoing)
         let shards = loops.map {
             Shard(
-                loop: $0, options: options, service: service, workers: workers, counters: counts, tls: certificates,
-                relief: relief)
+                loop: $0, options: options, room: room, service: service, workers: workers, counters: counts,
+                tls: certificates, relief: relief)
         }
         relief.cover(shards)
         running.withLock { [sockets] in
             $0.shards = shards
             $0.sockets = sockets
+            $0.room = room
         }
         for shard in shards {
             shard.loop.execute { [sockets] in sockets.forEach(shard.listen) }
             shard.loop.start()
         }
         return sockets.map(\.address)
+    }
+
+    /// What of the limit of descriptors is left to connections, now that all else is open.
+    private func connectionRoom() throws(ListenError) -> ConnectionRoom {
+        let limit = Descriptors.limit
+        let free = limit - Descriptors.open - options.reservedDescriptors
+        if let room = ConnectionRoom(for: options.maxConnections, free: free) { return room }
+        throw ListenError(address: "connections", reason: "the limit of descriptors, \(limit), leaves none for them")
     }
 
     /// Reads the certificate, the key and the authorities again. Connections keep what they began with; new ones get the new. If a file is
@@ -88,6 +100,7 @@ public final class Server: Sendable {
     /// What was counted since the start.
     public var counters: Counters {
         Counters(
+            connectionLimit: running.withLock { $0.room?.connections } ?? options.maxConnections,
             openConnections: counts.open.load(ordering: .relaxed),
             acceptedConnections: counts.accepted.load(ordering: .relaxed),
             refusedConnections: counts.refused.load(ordering: .relaxed),
@@ -134,6 +147,8 @@ public final class Server: Sendable {
 
     /// What a server counts.
     public struct Counters: Sendable, Hashable {
+        /// Connections at once: `ServerOptions.maxConnections`, or less where the process may not have so many descriptors.
+        public var connectionLimit: Int
         /// Connections that are open now.
         public var openConnections: Int
         /// Connections that were accepted.

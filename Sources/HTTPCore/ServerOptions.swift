@@ -12,13 +12,16 @@ public struct ServerOptions: Sendable {
     public var messageLimits = MessageLimits()
     /// Times and amounts of one connection.
     public var connectionLimits = ConnectionLimits()
-    /// Connections at once, all loops together; one more is answered 503 and closed. Default 20,000.
+    /// Connections at once, all loops together; one more is answered 503 and closed. Fewer where the process may not have so many
+    /// descriptors. Default 20,000.
     public var maxConnections = 20_000
     /// Counts, and bounds, what has come of messages that are not complete. Default: no bound.
     public var incoming = MemoryBudget()
     /// Counts answers that wait for their readers. Where they are more than its limit, the connections on which most waits are closed until
     /// they are not. Default: no bound.
     public var outgoing = MemoryBudget()
+    /// Descriptors that are left to what else the process opens from the start on: files, connections of its own. Default 16.
+    public var reservedDescriptors = 16
     /// The smallest body that is sent as gzip, in octets, if the answer allows it and the client wants it. Default 1 KiB.
     public var minCompressedBytes = 1024
     /// Whether freed memory up to some MiB stays with the process. Without it glibc returns every large body's pages and takes them anew, and a

@@ -8,6 +8,7 @@ import Synchronization
 final class Shard: @unchecked Sendable {
     let loop: EventLoop
     let options: ServerOptions
+    let room: ConnectionRoom
     let limits: ConnectionLimits
     let patience: Patience
     let service: any Service
@@ -20,15 +21,13 @@ final class Shard: @unchecked Sendable {
     private var whenEmpty: (() -> Void)?
     private var isDraining = false
 
-    /// Connections beyond the limit that may live until they have heard 503; still more are closed without a word.
-    private static let overflow = 256
-
     init(
-        loop: EventLoop, options: ServerOptions, service: any Service, workers: Workers, counters: ServerCounters,
-        tls: Certificates, relief: BacklogRelief
+        loop: EventLoop, options: ServerOptions, room: ConnectionRoom, service: any Service, workers: Workers,
+        counters: ServerCounters, tls: Certificates, relief: BacklogRelief
     ) {
         self.loop = loop
         self.options = options
+        self.room = room
         limits = options.connectionLimits
         patience = Patience(options.connectionLimits)
         self.service = service
@@ -51,7 +50,7 @@ final class Shard: @unchecked Sendable {
     func add(_ descriptor: Int32, _ storage: sockaddr_storage, listener: Listener) {
         counters.accepted.add(1, ordering: .relaxed)
         let open = counters.open.load(ordering: .relaxed)
-        guard open < options.maxConnections + Self.overflow,
+        guard open < room.connections + room.overflow,
             let remote = SocketAddress(storage, unixPath: listener.address.unixPath)
         else {
             counters.refused.add(1, ordering: .relaxed)
@@ -66,9 +65,9 @@ final class Shard: @unchecked Sendable {
         }
         let connection = Connection(shard: self, transport: transport, descriptor: descriptor, peer: peer)
         adopt(connection)
-        if open >= options.maxConnections {
+        if open >= room.connections {
             counters.refused.add(1, ordering: .relaxed)
-            connection.refuse(.tooManyConnections(limit: options.maxConnections))
+            connection.refuse(.tooManyConnections(limit: room.connections))
         }
         connection.begin()
     }

@@ -81,8 +81,12 @@ final class Metrics: Sendable {
         text.single("diffserver_received_bytes_total", "counter", "Bytes of requests.", tally.bytesIn)
         text.single("diffserver_sent_bytes_total", "counter", "Bytes of answers.", tally.bytesOut)
         text.single("diffserver_connections", "gauge", "Connections that are open.", connections?.openConnections ?? 0)
+        text.single("diffserver_connections_limit", "gauge", "Connections that may be open.", connections?.connectionLimit ?? 0)
         text.single("diffserver_connections_accepted_total", "counter", "Connections.", connections?.acceptedConnections ?? 0)
         text.single("diffserver_connections_refused_total", "counter", "Connections above the limit.", connections?.refusedConnections ?? 0)
+        text.single(
+            "diffserver_accept_pauses_total", "counter", "Times that no descriptor or memory was left for a connection.",
+            connections?.acceptPauses ?? 0)
         let (sessions, bytes) = store.table.size
         text.single("diffserver_sessions", "gauge", "Sessions in memory.", sessions)
         text.single("diffserver_session_bytes", "gauge", "Bytes of their snapshots and history.", bytes)

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import threading
@@ -34,14 +35,16 @@ def environment(extra=None):
 class Server:
     """A server process and the lines of its log."""
 
-    def __init__(self, *options, listen="127.0.0.1:0", variables=None):
+    def __init__(self, *options, listen="127.0.0.1:0", variables=None, descriptors=None):
+        """`descriptors`: how many the process may have open."""
         arguments = [binary(), "serve"]
         if listen is not None:
             arguments += ["--listen", listen]
         self.store = Store(options)
+        limit = descriptors and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors)))
         self.process = subprocess.Popen(
             arguments + self.store.options + list(options), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, env=environment(variables))
+            stderr=subprocess.PIPE, env=environment(variables), preexec_fn=limit)
         self.lines = []
         self._told = threading.Condition()
         self._ended = False

@@ -92,8 +92,9 @@ final class ScriptedConnection {
         loop = try EventLoop(index: 0)
         loop.adoptThread()
         shard = Shard(
-            loop: loop, options: options, service: service, workers: Self.workers, counters: ServerCounters(),
-            tls: Certificates(), relief: BacklogRelief(budget: options.outgoing))
+            loop: loop, options: options, room: ConnectionRoom(for: options.maxConnections, free: .max)!, service: service,
+            workers: Self.workers, counters: ServerCounters(), tls: Certificates(),
+            relief: BacklogRelief(budget: options.outgoing))
         loop.turn(at: now)
         let address = SocketAddress.v4(address: 0x7F00_0001, port: 1)
         let connection = Connection(

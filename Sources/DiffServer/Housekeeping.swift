@@ -1,0 +1,56 @@
+import Dispatch
+import HTTPCore
+
+/// What is done once a second, whatever clients do.
+///
+/// On a serial queue of its own. The common ones look at their threads in `/proc` and end the process when no descriptor is left for that.
+final class Housekeeping: @unchecked Sendable {  // the state belongs to `queue`
+    private let service: DiffService
+    private let server: Server
+    /// Bytes that the process may hold beyond those of sessions.
+    private let slack: Int
+    private let queue = DispatchQueue(label: "diff.housekeeping")
+    private let timer: any DispatchSourceTimer
+    private var crowd = Crowd()
+
+    init(_ service: DiffService, _ server: Server, _ options: Options) {
+        (self.service, self.server) = (service, server)
+        slack = options.tableBounds.bytes / 16
+        timer = DispatchSource.makeTimerSource(queue: queue)
+    }
+
+    /// Begins, and goes on until the process ends.
+    func start() {
+        timer.schedule(deadline: .now() + 1, repeating: 1)
+        timer.setEventHandler { self.turn() }
+        timer.resume()
+    }
+
+    private func turn() {
+        service.store.sweep()
+        FreeMemory.giveBack(used: service.table.size.bytes, slack: slack)
+        if let line = crowd.line(for: server.counters) { service.journal.log(line, level: "warning") }
+    }
+}
+
+/// Tells a beginning and an end where connections come to their limit, and nothing between.
+struct Crowd {
+    private var isTold = false
+    private var refused = 0
+    private var pauses = 0
+
+    /// The line for the log, if one is due. It is over when a tenth of the room is free again, so that one client more or less does not
+    /// fill the log.
+    mutating func line(for counters: Server.Counters) -> String? {
+        defer { (refused, pauses) = (counters.refusedConnections, counters.acceptPauses) }
+        let isFull = counters.refusedConnections > refused || counters.acceptPauses > pauses
+        if isFull, !isTold {
+            isTold = true
+            let reason = counters.acceptPauses > pauses ? "no descriptor or memory is left for more" : "more are refused"
+            return "connections are at their limit of \(counters.connectionLimit): \(reason)"
+        }
+        guard isTold, !isFull, counters.openConnections < counters.connectionLimit - counters.connectionLimit / 10 else { return nil }
+        isTold = false
+        return "connections are below their limit again: \(counters.openConnections) of \(counters.connectionLimit) are open"
+    }
+}
