@@ -1,6 +1,6 @@
-// A hash of a JSON value that does not see what equality does not see: members are summed, so that their order cannot matter;
-// strings are hashed by their text, numbers by their token; arrays fold in order. Two 64-bit sums over keyed terms collide by
-// chance once in 2^64, and a client without the key cannot search for one.
+// A hash of a JSON value that does not see what equality does not see: members are summed, so that their order cannot
+// matter; strings are hashed by their text, numbers by their token; arrays fold in order. Two 64-bit sums over keyed
+// terms collide by chance once in 2^64, and a client without the key cannot search for one.
 
 /// The fingerprint of accepted JSON text, leaving out `ignored`. Equal values have equal fingerprints. O(n).
 func fingerprint(of text: UnsafeRawBufferPointer, by hash: KeyedHash, ignoring ignored: IgnoredPlaces) -> UInt64 {
@@ -50,8 +50,14 @@ private func takeArray(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored:
 }
 
 private func takeObject(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: IgnoredPlaces) -> UInt64 {
-    var sum = Kind.object.rawValue
-    guard cursor.enter() else { return hash.mixed(sum, Kind.object.rawValue) }
+    let sum = cursor.enter() ? takeMembers(&cursor, hash, ignored) : 0
+    return hash.mixed(Kind.object.rawValue &+ sum, Kind.object.rawValue)
+}
+
+/// Takes the members of an object from the name that the cursor stands at, and the closing bracket. Equal members have
+/// equal sums, in any order.
+func takeMembers(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: IgnoredPlaces) -> UInt64 {
+    var sum: UInt64 = 0
     repeat {
         let name = cursor.takeName()
         if let inner = ignored.isEmpty ? ignored : ignored.below(name) {
@@ -61,5 +67,5 @@ private func takeObject(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored
             cursor.skipValue()
         }
     } while cursor.takesComma()
-    return hash.mixed(sum, Kind.object.rawValue)
+    return sum
 }
