@@ -1,7 +1,7 @@
 /// A JSON value as text, checked: the content of an item or section.
 ///
-/// It is kept as it was written. Two texts are equal when they are the same value: white space, order of members and escapes do
-/// not matter, numbers are compared as they are written.
+/// It is kept as it was written. Two texts are equal when they are the same value: white space, order of members and
+/// escapes do not matter, numbers are compared as they are written.
 public struct JSONText: Sendable {
     /// The text, followed by the padding that cursors need.
     private let padded: [UInt8]
@@ -54,8 +54,11 @@ public struct JSONText: Sendable {
     public func merging(_ patch: JSONText) -> JSONText {
         withBytes { target in
             patch.withBytes { patch in
+                guard patch.first == UInt8(ascii: "{") else { return JSONText(accepted: patch) }
                 var writer = JSONWriter(capacity: target.count + patch.count)
-                writer.append(merging: JSONCursor(patch.baseAddress!), into: JSONCursor(target.baseAddress!))
+                var members = JSONMembers(patch)
+                var cursor = JSONCursor(target.baseAddress!)
+                writer.append(merging: &members, members.all, into: &cursor)
                 return writer.bytes().withUnsafeBytes { JSONText(accepted: $0) }
             }
         }
@@ -75,37 +78,48 @@ extension JSONText: CustomStringConvertible {
 }
 
 extension JSONWriter {
-    /// What RFC 7396 §2 makes of a target, or of none, and a patch.
-    fileprivate mutating func append(merging patch: JSONCursor, into target: JSONCursor?) {
-        var patch = patch
-        guard patch.byte == UInt8(ascii: "{") else { return append(patch.value()) }
-        var changes = JSONMembers()
-        changes.load(patch)
+    /// What RFC 7396 §2 makes of a target, which it takes, and of the object in a patch whose members stand in `range`.
+    fileprivate mutating func append(
+        merging patch: inout JSONMembers, _ range: Range<Int>, into target: inout JSONCursor
+    ) {
+        var search = MemberSearch(range)
         var list = JSONList()
         append(byte: UInt8(ascii: "{"))
-        if var target, target.byte == UInt8(ascii: "{"), target.enter() {
+        if target.byte != UInt8(ascii: "{") {
+            target.skipValue()
+        } else if target.enter() {
             repeat {
                 let name = target.takeName()
-                let value = target.value()
-                append(name: name, changes.take(name), into: value, &list)
+                if let change = search.find(name, in: patch) {
+                    patch.take(change)
+                    append(name: name, patch: &patch, change, into: &target, &list)
+                } else {
+                    list.separate(&self)
+                    append(name: name)
+                    append(target.value())
+                }
             } while target.takesComma()
         }
-        for change in changes.members where !change.isTaken {
-            append(name: change.name, change.value, into: nil, &list)
+        var arrival = patch.firstLeft(from: range.lowerBound, in: range)
+        while arrival < range.upperBound {
+            var nothing = JSONCursor(StaticString("null").utf8Start)
+            append(name: patch[arrival].name, patch: &patch, arrival, into: &nothing, &list)
+            arrival = patch.firstLeft(from: patch[arrival].end, in: range)
         }
         append(byte: UInt8(ascii: "}"))
     }
 
     private mutating func append(
-        name: JSONString, _ change: UnsafeRawBufferPointer?, into value: UnsafeRawBufferPointer?, _ list: inout JSONList
+        name: JSONString, patch: inout JSONMembers, _ change: Int, into target: inout JSONCursor, _ list: inout JSONList
     ) {
-        if change?.first == UInt8(ascii: "n") { return }
+        guard !patch[change].isNull else { return target.skipValue() }
         list.separate(&self)
         append(name: name)
-        if let change {
-            append(merging: JSONCursor(change.baseAddress!), into: value.map { JSONCursor($0.baseAddress!) })
-        } else if let value {
-            append(value)
+        if patch[change].isObject {
+            append(merging: &patch, patch.inside(change), into: &target)
+        } else {
+            target.skipValue()
+            append(patch[change].value)
         }
     }
 }

@@ -1,5 +1,6 @@
-// Members of items and sections, once every element is in its final place. Content is patched member by member where that is no larger
-// than replacing it; arrays in it are replaced whole.
+// Members of items and sections, once every element is in its final place. Content is patched member by member where
+// that is no larger than replacing it; arrays in it are replaced whole. Objects are never compared: two that are the
+// same have no operations. So what stands in them is compared once, and not again at each level.
 
 extension JSONPatch {
     mutating func updateAll() {
@@ -97,22 +98,35 @@ extension JSONPatch {
                 $0.append(new)
                 $0.append(byte: UInt8(ascii: "}"))
             }
-        case (let old?, let new?): inside({ $0.append("/content") }) { $0.replace(old, new) }
+        case (let old?, let new?):
+            before.load(old)
+            after.load(new)
+            inside({ $0.append("/content") }) { $0.replace((old, $0.before.all), (new, $0.after.all), limit: .max) }
         }
     }
 
-    /// Writes the operations between two values at the place: inside it, or the whole, whichever is smaller.
-    private mutating func replace(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) {
-        if !old.isEmpty, sameValue(old, new, ignoring: .none) { return }
-        let start = position
-        if old.first == UInt8(ascii: "{"), new.first == UInt8(ascii: "{") {
-            let comma = start.list.isEmpty ? 0 : 1
-            let whole = comma + placeLength + new.count + #"{"op":"replace","path":"","value":}"#.utf8.count
-            patchMembers(old, new)
-            if writer.count - start.count <= whole { return }
-            withdraw(to: start)
+    /// A value, and where its members stand in `before` or `after`, if it is an object.
+    private typealias Value = (text: UnsafeRawBufferPointer, members: Range<Int>)
+
+    /// Writes the operations between two values at the place: inside it, or the whole, whichever is smaller; none if
+    /// they are the same. An old value without text is not known.
+    ///
+    /// - Parameter limit: a length of all text beyond which it is withdrawn anyway; anything may have been written then.
+    private mutating func replace(_ old: Value, _ new: Value, limit: Int) {
+        guard old.text.first == UInt8(ascii: "{"), new.text.first == UInt8(ascii: "{") else {
+            let isSame = !old.text.isEmpty && sameValue(old.text, new.text, ignoring: .none)
+            if !isSame { writeValue(new.text, by: "replace") }
+            return
         }
-        writeValue(new, by: "replace")
+        let start = position
+        let comma = start.list.isEmpty ? 0 : 1
+        let operation = comma + placeLength + #"{"op":"replace","path":"","value":}"#.utf8.count
+        let whole = start.count + operation + new.text.count
+        patchMembers(old.members, new.members, limit: min(limit, whole))
+        if writer.count > whole {
+            withdraw(to: start)
+            writeValue(new.text, by: "replace")
+        }
     }
 
     private mutating func writeValue(_ value: UnsafeRawBufferPointer, by name: StaticString) {
@@ -123,30 +137,34 @@ extension JSONPatch {
         }
     }
 
-    private mutating func patchMembers(_ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) {
-        var before = takeMembers()
-        before.load(JSONCursor(old.baseAddress!))
-        var cursor = JSONCursor(new.baseAddress!)
-        if cursor.enter() {
-            repeat {
-                let name = cursor.takeName()
-                let start = cursor.at
-                cursor.skipValue()
-                let value = UnsafeRawBufferPointer(start: start, count: cursor.at - start)
-                if let previous = before.take(name) {
-                    inside({ $0.append(pointerToken: name) }) { $0.replace(previous, value) }
-                } else {
-                    before.arrivals.append(JSONMembers.Member(name: name, value: value))
+    /// Stops once there is more text than `limit`. Otherwise many short members at a long path would be more text than
+    /// memory holds before it is found that the whole is smaller.
+    private mutating func patchMembers(_ old: Range<Int>, _ new: Range<Int>, limit: Int) {
+        var search = MemberSearch(old)
+        var index = new.lowerBound
+        while index < new.upperBound, writer.count <= limit {
+            if let previous = search.find(after[index].name, in: before) {
+                before.take(previous)
+                after.take(index)
+                inside({ [name = after[index].name] in $0.append(pointerToken: name) }) {
+                    $0.replace(
+                        ($0.before[previous].value, $0.before.inside(previous)),
+                        ($0.after[index].value, $0.after.inside(index)), limit: limit)
                 }
-            } while cursor.takesComma()
+            }
+            index = after[index].end
         }
-        for name in before.left {
-            inside({ $0.append(pointerToken: name) }) { $0.operation("remove", "\"}") }
+        index = before.firstLeft(from: old.lowerBound, in: old)
+        while index < old.upperBound, writer.count <= limit {
+            inside({ [name = before[index].name] in $0.append(pointerToken: name) }) { $0.operation("remove", "\"}") }
+            index = before.firstLeft(from: before[index].end, in: old)
         }
-        for member in before.arrivals {
-            inside({ $0.append(pointerToken: member.name) }) { $0.writeValue(member.value, by: "add") }
+        index = after.firstLeft(from: new.lowerBound, in: new)
+        while index < new.upperBound, writer.count <= limit {
+            let arrival = after[index]
+            inside({ $0.append(pointerToken: arrival.name) }) { $0.writeValue(arrival.value, by: "add") }
+            index = after.firstLeft(from: arrival.end, in: new)
         }
-        giveBack(before)
     }
 }
 

@@ -32,11 +32,6 @@ extension JSONPatch {
 
     var placeLength: Int { place.count }
 
-    /// Memory to list members in, kept from one object to the next.
-    mutating func takeMembers() -> JSONMembers { spareMembers.popLast() ?? JSONMembers() }
-
-    mutating func giveBack(_ members: consuming JSONMembers) { spareMembers.append(members) }
-
     /// Adds raw pieces of an operation.
     mutating func write(_ body: (inout JSONWriter) -> Void) { body(&writer) }
 

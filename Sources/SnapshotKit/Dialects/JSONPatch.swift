@@ -25,7 +25,9 @@ struct JSONPatch {
     var list = JSONList()
     /// The path that updates are written at.
     var place = JSONWriter()
-    var spareMembers: [JSONMembers] = []
+    /// The members of the two contents that are being compared.
+    var before = JSONMembers()
+    var after = JSONMembers()
     let oldTree: Containers
     let newTree: Containers
     /// Of items, and of sections: in both states, in the same container, and not to be moved.

@@ -1,46 +1,70 @@
-// RFC 7396. A merge patch cannot say null, which means "remove" there, and replaces arrays as a whole; where a null would have to be
-// said there is no lossless patch.
+// RFC 7396. A merge patch cannot say null, which means "remove" there, and replaces arrays as a whole; where a null
+// would have to be said there is no lossless patch. Objects are never compared: two that are the same have an empty
+// patch, which is taken back. So what stands in them is compared once, and not again at each level.
 
-/// Appends the merge patch between two accepted values; false if there is none that is lossless, and then anything may have been
-/// appended. O(n log n) in the members.
+/// Appends the merge patch between two accepted values; false if there is none that is lossless, and then anything may
+/// have been appended. O(n).
 func appendMergePatch(
     from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer, into writer: inout JSONWriter
 ) -> Bool {
-    var cursor = JSONCursor(new.baseAddress!)
-    guard cursor.byte == UInt8(ascii: "{"), old.first == UInt8(ascii: "{") else { return false }
-    return appendObjectPatch(from: JSONCursor(old.baseAddress!), to: &cursor, into: &writer)
+    guard old.first == UInt8(ascii: "{"), new.first == UInt8(ascii: "{") else { return false }
+    var patch = MergePatch(before: JSONMembers(old), after: JSONMembers(new))
+    return patch.append(from: patch.before.all, to: patch.after.all, into: &writer) != .impossible
 }
 
-private func appendObjectPatch(from old: JSONCursor, to new: inout JSONCursor, into writer: inout JSONWriter) -> Bool {
-    var before = JSONMembers(old)
-    writer.append(byte: UInt8(ascii: "{"))
-    var list = JSONList()
-    if new.enter() {
-        repeat {
-            let name = new.takeName()
-            let start = new.at
-            new.skipValue()
-            let value = UnsafeRawBufferPointer(start: start, count: new.at - start)
-            let previous = before.take(name)
-            if let previous, sameValue(previous, value, ignoring: .none) { continue }
+private struct MergePatch {
+    enum Outcome { case empty, written, impossible }
+
+    var before: JSONMembers
+    let after: JSONMembers
+
+    /// Appends the patch between two objects, whose members stand in these ranges.
+    mutating func append(
+        from old: Range<Int>, to new: Range<Int>, into writer: inout JSONWriter
+    ) -> Outcome {
+        var search = MemberSearch(old)
+        var list = JSONList()
+        writer.append(byte: UInt8(ascii: "{"))
+        var index = new.lowerBound
+        while index < new.upperBound {
+            let previous = search.find(after[index].name, in: before)
+            if let previous { before.take(previous) }
+            let start = (count: writer.count, list: list)
             list.separate(&writer)
-            writer.append(name: name)
-            var inner = JSONCursor(start)
-            if let previous, previous.first == UInt8(ascii: "{"), inner.byte == UInt8(ascii: "{") {
-                guard appendObjectPatch(from: JSONCursor(previous.baseAddress!), to: &inner, into: &writer) else { return false }
-            } else {
-                if saysNull(&inner) { return false }
-                writer.append(value)
+            writer.append(name: after[index].name)
+            switch appendValue(from: previous, to: index, into: &writer) {
+            case .written: break
+            case .impossible: return .impossible
+            case .empty:
+                writer.truncate(to: start.count)
+                list = start.list
             }
-        } while new.takesComma()
+            index = after[index].end
+        }
+        index = before.firstLeft(from: old.lowerBound, in: old)
+        while index < old.upperBound {
+            list.separate(&writer)
+            writer.append(name: before[index].name)
+            writer.append("null")
+            index = before.firstLeft(from: before[index].end, in: old)
+        }
+        writer.append(byte: UInt8(ascii: "}"))
+        return list.isEmpty ? .empty : .written
     }
-    for name in before.left {
-        list.separate(&writer)
-        writer.append(name: name)
-        writer.append("null")
+
+    private mutating func appendValue(from previous: Int?, to index: Int, into writer: inout JSONWriter) -> Outcome {
+        let value = after[index].value
+        if let previous {
+            if before[previous].isObject, after[index].isObject {
+                return append(from: before.inside(previous), to: after.inside(index), into: &writer)
+            }
+            if sameValue(before[previous].value, value, ignoring: .none) { return .empty }
+        }
+        var cursor = JSONCursor(value.baseAddress!)
+        if saysNull(&cursor) { return .impossible }
+        writer.append(value)
+        return .written
     }
-    writer.append(byte: UInt8(ascii: "}"))
-    return true
 }
 
 /// Whether a value, or a member at any depth of objects alone, is null. Takes the value.
@@ -57,69 +81,6 @@ private func saysNull(_ cursor: inout JSONCursor) -> Bool {
     default:
         cursor.skipValue()
         return false
-    }
-}
-
-/// The members of an object, to be taken by name.
-struct JSONMembers {
-    struct Member {
-        var name: JSONString
-        var value: UnsafeRawBufferPointer
-        var isTaken = false
-    }
-
-    private(set) var members: [Member] = []
-    /// Room for members of another object that this one has not.
-    var arrivals: [Member] = []
-    private var order: [(mark: UInt64, index: Int)] = []
-    private var expected = 0
-
-    /// No members yet.
-    init() {}
-
-    init(_ object: JSONCursor) { load(object) }
-
-    /// Lists the members of an object, in place of any other's.
-    mutating func load(_ object: JSONCursor) {
-        members.removeAll(keepingCapacity: true)
-        arrivals.removeAll(keepingCapacity: true)
-        order.removeAll(keepingCapacity: true)
-        expected = 0
-        var cursor = object
-        guard cursor.enter() else { return }
-        repeat {
-            let name = cursor.takeName()
-            let start = cursor.at
-            cursor.skipValue()
-            members.append(Member(name: name, value: UnsafeRawBufferPointer(start: start, count: cursor.at - start)))
-        } while cursor.takesComma()
-    }
-
-    /// The value of a member, which is then no longer left. Members asked for in their own order cost O(1), others O(log n).
-    mutating func take(_ name: JSONString) -> UnsafeRawBufferPointer? {
-        guard let index = find(name) else { return nil }
-        members[index].isTaken = true
-        expected = index + 1
-        return members[index].value
-    }
-
-    /// Names that were not taken, in their order.
-    var left: some Sequence<JSONString> { members.lazy.filter { !$0.isTaken }.map(\.name) }
-
-    private mutating func find(_ name: JSONString) -> Int? {
-        if expected < members.count, members[expected].name == name { return expected }
-        if order.isEmpty {
-            for (index, member) in members.enumerated() { order.append((fingerprint(of: member.name, by: .process), index)) }
-            order.sort { $0.mark < $1.mark }
-        }
-        let mark = fingerprint(of: name, by: .process)
-        var (low, high) = (0, order.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if order[middle].mark < mark { low = middle + 1 } else { high = middle }
-        }
-        guard low < order.count, members[order[low].index].name == name else { return nil }
-        return order[low].index
     }
 }
 

@@ -66,4 +66,58 @@ struct NestedContentTests {
         let ignored = ["/x/x/x/y", "/0/x/0/x/y", "/a", "/y/z"].compactMap { JSONPointer($0) }
         try expectLinear(nested) { old, new in _ = Changeset(from: old, to: new, ignoring: ignored) }
     }
+
+    @Test("patches too", arguments: NestedContent.allCases)
+    func patching(nested: NestedContent) throws {
+        try expectLinear(nested) { old, new in
+            let changeset = Changeset(from: old, to: new)
+            _ = changeset.json(.keyed, content: .patch)
+            _ = changeset.json(.jsonPatch)
+        }
+    }
+
+    /// An item whose content is `members` within as many objects as there are names.
+    private func wrapped(_ members: some Sequence<String>, in names: [String]) throws -> Snapshot {
+        let before = names.map { #"{"\#($0)":"# }.joined()
+        let after = String(repeating: "}", count: names.count)
+        let item = #"{"id":1,"content":\#(before){\#(members.joined(separator: ","))}\#(after)}"#
+        return try Snapshot(json: Array("[\(item)]".utf8), limits: .none)
+    }
+
+    @Test("members that changed places at the bottom cost no more there than at the top", arguments: [false, true])
+    func wideBottom(isPatch: Bool) throws {
+        let members = (0..<4_000).map { #""m\#($0)":\#($0)"# }
+        let changed = (0..<4_000).map { #""m\#($0)":\#($0 == 9 ? -1 : $0)"# }
+        let costs = try [1, 60, 400].map { depth in
+            let names = Array(repeating: "x", count: depth)
+            let old = try wrapped(members, in: names)
+            let new = try wrapped(changed.reversed(), in: names)
+            return ProcessorTime.nanoseconds {
+                let changeset = Changeset(from: old, to: new)
+                if isPatch {
+                    #expect(changeset.json(.jsonPatch).count < 1_000)
+                } else {
+                    #expect(changeset.json(.keyed, content: .patch).count < 3_000)
+                }
+            }
+        }
+        #expect(costs.allSatisfy { $0 < costs[0] * 4 }, "\(costs)")
+    }
+
+    /// One operation a member would repeat the path to it each time.
+    @Test("a long path is not written for each of many members")
+    func longPath() throws {
+        let names = (0..<60).map { "\($0)" + String(repeating: "-", count: 500) }
+        let (old, new) = (
+            try wrapped((0..<4_000).map { #""m\#($0)":1"# }, in: names),
+            try wrapped((0..<4_000).map { #""m\#($0)":2"# }, in: names)
+        )
+        let changeset = Changeset(from: old, to: new)
+        let whole = ProcessorTime.nanoseconds { _ = changeset.json(.keyed) }
+        let patch = ProcessorTime.nanoseconds {
+            #expect(changeset.json(.jsonPatch).count < new.documentJSON().count * 2)
+        }
+        let reading = try ProcessorTime.nanoseconds { _ = try Snapshot(json: new.documentJSON(), limits: .none) }
+        #expect(patch < (whole + reading) * 12, "\(patch) beside \(whole) and \(reading)")
+    }
 }
