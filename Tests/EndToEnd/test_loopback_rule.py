@@ -55,9 +55,17 @@ class Loopback(ServiceCase):
         self.assertProblem(self.status(f"Host: {own[7:]}", f"Origin: {own}"), 404, "session-not-found")
 
     def test_what_came_through_a_proxy_is_403(self):
-        for field in ("Forwarded: for=192.0.2.1", "X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1", "X-Forwarded-For: "):
+        for field in ("Forwarded: for=192.0.2.1", "X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1", "X-Forwarded-For: ",
+                      "X-Forwarded-Proto: https", "X-Forwarded-Host: example.org", "Via: 1.1 proxy", "X-Real-IP: 127.0.0.1",
+                      "CF-Connecting-IP: 192.0.2.1"):
             with self.subTest(field):
                 self.assertProblem(self.status("Host: localhost", field), 403, "forbidden")
+
+    def test_a_page_of_another_site_is_403_unless_its_origin_is_named(self):
+        self.assertProblem(self.status("Host: localhost", "Sec-Fetch-Site: cross-site"), 403, "forbidden")
+        self.assertProblem(self.status("Host: localhost", "Sec-Fetch-Site: same-origin"), 404, "session-not-found")
+        named = self.status("Host: localhost", "Sec-Fetch-Site: cross-site", "Origin: https://named.example")
+        self.assertProblem(named, 404, "session-not-found")
 
     def test_public_paths_stay_public(self):
         for path in ("/livez", "/readyz"):

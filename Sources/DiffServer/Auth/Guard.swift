@@ -1,5 +1,7 @@
 // Who may. Keys if there are any; without keys, whoever is on this machine and is neither a web page nor a proxy: a page in a
-// browser reaches the loopback too, with a Host or an Origin that gives it away, and a proxy says that it is one.
+// browser reaches the loopback too, with a Host, an Origin or a Sec-Fetch-Site that gives it away, and most proxies say that they are one.
+// A proxy that adds no field and sends the loopback's own Host cannot be told from a program on this machine, so behind any proxy a key is
+// needed, and the warning at the start says so.
 
 import HTTPCore
 
@@ -9,6 +11,8 @@ struct Guard: Sendable {
     var keys: KeyRing
     /// Whether only this machine can reach the server: it listens on the loopback and on Unix sockets alone.
     var isLocal: Bool
+    /// Whether no authentication is wanted: then whoever reaches the server may do everything.
+    var isOpen = false
     var tokenSecret: [UInt8]
     /// Origins of pages that may call from a browser, as `https://example.org`.
     var origins: Set<String>
@@ -17,6 +21,7 @@ struct Guard: Sendable {
     ///
     /// - Throws: 401 without good credentials; 403 where only this machine may ask, and it was not.
     func identity(_ head: RequestHead, _ peer: Peer, for right: Right) throws(Problem) -> Identity {
+        if isOpen { return .anyone }
         if let authorization = head["authorization"] {
             let parts = authorization.split(separator: " ", maxSplits: 1)
             guard head.values(of: "authorization").count == 1, parts.count == 2, parts[0].lowercased() == "bearer" else {
@@ -40,13 +45,22 @@ struct Guard: Sendable {
         if let host = head.host, !Self.isLoopback(host: host) {
             throw Problem(.forbidden, "without a key only this machine may ask, and \"\(host)\" is not it; configure a key")
         }
-        if let origin = head["origin"], !origins.contains(origin), !isOwn(origin: origin, head) {
+        let origin = head["origin"]
+        let isNamed = origin.map(origins.contains) ?? false
+        if let origin, !isNamed, !isOwn(origin: origin, head) {
             throw Problem(.forbidden, "the origin \"\(origin)\" is not named; name it, or configure a key")
         }
-        if head["forwarded"] != nil || head["x-forwarded-for"] != nil {
+        // A page of a named origin is cross-site too, and says which it is.
+        if !isNamed, head.values(of: "sec-fetch-site").contains("cross-site") {
+            throw Problem(.forbidden, "a page of another site asks; name its origin, or configure a key")
+        }
+        if Self.proxyFields.contains(where: { head[$0] != nil }) || head.hasField(startingWith: "x-forwarded-") {
             throw Problem(.forbidden, "without a key a proxy may not ask for others; configure a key")
         }
     }
+
+    /// Fields by which a proxy says that it is one, besides X-Forwarded-* (RFC 7239, RFC 9110 §7.6.3, nginx, Cloudflare).
+    private static let proxyFields = ["forwarded", "via", "x-real-ip", "cf-connecting-ip"]
 
     /// Whether a page that this server sent makes the request.
     private func isOwn(origin: String, _ head: RequestHead) -> Bool {

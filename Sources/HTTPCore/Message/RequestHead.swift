@@ -63,6 +63,19 @@ public struct RequestHead: Sendable {
         return values
     }
 
+    /// Whether the name of a field starts with `prefix`, whatever the case of its letters. O(fields).
+    ///
+    /// - Parameter prefix: lower case.
+    public func hasField(startingWith prefix: StaticString) -> Bool {
+        let count = prefix.utf8CodeUnitCount
+        return parts.bytes.withUnsafeBytes { bytes in
+            parts.fields.contains { field in
+                let name = field.name(in: bytes)
+                return name.count >= count && name.slice(0, count).spellsIgnoringCase(prefix)
+            }
+        }
+    }
+
     /// The coding of the body.
     public var contentEncoding: ContentEncoding {
         guard let first = self["content-encoding"], !first.isEmpty else { return .identity }

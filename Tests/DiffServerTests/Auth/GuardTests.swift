@@ -6,8 +6,9 @@ import Testing
 @Suite struct GuardTests {
     private static let secret = Array("a secret of at least thirty-two bytes".utf8)
 
-    private func guarded(keys: [KeyRing.Key] = [], isLocal: Bool = true) -> Guard {
-        Guard(keys: KeyRing(keys: keys), isLocal: isLocal, tokenSecret: Self.secret, origins: ["https://named.example"])
+    private func guarded(keys: [KeyRing.Key] = [], isLocal: Bool = true, isOpen: Bool = false) -> Guard {
+        Guard(
+            keys: KeyRing(keys: keys), isLocal: isLocal, isOpen: isOpen, tokenSecret: Self.secret, origins: ["https://named.example"])
     }
 
     private static let here = SocketAddress.v4(address: 0x7F00_0001, port: 4000)
@@ -33,11 +34,25 @@ import Testing
         ("Host: localhost\r\nOrigin: https://other.example\r\n", 403), ("Host: localhost\r\nOrigin: null\r\n", 403),
         ("Host: localhost\r\nOrigin: http://localhost:99\r\n", 403), ("Host: localhost\r\nForwarded: for=1.2.3.4\r\n", 403),
         ("Host: localhost\r\nX-Forwarded-For: 127.0.0.1\r\n", 403), ("Host: localhost\r\nX-Forwarded-For:\r\n", 403),
+        ("Host: localhost\r\nX-Forwarded-Proto: https\r\n", 403), ("Host: localhost\r\nx-forwarded-anything: 1\r\n", 403),
+        ("Host: localhost\r\nVia: 1.1 a\r\n", 403), ("Host: localhost\r\nX-Real-IP: 127.0.0.1\r\n", 403),
+        ("Host: localhost\r\nCF-Connecting-IP: 1.2.3.4\r\n", 403), ("Host: localhost\r\nX-Forwarded: no\r\n", 0),
+        ("Host: localhost\r\nSec-Fetch-Site: cross-site\r\n", 403), ("Host: localhost\r\nSec-Fetch-Site: same-origin\r\n", 0),
+        ("Host: localhost\r\nSec-Fetch-Site: none\r\n", 0),
+        ("Host: localhost\r\nSec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n", 403),
+        ("Host: localhost\r\nOrigin: https://named.example\r\nSec-Fetch-Site: cross-site\r\n", 0),
     ])
     func `without a key only this machine is served`(_ fields: String, _ expected: Int) throws {
         #expect(try status(guarded(), fields) == expected)
         #expect(try status(guarded(), fields, from: Self.outside) == 401)
         #expect(try status(guarded(isLocal: false), fields) == 401)
+    }
+
+    @Test(arguments: ["Host: example.org\r\n", "Host: a\r\nVia: 1.1 a\r\n", "Host: a\r\nAuthorization: Basic eA==\r\n"])
+    func `where no authentication is wanted, whoever comes may do everything`(_ fields: String) throws {
+        for isLocal in [true, false] {
+            #expect(try status(guarded(isLocal: isLocal, isOpen: true), fields, from: Self.outside, .write) == 0)
+        }
     }
 
     @Test func `a Unix socket is this machine`() throws {
