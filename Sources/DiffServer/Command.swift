@@ -5,7 +5,7 @@ enum Command {
     case serve(Options)
     case diff(old: String, new: String, flags: [String: String])
     case key(name: String)
-    case token(session: String, scopes: Set<Token.Scope>, seconds: Int, secret: String)
+    case token(session: String, scopes: Set<Token.Scope>, seconds: Int, secret: [UInt8])
     case healthCheck(Options)
     case help, version
 }
@@ -22,8 +22,8 @@ extension Command {
     init(_ arguments: [String], environment: (String) -> String?, group: ControlGroup = ControlGroup()) throws(UsageError) {
         switch arguments.first ?? "serve" {
         case let flag where flag.hasPrefix("--") && flag != "--help" && flag != "--version":
-            self = .serve(try Self.options(arguments, environment, group))
-        case "serve": self = .serve(try Self.options(Array(arguments.dropFirst()), environment, group))
+            self = .serve(try Self.options(arguments, environment, group).checked())
+        case "serve": self = .serve(try Self.options(Array(arguments.dropFirst()), environment, group).checked())
         case "key": self = try Self.key(Array(arguments.dropFirst()))
         case "token": self = try Self.token(Array(arguments.dropFirst()), environment)
         case "healthcheck": self = .healthCheck(try Self.options(Array(arguments.dropFirst()), environment, group))
@@ -42,16 +42,20 @@ extension Command {
         let flags = try flags(arguments, known: OptionTable.all)
         for option in OptionTable.all {
             let given = flags.filter { $0.flag == option.flag }
-            if given.isEmpty, let text = environment(option.variable), !text.isEmpty {
-                guard option.set(&options, text) else {
-                    throw UsageError(message: "\(option.variable)=\(text): \(option.help)")
-                }
+            if given.isEmpty, let text = try Self.variable(option.variable, environment) {
+                try option.read(text, from: option.variable, into: &options)
             }
-            for (flag, value) in given where !option.set(&options, value) {
-                throw UsageError(message: "\(flag) \(value): \(option.help)")
-            }
+            for (flag, value) in given { try option.read(value, from: flag, into: &options) }
         }
         return options
+    }
+
+    /// What a variable says. One that is empty is an error: a script that meant to put a key there must not start a
+    /// server without one.
+    private static func variable(_ name: String, _ environment: (String) -> String?) throws(UsageError) -> String? {
+        guard let text = environment(name) else { return nil }
+        guard !text.isEmpty else { throw UsageError(message: "\(name) is empty; unset it where its default is wanted") }
+        return text
     }
 
     private static func flags(_ arguments: [String], known: [Option]) throws(UsageError) -> [(flag: String, value: String)] {
@@ -69,6 +73,10 @@ extension Command {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             guard argument.hasPrefix("--") else {
+                // Perhaps the rest of a secret that holds a blank: it is not repeated.
+                if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }) {
+                    throw UsageError(message: "what follows the value of \(last) is no option; see diffserver help")
+                }
                 others.append(argument)
                 continue
             }
@@ -97,14 +105,12 @@ extension Command {
     }
 
     private static func token(_ arguments: [String], _ environment: (String) -> String?) throws(UsageError) -> Command {
-        let known = ["--session", "--scope", "--ttl", "--token-secret"].map {
-            Option(flag: $0, value: "VALUE", help: "") { _, _ in true }
+        let known = ["--session", "--scope", "--ttl", "--token-secret", "--token-secret-file"].map {
+            Option(flag: $0, value: "VALUE", help: "", isSecret: $0 == "--token-secret") { _, _ in true }
         }
         let flags = Dictionary(try flags(arguments, known: known)) { _, last in last }
         guard let session = flags["--session"] else { throw UsageError(message: "diffserver token needs --session NAME") }
-        guard let secret = flags["--token-secret"] ?? environment("DIFFSERVER_TOKEN_SECRET"), secret.utf8.count >= 32 else {
-            throw UsageError(message: "diffserver token needs the server's --token-secret, of at least 32 bytes")
-        }
+        let secret = try secret(flags, environment)
         let names = (flags["--scope"] ?? "read").split { $0 == "," || $0 == " " }.map(String.init)
         let scopes = names.compactMap(Token.Scope.init)
         let time = Unit.time(flags["--ttl"] ?? "1h") ?? .zero
@@ -113,6 +119,29 @@ extension Command {
             throw UsageError(message: "--ttl is a time from 1s to 7d")
         }
         return .token(session: session, scopes: Set(scopes), seconds: Int(time.components.seconds), secret: secret)
+    }
+
+    /// The server's secret of tokens: from the command line, else from a variable.
+    private static func secret(
+        _ flags: [String: String], _ environment: (String) -> String?
+    ) throws(UsageError) -> [UInt8] {
+        var (text, path) = (flags["--token-secret"], flags["--token-secret-file"])
+        if text == nil, path == nil {
+            text = try variable("DIFFSERVER_TOKEN_SECRET", environment)
+            path = try variable("DIFFSERVER_TOKEN_SECRET_FILE", environment)
+        }
+        switch (text, path) {
+        case (let text?, nil) where text.utf8.count >= Options.minSecretBytes: return Array(text.utf8)
+        case (nil, let path?):
+            var warnings: [String] = []
+            return try Options.tokenSecret(in: path, warnings: &warnings)
+        default:
+            throw UsageError(
+                message:
+                    "diffserver token needs the server's --token-secret or --token-secret-file, "
+                    + "of \(Options.minSecretBytes) bytes or more"
+            )
+        }
     }
 
     private static func diff(_ arguments: [String]) throws(UsageError) -> Command {

@@ -117,15 +117,8 @@ final class DiffService: Service {
         throw Problem(.tooManyRequests, "more than \(options.rate ?? 0) requests a second", retryAfter: wait)
     }
 
-    /// A session's name: `[A-Za-z0-9._~:-]{1,128}`, not `.` or `..`.
     private static func check(session: String) throws(Problem) {
-        var name = session
-        let isName = name.withUTF8 { name in
-            // `.` and `..` are segments that a client resolves away.
-            let dots = name.count { $0 == UInt8(ascii: ".") }
-            return (1...128).contains(name.count) && (dots > 2 || dots < name.count) && name.allSatisfy(\.isOfName)
-        }
-        guard isName else {
+        guard SessionName.isWhole(session) else {
             throw .malformed("a session's name has 1 to 128 letters, digits and ._~:- and is neither \".\" nor \"..\"")
         }
     }
@@ -216,16 +209,4 @@ final class DiffService: Service {
 
     /// Whether the next connection would be refused.
     var isFull: Bool { connections.map { $0.openConnections >= $0.connectionLimit } ?? false }
-}
-
-extension UInt8 {
-    /// Whether a session's name may hold it.
-    fileprivate var isOfName: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: ":"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
-    }
 }

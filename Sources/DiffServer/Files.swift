@@ -9,7 +9,9 @@ enum Files {
     }
 
     /// All bytes of a file; `-` is standard input.
-    static func read(_ path: String) throws(Failure) -> [UInt8] {
+    ///
+    /// - Parameter limit: a file with more bytes is a failure.
+    static func read(_ path: String, atMost limit: Int = .max) throws(Failure) -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
@@ -21,6 +23,7 @@ enum Files {
             guard count >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }
             if count == 0 { return bytes }
             bytes.append(contentsOf: chunk[..<count])
+            guard bytes.count <= limit else { throw Failure(path: path, reason: "more than \(limit) bytes") }
         }
     }
 

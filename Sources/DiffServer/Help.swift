@@ -14,7 +14,7 @@ enum Help {
             [--dialect keyed|indexed|staged|diffable|sequential|json-patch] [--staging safe|compact]
             [--content full|patch] [--items-at P] [--id-at P] [--sections-at P] [--section-id-at P]
         diffserver key [NAME]              makes a writer's key, and its hash for --key
-        diffserver token --session NAME [--scope read,edit] [--ttl 1h] [--token-secret TEXT]
+        diffserver token --session NAME [--scope read,edit] [--ttl 1h] [--token-secret TEXT | --token-secret-file FILE]
                                            mints a thin client's token with the server's secret
         diffserver healthcheck [--listen ADDRESS]
                                            asks whether the server is ready; exit status 0 if it is

@@ -8,8 +8,8 @@ enum KeyCommands {
     }
 
     /// Mints a token with the server's secret.
-    static func token(session: String, scopes: Set<Token.Scope>, seconds: Int, secret: String) {
+    static func token(session: String, scopes: Set<Token.Scope>, seconds: Int, secret: [UInt8]) {
         let token = Token(session: session, scopes: scopes, expires: WallTime.now.adding(.seconds(seconds)))
-        Files.write(Array((token.signed(by: Array(secret.utf8)) + "\n").utf8), to: 1)
+        Files.write(Array((token.signed(by: secret) + "\n").utf8), to: 1)
     }
 }

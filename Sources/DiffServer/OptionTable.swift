@@ -1,5 +1,7 @@
-// Every option once: its flag, its place in the environment (`--max-body` is `DIFFSERVER_MAX_BODY`), its unit, its default, and how it
-// is read. Help, errors and the environment all come from here.
+// Every option once: its flag, its place in the environment (`--max-body` is `DIFFSERVER_MAX_BODY`), its unit, its
+// default, its range, and how it is read. Help, errors and the environment all come from here. A range ends where a
+// value could no longer work, far below where a sum of it would overflow; what only makes sense together with another
+// option is checked by `Options.checked()`.
 
 import HTTPCore
 import SnapshotKit
@@ -10,11 +12,25 @@ struct Option: Sendable {
     /// What stands for the value in help; nil for a switch.
     let value: String?
     let help: String
+    /// Whether a value may hold what nobody else should read: no message repeats it then.
+    var isSecret = false
     /// Sets it from its text; false if the text is of no use.
     let set: @Sendable (inout Options, String) -> Bool
 
     var variable: String {
         "DIFFSERVER_" + flag.dropFirst(2).map { $0 == "-" ? "_" : $0.uppercased() }.joined()
+    }
+
+    /// Sets it from a text that was given as `name`, its flag or its variable.
+    func read(_ text: String, from name: String, into options: inout Options) throws(UsageError) {
+        guard !set(&options, text) else { return }
+        throw UsageError(message: isSecret || text.isEmpty ? "\(name): \(help)" : "\(name) \(text): \(help)")
+    }
+
+    fileprivate func keptSecret() -> Option {
+        var option = self
+        option.isSecret = true
+        return option
     }
 }
 
@@ -32,10 +48,23 @@ enum OptionTable {
             guard let key = KeyRing.Key($1) else { return false }
             $0.keys.append(key)
             return true
+        }.keptSecret(),
+        text("--key-file", "FILE", "a file with such keys, one a line") {
+            $0.keyFile = $1
+            return !$1.isEmpty
+        },
+        Option(flag: "--open", value: nil, help: "no authentication: whoever reaches the server may do everything") {
+            options, text in
+            options.isOpen = text == "true"
+            return text == "true" || text == "false"
         },
         text("--token-secret", "TEXT", "signs thin clients' tokens, at least 32 bytes (default: made at the start)") {
-            $0.tokenSecret = $1
-            return $1.utf8.count >= 32
+            $0.tokenSecret = Array($1.utf8)
+            return $1.utf8.count >= Options.minSecretBytes
+        }.keptSecret(),
+        text("--token-secret-file", "FILE", "a file with that secret, so that ps does not show it") {
+            $0.tokenSecretFile = $1
+            return !$1.isEmpty
         },
         text(
             "--digest-key", "TEXT",
@@ -43,7 +72,7 @@ enum OptionTable {
         ) {
             $0.digestKey = $1
             return !$1.isEmpty
-        },
+        }.keptSecret(),
         text(
             "--store", "ADDRESS",
             "where sessions live: memory (default), sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, redis-sentinel://HOSTS/NAME"
@@ -51,6 +80,10 @@ enum OptionTable {
             guard let address = StoreAddress($1) else { return false }
             $0.store = address
             return true
+        }.keptSecret(),
+        text("--store-password-file", "FILE", "a file with the password of a Redis, so that ps does not show it") {
+            $0.storePasswordFile = $1
+            return !$1.isEmpty
         },
         text("--store-ca", "FILE", "a PEM file with the authority of a Redis that speaks TLS (default: the system's)") {
             $0.storeAuthority = $1
@@ -64,7 +97,7 @@ enum OptionTable {
         },
         list("--origin", "ORIGIN", "a web page's origin that may call from a browser, as https://example.org; may be repeated") {
             $0.origins.insert($1)
-            return $1.hasPrefix("http://") || $1.hasPrefix("https://")
+            return CrossOrigin.isOrigin($1)
         },
         text("--tls-certificate", "FILE", "a PEM file with the server's certificate and its chain; read again on SIGHUP") {
             $0.certificate = $1
@@ -87,9 +120,9 @@ enum OptionTable {
     private static let limits: [Option] = [
         text("--rate", "COUNT", "requests a second of one key or token (default no limit)") {
             $0.rate = Int($1)
-            return ($0.rate ?? 0) > 0
+            return counts.contains($0.rate ?? 0)
         },
-        bytes("--max-body", "a request's body, on the wire and inflated", \.maxBodyBytes),
+        bytes("--max-body", "a request's body, on the wire and inflated, at most 1 GiB", \.maxBodyBytes, 1...1 << 30),
         count("--max-sections", "sections of a state", \.stateLimits.maxSections),
         count("--max-items", "items of a state, children included", \.stateLimits.maxItems),
         count("--max-nesting", "levels of items, at most 64", \.stateLimits.maxNesting, 1...64),
@@ -103,7 +136,7 @@ enum OptionTable {
         count("--max-streams", "streams and held requests of one session", \.tableBounds.readers),
         text("--stream-life", "TIME", "how long a stream stays open before its reader has to come back (default no limit)") {
             $0.streamLife = Unit.time($1)
-            return ($0.streamLife ?? .zero) > .zero
+            return times.contains($0.streamLife ?? .zero)
         },
         count("--history-revisions", "past revisions of a session", \.tableBounds.history.revisions, 0...1_000_000),
         time("--history-age", "how long a past revision is kept", \.tableBounds.history.age),
@@ -113,8 +146,9 @@ enum OptionTable {
 
     private static let connections: [Option] = [
         count("--max-connections", "connections at once", \.maxConnections),
-        bytes("--max-request-line", "a request line", \.messageLimits.maxRequestLineBytes),
-        bytes("--max-headers", "a request's headers", \.messageLimits.maxHeaderBytes),
+        bytes(
+            "--max-request-line", "a request line, at most 16 MiB", \.messageLimits.maxRequestLineBytes, 1...16 << 20),
+        bytes("--max-headers", "a request's headers, at most 16 MiB", \.messageLimits.maxHeaderBytes, 1...16 << 20),
         count("--max-fields", "a request's header fields", \.messageLimits.maxFields),
         time("--head-timeout", "for a request's headers to arrive", \.connectionLimits.headTimeout),
         time("--body-window", "before a body must keep up with --body-rate", \.connectionLimits.bodyWindow),
@@ -141,6 +175,14 @@ enum OptionTable {
         },
     ]
 
+    // MARK: Ranges
+
+    private static let counts = 1...1_000_000_000
+    /// Up to 1 TiB: no machine that this runs on has more, and sums of some such amounts stay far from overflowing.
+    private static let sizes = 1...1 << 40
+    /// Up to what a session may live.
+    private static let times = Duration.nanoseconds(1)...Duration.seconds(Options.maxTimeToLive)
+
     // MARK: Kinds of options
 
     private static func text(
@@ -154,13 +196,13 @@ enum OptionTable {
         _ flag: String, _ value: String, _ help: String, _ add: @escaping @Sendable (inout Options, String) -> Bool
     ) -> Option {
         Option(flag: flag, value: value, help: help) { options, text in
-            text.split(separator: ",").allSatisfy { add(&options, $0.trimmed) }
+            text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { add(&options, $0.trimmed) }
         }
     }
 
     private static func count(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Int> & Sendable,
-        _ range: ClosedRange<Int> = 1...1_000_000_000
+        _ range: ClosedRange<Int> = counts
     ) -> Option {
         Option(flag: flag, value: "COUNT", help: help + " (default \(Options()[keyPath: path]))") { options, text in
             guard let count = Int(text), range.contains(count) else { return false }
@@ -169,10 +211,13 @@ enum OptionTable {
         }
     }
 
-    private static func bytes(_ flag: String, _ help: String, _ path: WritableKeyPath<Options, Int> & Sendable) -> Option {
+    private static func bytes(
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Int> & Sendable,
+        _ range: ClosedRange<Int> = sizes
+    ) -> Option {
         let standard = help.contains("default") ? "" : " (default \(Unit.bytes(Options()[keyPath: path])))"
         return Option(flag: flag, value: "BYTES", help: help + standard) { options, text in
-            guard let bytes = Unit.bytes(text), bytes > 0 else { return false }
+            guard let bytes = Unit.bytes(text), range.contains(bytes) else { return false }
             options[keyPath: path] = bytes
             return true
         }
@@ -180,7 +225,7 @@ enum OptionTable {
 
     private static func time(_ flag: String, _ help: String, _ path: WritableKeyPath<Options, Duration> & Sendable) -> Option {
         Option(flag: flag, value: "TIME", help: help + " (default \(Unit.time(Options()[keyPath: path])))") { options, text in
-            guard let time = Unit.time(text), time > .zero, time <= .seconds(Options.maxTimeToLive) else { return false }
+            guard let time = Unit.time(text), times.contains(time) else { return false }
             options[keyPath: path] = time
             return true
         }

@@ -4,15 +4,23 @@ import SnapshotKit
 /// How the service is set up. `OptionTable` says how each is named on the command line and in the environment.
 struct Options: Sendable {
     static let maxTimeToLive = 7 * 24 * 3600
+    /// Of a secret that signs tokens: as long as what HS256 makes of it (RFC 7518 §3.2).
+    static let minSecretBytes = 32
 
     // MARK: Where and who
 
     var listen: [ListenAddress] = []
     var keys: [KeyRing.Key] = []
-    var tokenSecret = ""
+    var keyFile: String?
+    /// Whether no authentication is wanted.
+    var isOpen = false
+    /// Empty: one is made at the start.
+    var tokenSecret: [UInt8] = []
+    var tokenSecretFile: String?
     /// Nil: one that the store has, else a new one.
     var digestKey: String?
     var store = StoreAddress.memory
+    var storePasswordFile: String?
     /// Whether a store on this machine waits for the disk before a write is answered.
     var isDurable = true
     /// A file with the authority of the store's certificate.
@@ -46,6 +54,8 @@ struct Options: Sendable {
 
     var logFormat = LogFormat.text
     var logsRequests = false
+    /// What whoever starts the server should know, though it can start.
+    var warnings: [String] = []
 
     /// For sessions that say nothing else.
     var defaultSettings: Session.Settings { Session.Settings(timeToLive: timeToLive, ignored: []) }

@@ -12,9 +12,7 @@ enum Serve {
         let journal = Journal(format: options.logFormat, logsRequests: options.logsRequests)
         // Before any other thread exists: all inherit the mask, so that a signal waits until it is asked for, however early it comes.
         let signals = Signals([SIGTERM, SIGINT, SIGHUP])
-        if (options.certificate == nil) != (options.certificateKey == nil) {
-            fail("--tls-certificate and --tls-key go together", status: 2)
-        }
+        for warning in options.warnings { journal.log(warning, level: "warning") }
         let messages = MessageMemory(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
         let store = store(options, messages, journal)
         let service = DiffService(
@@ -73,9 +71,15 @@ enum Serve {
     private static func access(_ options: Options, _ journal: Journal) -> Guard {
         let isLocal = options.listen.allSatisfy(\.isLoopback)
         var ring = KeyRing(keys: options.keys)
-        if ring.keys.isEmpty {
+        if options.isOpen {
+            journal.log(
+                "--open: there is no authentication; whoever reaches this server, "
+                    + "be it through a proxy or from a web page, may do everything", level: "warning")
+        } else if ring.keys.isEmpty {
             if isLocal {
-                journal.log("no key is configured: all is open to this machine, and to nobody else", level: "warning")
+                journal.log(
+                    "no key is configured: all is open to this machine, and to nobody else; "
+                        + "behind a proxy of any kind configure one (--key)", level: "warning")
             } else {
                 let secret = KeyRing.newSecret()
                 ring.keys.append(KeyRing.Key(name: "start", secret: secret))
@@ -83,8 +87,9 @@ enum Serve {
                 Files.write(Array("no key is configured; this one is good until the process ends: \(secret)\n".utf8), to: 2)
             }
         }
-        let secret = options.tokenSecret.isEmpty ? Digests.random(32) : Array(options.tokenSecret.utf8)
-        return Guard(keys: ring, isLocal: isLocal, tokenSecret: secret, origins: options.origins)
+        let secret = options.tokenSecret.isEmpty ? Digests.random(32) : options.tokenSecret
+        return Guard(
+            keys: ring, isLocal: isLocal, isOpen: options.isOpen, tokenSecret: secret, origins: options.origins)
     }
 }
 

@@ -1,5 +1,9 @@
 import Glibc
 
+// Swift reads the arguments from /proc/self/cmdline. Where that is missing there are none, not even the program's name,
+// and a server that was told to want a key would start without one.
+if CommandLine.arguments.isEmpty { fail("the arguments cannot be read: /proc is not mounted", status: 2) }
+
 do throws(UsageError) {
     let environment = { (name: String) in getenv(name).map { String(cString: $0) } }
     switch try Command(Array(CommandLine.arguments.dropFirst()), environment: environment) {

@@ -28,8 +28,14 @@ class Loopback(ServiceCase):
         connection.send(f"GET {path} HTTP/1.1\r\n" + "".join(f"{each}\r\n" for each in fields) + "Connection: close\r\n\r\n")
         return connection.answer()
 
-    def test_it_warns_that_all_is_open(self):
-        self.assertTrue(any("warning" in line.lower() and "key" in line for line in self.server.lines), self.server.lines)
+    def test_it_warns_that_all_is_open_and_that_a_proxy_wants_a_key(self):
+        warnings = [line for line in self.server.lines if line.startswith("warning")]
+        self.assertEqual(len(warnings), 1, self.server.lines)
+        for word in ("open", "proxy", "--key"):
+            self.assertIn(word, warnings[0])
+
+    def test_the_page_says_that_a_proxy_wants_a_key(self):
+        self.assertRegex(self.get("/").text, "behind a proxy it needs one")
 
     def test_a_loopback_host_is_served(self):
         port = self.server.port
@@ -55,9 +61,9 @@ class Loopback(ServiceCase):
         self.assertProblem(self.status(f"Host: {own[7:]}", f"Origin: {own}"), 404, "session-not-found")
 
     def test_what_came_through_a_proxy_is_403(self):
-        for field in ("Forwarded: for=192.0.2.1", "X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1", "X-Forwarded-For: ",
-                      "X-Forwarded-Proto: https", "X-Forwarded-Host: example.org", "Via: 1.1 proxy", "X-Real-IP: 127.0.0.1",
-                      "CF-Connecting-IP: 192.0.2.1"):
+        for field in ("Forwarded: for=192.0.2.1", "X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1",
+                      "X-Forwarded-For: ", "X-Forwarded-Proto: https", "X-Forwarded-Host: example.org",
+                      "Via: 1.1 proxy", "X-Real-IP: 127.0.0.1", "CF-Connecting-IP: 192.0.2.1"):
             with self.subTest(field):
                 self.assertProblem(self.status("Host: localhost", field), 403, "forbidden")
 
@@ -115,6 +121,43 @@ class OffTheLoopback(ServiceCase):
         self.assertStatus(self.diff([], [], None, Authorization=bearer), 200)
         self.assertProblem(self.get("/v1/sessions/none", Host="example.org", Authorization=bearer), 404, "session-not-found")
         self.assertProblem(self.get("/v1/sessions/none", X_Forwarded_For="192.0.2.1", Authorization=bearer), 404, "session-not-found")
+
+
+class Open(ServiceCase):
+    """--open: no authentication is wanted, on no address."""
+
+    options = ("--open",)
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(*cls.options, listen="0.0.0.0:0")
+        cls.server.host = "127.0.0.1"
+        cls.client = Client(cls.server)
+
+    def test_it_warns_and_makes_no_key(self):
+        log = "\n".join(self.server.lines)
+        self.assertRegex(log, "warning: --open")
+        self.assertNotIn("dsk_", log)
+
+    def test_whoever_comes_may_do_everything(self):
+        for headers in ({}, {"Host": "public.example.com"}, {"X-Forwarded-For": "192.0.2.1", "Via": "1.1 proxy"},
+                        {"Origin": "https://page.example", "Sec-Fetch-Site": "cross-site"},
+                        {"Authorization": "Basic eDp5"}):
+            with self.subTest(headers):
+                made = self.client.request("PUT", "/v1/sessions/s", {"state": ["a"]}, headers)
+                self.assertStatus(made, 200 if headers else 201)
+                self.assertStatus(self.client.request("GET", "/v1/sessions/s", None, headers), 200)
+                self.assertStatus(self.client.request("GET", "/metrics", None, headers), 200)
+                self.assertStatus(self.client.request("POST", "/v1/diff", {"old": [], "new": []}, headers), 200)
+
+    def test_over_an_outside_address_too(self):
+        outside = outside_address()
+        if outside is None:
+            self.skipTest("this machine has no outside address")
+        connection = RawConnection.to(socket.create_connection((outside, self.server.port), 10))
+        self.addCleanup(connection.close)
+        connection.send(f"GET /metrics HTTP/1.1\r\nHost: {outside}\r\n\r\n")
+        self.assertStatus(connection.answer(), 200)
 
 
 class UnixSocket(ServiceCase):

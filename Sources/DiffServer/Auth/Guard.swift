@@ -1,7 +1,7 @@
-// Who may. Keys if there are any; without keys, whoever is on this machine and is neither a web page nor a proxy: a page in a
-// browser reaches the loopback too, with a Host, an Origin or a Sec-Fetch-Site that gives it away, and most proxies say that they are one.
-// A proxy that adds no field and sends the loopback's own Host cannot be told from a program on this machine, so behind any proxy a key is
-// needed, and the warning at the start says so.
+// Who may. Keys if there are any; without keys, whoever is on this machine and is neither a web page nor a proxy: a
+// page in a browser reaches the loopback too, with a Host, an Origin or a Sec-Fetch-Site that gives it away, and most
+// proxies say that they are one. A proxy that adds no field and sends the loopback's own Host cannot be told from a
+// program on this machine, so behind any proxy a key is needed, and the warning at the start says so.
 
 import HTTPCore
 
@@ -59,7 +59,8 @@ struct Guard: Sendable {
         }
     }
 
-    /// Fields by which a proxy says that it is one, besides X-Forwarded-* (RFC 7239, RFC 9110 §7.6.3, nginx, Cloudflare).
+    /// Fields by which a proxy says that it is one, besides X-Forwarded-* (RFC 7239, RFC 9110 §7.6.3, nginx,
+    /// Cloudflare).
     private static let proxyFields = ["forwarded", "via", "x-real-ip", "cf-connecting-ip"]
 
     /// Whether a page that this server sent makes the request.

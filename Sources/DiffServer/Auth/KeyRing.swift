@@ -6,13 +6,16 @@ struct KeyRing: Sendable {
         /// What the names of its sessions start with; empty for all.
         var prefix: String
 
-        /// Reads the written form; nil for anything else.
+        /// Reads the written form; nil for anything else. A prefix that is written is not empty: what a script meant to
+        /// put there, and did not, would else be a key for everything.
         init?(_ text: some StringProtocol) {
             let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard parts.count >= 2, !parts[0].isEmpty, parts[1].count == 64, let hash = Hex.decode(parts[1]) else { return nil }
+            let prefix = parts.count > 2 ? String(parts[2]) : nil
+            guard prefix.map(SessionName.isStart) ?? true else { return nil }
             name = String(parts[0])
             self.hash = hash
-            prefix = parts.count > 2 ? String(parts[2]) : ""
+            self.prefix = prefix ?? ""
         }
 
         init(name: String, secret: String) {

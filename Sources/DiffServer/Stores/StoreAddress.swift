@@ -11,13 +11,29 @@ enum StoreAddress: Sendable, Equatable {
     init?(_ text: String) {
         if text == "memory" {
             self = .memory
-        } else if text.hasPrefix("sqlite:"), text.count > 7 {
+        } else if text.hasPrefix("sqlite:") {
+            // What SQLite keeps in memory alone would be lost with the process, and each connection to it would see
+            // another one.
+            guard text.count > 7, !text.dropFirst(7).hasPrefix(":memory:") else { return nil }
             self = .sqlite(path: String(text.dropFirst(7)))
         } else if let address = RedisAddress(text) {
             self = .redis(address)
         } else {
             return nil
         }
+    }
+
+    /// Whether it is reached over TLS.
+    var usesTLS: Bool {
+        if case .redis(let address) = self { return address.usesTLS }
+        return false
+    }
+
+    /// The same with a password; nil where none is wanted, or one is there.
+    func with(password: String) -> StoreAddress? {
+        guard case .redis(var address) = self, address.credentials?.password.isEmpty ?? true else { return nil }
+        address.credentials = RedisAddress.Credentials(user: address.credentials?.user, password: password)
+        return .redis(address)
     }
 
     /// The store, ready for use.

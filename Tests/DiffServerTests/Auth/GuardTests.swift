@@ -8,7 +8,8 @@ import Testing
 
     private func guarded(keys: [KeyRing.Key] = [], isLocal: Bool = true, isOpen: Bool = false) -> Guard {
         Guard(
-            keys: KeyRing(keys: keys), isLocal: isLocal, isOpen: isOpen, tokenSecret: Self.secret, origins: ["https://named.example"])
+            keys: KeyRing(keys: keys), isLocal: isLocal, isOpen: isOpen, tokenSecret: Self.secret,
+            origins: ["https://named.example"])
     }
 
     private static let here = SocketAddress.v4(address: 0x7F00_0001, port: 4000)
@@ -34,10 +35,12 @@ import Testing
         ("Host: localhost\r\nOrigin: https://other.example\r\n", 403), ("Host: localhost\r\nOrigin: null\r\n", 403),
         ("Host: localhost\r\nOrigin: http://localhost:99\r\n", 403), ("Host: localhost\r\nForwarded: for=1.2.3.4\r\n", 403),
         ("Host: localhost\r\nX-Forwarded-For: 127.0.0.1\r\n", 403), ("Host: localhost\r\nX-Forwarded-For:\r\n", 403),
-        ("Host: localhost\r\nX-Forwarded-Proto: https\r\n", 403), ("Host: localhost\r\nx-forwarded-anything: 1\r\n", 403),
+        ("Host: localhost\r\nX-Forwarded-Proto: https\r\n", 403),
+        ("Host: localhost\r\nx-forwarded-anything: 1\r\n", 403),
         ("Host: localhost\r\nVia: 1.1 a\r\n", 403), ("Host: localhost\r\nX-Real-IP: 127.0.0.1\r\n", 403),
         ("Host: localhost\r\nCF-Connecting-IP: 1.2.3.4\r\n", 403), ("Host: localhost\r\nX-Forwarded: no\r\n", 0),
-        ("Host: localhost\r\nSec-Fetch-Site: cross-site\r\n", 403), ("Host: localhost\r\nSec-Fetch-Site: same-origin\r\n", 0),
+        ("Host: localhost\r\nSec-Fetch-Site: cross-site\r\n", 403),
+        ("Host: localhost\r\nSec-Fetch-Site: same-origin\r\n", 0),
         ("Host: localhost\r\nSec-Fetch-Site: none\r\n", 0),
         ("Host: localhost\r\nSec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n", 403),
         ("Host: localhost\r\nOrigin: https://named.example\r\nSec-Fetch-Site: cross-site\r\n", 0),

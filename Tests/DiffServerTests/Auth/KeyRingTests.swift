@@ -7,7 +7,7 @@ import Testing
     private static let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
     @Test(arguments: [
-        ("a:\(abc)", "a", ""), ("a:\(abc):", "a", ""), ("a:\(abc):team-", "a", "team-"), ("a:\(abc):x:y", "a", "x:y"),
+        ("a:\(abc)", "a", ""), ("a:\(abc):team-", "a", "team-"), ("a:\(abc):x:y", "a", "x:y"),
         ("a:\(abc.uppercased())", "a", ""),
     ])
     func `a key is a name, a hash and perhaps a prefix`(_ text: String, _ name: String, _ prefix: String) throws {
@@ -18,6 +18,7 @@ import Testing
 
     private static let others: [String] = [
         "", "a", "a:", ":\(abc)", "a:\(abc.dropLast())", "a:\(abc)0", "a:g\(abc.dropFirst())", "a:+\(abc.dropFirst())", abc,
+        "a:\(abc):", "a:\(abc):x y", "a:\(abc):x/y", "a:\(abc):\(String(repeating: "x", count: 129))",
     ]
 
     @Test(arguments: others)

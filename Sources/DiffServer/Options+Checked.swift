@@ -1,0 +1,92 @@
+// What one option alone cannot tell: which go together, which exclude each other, and what the files of secrets hold.
+// Done once, before anything is opened, so that a mistake is one line and exit status 2.
+
+import Glibc
+
+extension Options {
+    /// The options as a server can run with them: they make sense together, and what stands in files has been read.
+    func checked() throws(UsageError) -> Options {
+        var options = self
+        try options.readSecrets()
+        try options.checkTogether()
+        return options
+    }
+
+    private func checkTogether() throws(UsageError) {
+        if isOpen, !keys.isEmpty {
+            throw UsageError(message: "--open says that no key is wanted, and a key is given; leave one of them out")
+        }
+        if (certificate == nil) != (certificateKey == nil) {
+            throw UsageError(message: "--tls-certificate and --tls-key go together")
+        }
+        if clientAuthority != nil, certificate == nil {
+            throw UsageError(message: "--tls-client-ca is of no use without --tls-certificate and --tls-key")
+        }
+        if storeAuthority != nil, !store.usesTLS {
+            throw UsageError(
+                message: "--store-ca is of no use but for a store that speaks TLS: rediss:// or rediss-sentinel://")
+        }
+    }
+
+    private mutating func readSecrets() throws(UsageError) {
+        if let keyFile {
+            let lines = try secret("--key-file", keyFile).split(separator: UInt8(ascii: "\n"))
+            guard !lines.isEmpty else { throw UsageError(message: "--key-file \(keyFile): the file is empty") }
+            for line in lines {
+                guard let key = KeyRing.Key(String(decoding: line, as: UTF8.self)[...].trimmed) else {
+                    throw UsageError(message: "--key-file \(keyFile): each line is NAME:SHA256 or NAME:SHA256:PREFIX")
+                }
+                keys.append(key)
+            }
+        }
+        if let tokenSecretFile {
+            guard tokenSecret.isEmpty else {
+                throw UsageError(
+                    message: "--token-secret and --token-secret-file are both given; leave one of them out")
+            }
+            tokenSecret = try Self.tokenSecret(in: tokenSecretFile, warnings: &warnings)
+        }
+        if let storePasswordFile {
+            guard
+                let store = store.with(
+                    password: String(decoding: try secret("--store-password-file", storePasswordFile), as: UTF8.self))
+            else {
+                throw UsageError(
+                    message: "--store-password-file is for a --store that is a Redis and names no password itself")
+            }
+            self.store = store
+        }
+    }
+
+    private mutating func secret(_ flag: String, _ path: String) throws(UsageError) -> [UInt8] {
+        try Self.secret(flag, path, warnings: &warnings)
+    }
+
+    /// The secret of tokens that a file holds.
+    static func tokenSecret(in path: String, warnings: inout [String]) throws(UsageError) -> [UInt8] {
+        let secret = try secret("--token-secret-file", path, warnings: &warnings)
+        guard secret.count >= minSecretBytes else {
+            throw UsageError(message: "--token-secret-file \(path): holds less than \(minSecretBytes) bytes")
+        }
+        return secret
+    }
+
+    /// What a file of secrets holds, without the line break at its end.
+    ///
+    /// - Throws: where it cannot be read, is empty or has more than 1 MiB.
+    private static func secret(_ flag: String, _ path: String, warnings: inout [String]) throws(UsageError) -> [UInt8] {
+        var bytes: [UInt8]
+        do throws(Files.Failure) {
+            bytes = try Files.read(path, atMost: 1 << 20)
+        } catch { throw UsageError(message: "\(flag) \(path): \(error.reason)") }
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        guard !bytes.isEmpty else { throw UsageError(message: "\(flag) \(path): the file is empty") }
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {
+            warnings.append(
+                "\(flag) \(path): every user of this machine may read or change this file; chmod o= takes that away")
+        }
+        return bytes
+    }
+}

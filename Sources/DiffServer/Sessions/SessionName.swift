@@ -1,0 +1,26 @@
+/// A session's name: `[A-Za-z0-9._~:-]{1,128}`, not `.` or `..`.
+enum SessionName {
+    static func isWhole(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { name in
+            // `.` and `..` are segments that a client resolves away.
+            let dots = name.count { $0 == UInt8(ascii: ".") }
+            return (1...128).contains(name.count) && (dots > 2 || dots < name.count) && name.allSatisfy(isOfName)
+        }
+    }
+
+    /// Whether some name starts with this text, which is not empty.
+    static func isStart(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count) && text.utf8.allSatisfy(isOfName)
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: ":"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}

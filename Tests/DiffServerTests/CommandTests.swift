@@ -1,0 +1,180 @@
+import Glibc
+import Testing
+
+@testable import diffserver
+
+@Suite struct CommandTests {
+    private static let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    private static let secret = "0123456789abcdef0123456789abcdef"
+
+    private func options(_ arguments: [String], _ variables: [String: String] = [:]) throws -> Options {
+        guard case .serve(let options) = try Command(["serve"] + arguments, environment: { variables[$0] }) else {
+            preconditionFailure("serve is serve")
+        }
+        return options
+    }
+
+    /// The message that ends the start; nil where there is none.
+    private func refusal(_ arguments: [String], _ variables: [String: String] = [:]) -> String? {
+        do {
+            _ = try options(arguments, variables)
+            return nil
+        } catch { return (error as? UsageError)?.message ?? "\(error)" }
+    }
+
+    /// Amounts that overflow, that are none, or that are just not meant. Whatever is taken must leave room to calculate
+    /// with.
+    private static let amounts = [
+        "0", "1", "-1", "+1", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+        "4611686018427387904",
+        "99999999999999999999999999", "1099511627776", "1099511627777", "8796093022207GiB", "1e9", "1.5", "NaN", "inf",
+        "0x10", "", " ",
+        "\t",
+        "1 ", " 1", "9223372036854775807d", "106751991167301d", "1073741823d", "0ms", "1ms", "7d", "8d", "604800",
+        "604801",
+    ]
+
+    @Test(arguments: OptionTable.all.map(\.flag))
+    func `an amount is taken or told to be of no use`(_ flag: String) {
+        for amount in Self.amounts {
+            for message in [refusal(["\(flag)=\(amount)"]), refusal([], [variable(flag): amount])].compactMap(\.self) {
+                #expect(message.contains(flag) || message.contains(variable(flag)), "\(flag)=\(amount): \(message)")
+            }
+        }
+    }
+
+    /// What is taken can be calculated with, by those who do: the budget of bodies, and the connections' patience.
+    @Test func `the largest amounts do not overflow`() throws {
+        let most = try options([
+            "--max-body", "1GiB", "--memory", "1024GiB", "--body-rate", "1024GiB", "--body-window", "7d",
+            "--max-sessions", "1000000000",
+            "--rate", "1000000000", "--stream-life", "7d",
+        ])
+        #expect(2 * most.maxBodyBytes + most.tableBounds.bytes < .max)
+        #expect(Double(most.connectionLimits.minBodyRate) * 7 * 86_400 < Double(Int.max))
+        #expect(RateLimit(perSecond: most.rate).refuses("a") == nil)
+        for beyond in [
+            ["--max-body", "1025MiB"], ["--memory", "1025GiB"], ["--stream-life", "8d"], ["--rate", "1000000001"],
+        ] {
+            #expect(refusal(beyond) != nil, "\(beyond)")
+        }
+    }
+
+    private func variable(_ flag: String) -> String { OptionTable.all.first { $0.flag == flag }!.variable }
+
+    @Test(arguments: OptionTable.all.map(\.flag))
+    func `an empty value is no value`(_ flag: String) {
+        #expect(refusal(["\(flag)="])?.contains(flag) == true)
+        #expect(refusal([], [variable(flag): ""])?.contains(variable(flag)) == true)
+    }
+
+    @Test(arguments: [
+        (["--open", "--key", "a:\(hash)"], "--open"), (["--tls-certificate", "c"], "--tls-key"),
+        (["--tls-key", "k"], "--tls-certificate"),
+        (["--tls-client-ca", "a"], "--tls-client-ca"), (["--store-ca", "a"], "--store-ca"),
+        (["--store", "redis://h", "--store-ca", "a"], "--store-ca"),
+        (["--store", "sqlite::memory:"], "--store"), (["--store", "sqlite:"], "--store"),
+        (["--origin", "https://a.example/b"], "--origin"),
+        (["--key", "a:\(hash),"], "--key"), (["--key", "a:\(hash):"], "--key"),
+        (["--key-file", "/nowhere/at/all"], "No such file"),
+        (["--key-file", "/"], "--key-file"), (["--token-secret-file", "/dev/null"], "empty"),
+        (["--token-secret-file", "/dev/zero"], "bytes"),
+    ])
+    func `what cannot work is refused`(_ arguments: [String], _ reason: String) {
+        let message = refusal(arguments)
+        #expect(message?.contains(reason) == true, "\(message ?? "it is taken")")
+    }
+
+    @Test(arguments: [
+        ["--open"], ["--store", "rediss://h", "--store-ca", "a"],
+        ["--tls-certificate", "c", "--tls-key", "k", "--tls-client-ca", "a"],
+        ["--origin", "https://a.example, http://localhost:3000"],
+    ])
+    func `what can work is taken`(_ arguments: [String]) { #expect(refusal(arguments) == nil) }
+
+    // MARK: Secrets
+
+    /// Calls `body` with the path of a file that holds a text.
+    private func withFile<R>(_ text: String, mode: mode_t = 0o600, _ body: (String) throws -> R) throws -> R {
+        var path = Array("/tmp/diffserver-secret-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&path)
+        try #require(descriptor >= 0)
+        Files.write(Array(text.utf8), to: descriptor)
+        fchmod(descriptor, mode)
+        close(descriptor)
+        defer { unlink(path) }
+        return try body(String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+
+    @Test(arguments: ["", "\n", "\r\n"])
+    func `the line break behind a secret is none of it`(_ end: String) throws {
+        try withFile(Self.secret + end) { path in
+            let options = try options(["--token-secret-file", path])
+            #expect(options.tokenSecret == Array(Self.secret.utf8))
+            #expect(options.warnings.isEmpty)
+        }
+        try withFile("pass word" + end) { path in
+            let options = try options(["--store", "redis://user@host", "--store-password-file", path])
+            #expect(options.store == StoreAddress("redis://user:pass%20word@host"))
+            let local = try self.options(["--store", "unix:/s", "--store-password-file", path]).store
+            #expect(local.with(password: "another") == nil)
+        }
+        try withFile("a:\(Self.hash)\n\nb:\(Self.hash):team-" + end) { path in
+            let options = try options(["--key-file", path, "--key", "c:\(Self.hash)"])
+            #expect(options.keys.map(\.name) == ["c", "a", "b"])
+            #expect(options.keys.map(\.prefix) == ["", "", "team-"])
+        }
+    }
+
+    @Test func `a file of secrets that is of no use ends the start`() throws {
+        for (flag, text) in [
+            ("--token-secret-file", ""), ("--token-secret-file", "\n"), ("--token-secret-file", "short"),
+            ("--key-file", ""),
+            ("--key-file", "\n\n"),
+            ("--key-file", "a:\(Self.hash)\nnonsense"), ("--store-password-file", ""),
+            ("--store-password-file", "of no Redis"),
+        ] {
+            let message = try withFile(text) { refusal([flag, $0]) }
+            #expect(message?.contains(flag) == true, "\(flag) \(text): \(message ?? "it is taken")")
+        }
+        try withFile(Self.secret) { path in
+            #expect(refusal(["--token-secret", Self.secret, "--token-secret-file", path]) != nil)
+            #expect(refusal(["--store", "redis://u:p@h", "--store-password-file", path]) != nil)
+            #expect(refusal(["--token-secret-file", path], ["DIFFSERVER_TOKEN_SECRET": Self.secret]) != nil)
+        }
+        try withFile("a:\(Self.hash)") { #expect(refusal(["--open", "--key-file", $0]) != nil) }
+    }
+
+    @Test(arguments: [(0o600, 0), (0o640, 0), (0o644, 1), (0o604, 1), (0o602, 1)] as [(mode_t, Int)])
+    func `a file of secrets that every user may read is worth a warning`(_ mode: mode_t, _ warnings: Int) throws {
+        try withFile(Self.secret, mode: mode) { path in
+            let found = try options(["--token-secret-file", path]).warnings
+            #expect(found.count == warnings)
+        }
+    }
+
+    @Test func `no message repeats a secret`() throws {
+        let secret = "hunter2hunter2"
+        for flag in ["--key", "--token-secret", "--store"] {
+            for message in [
+                refusal([flag, secret]), refusal(["\(flag)=\(secret)"]), refusal([], [variable(flag): secret]),
+            ] {
+                let message = try #require(message)
+                #expect(message.contains(flag) || message.contains(variable(flag)))
+                #expect(!message.contains(secret))
+            }
+        }
+        // The second word of a secret that was not quoted.
+        for flag in ["--token-secret", "--digest-key", "--key"] {
+            let value = flag == "--key" ? "a:\(Self.hash)" : Self.secret
+            #expect(refusal([flag, value, secret])?.contains(secret) == false)
+        }
+        for text in [secret, "a:\(Self.hash)\n\(secret)"] {
+            for flag in ["--key-file", "--token-secret-file", "--store-password-file"] {
+                let message = try withFile(text) { refusal([flag, $0]) }
+                #expect(message?.contains(secret) != true)
+            }
+        }
+        #expect(refusal(["--store", "redis://user:\(secret)@host:99999"])?.contains(secret) == false)
+    }
+}
