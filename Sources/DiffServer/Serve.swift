@@ -62,7 +62,7 @@ enum Serve {
     }
 
     private static func store(_ options: Options, _ messages: MessageMemory, _ journal: Journal) -> any SessionStore {
-        let table = SessionTable(bounds: options.tableBounds, messages: messages)
+        let table = SessionTable(bounds: options.tableBounds, messages: messages, isCache: options.store != .memory)
         do throws(StoreError) {
             return try options.store.open(table: table, options: options, journal: journal)
         } catch { fail("\(error)") }

@@ -11,6 +11,8 @@ final class EventStream: SessionReader, @unchecked Sendable {
     /// Between two writes, at least.
     static let pace = Duration.milliseconds(50)
     static let heartbeat = Duration.seconds(15)
+    /// Until a store that did not bring the session is asked again.
+    private static let retry = Duration.seconds(1)
 
     private let call: Call
     private let slot: SessionSlot
@@ -18,6 +20,8 @@ final class EventStream: SessionReader, @unchecked Sendable {
     private let writer: StreamWriter
     private var sent: Since
     private var isDirty = true
+    /// Whether the store was asked for the session, which has left memory.
+    private var isFetching = false
     private var lastWrite = Moment.now
     private var timers: [Purpose: Timer] = [:]
     private let isWoken = Atomic<Bool>(false)
@@ -44,12 +48,12 @@ final class EventStream: SessionReader, @unchecked Sendable {
                 // Asks nginx not to collect the stream before it passes it on.
                 Field("X-Accel-Buffering", "no"),
             ],
-            body: .stream { writer in EventStream(call, slot, since, wish, writer).begin() })
+            body: .stream { writer in EventStream(call, slot, since, wish, writer).begin(from: reading) })
     }
 
     // MARK: Life
 
-    private func begin() {
+    private func begin(from first: Reading) {
         switch slot.add(self, limit: call.service.table.bounds.readers) {
         case .tooMany: return refuse(Problem(.tooManyStreams, "too many readers wait already"))
         case .gone: return refuse(.noSession(call.session))
@@ -59,7 +63,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
         writer.onClose { self.leave() }
         guard !writer.isClosed else { return }
         writer.onWritable { self.send() }
-        primeAndSend()
+        primeAndSend(first)
         beat()
         if let expires = call.identity.expires {
             let left = Duration.seconds(max(0, expires.seconds - WallTime.now.seconds))
@@ -71,15 +75,14 @@ final class EventStream: SessionReader, @unchecked Sendable {
         }
     }
 
-    private func primeAndSend() {
+    /// - Parameter first: the head as it was when the stream was asked for.
+    private func primeAndSend(_ first: Reading) {
         var own: Revision?
-        if case .revision(let revision) = sent, reading?.isUsable(sent) == true { own = revision }
+        if case .revision(let revision) = sent, first.isUsable(sent) { own = revision }
         writer.write(Event.primer(own))
-        if let reading, GetChanges.holds(reading, sent) {
-            isDirty = false
-        } else {
-            sendNow()
-        }
+        // A commit may have come since.
+        guard slot.revision == first.session.head.revision else { return sendNow() }
+        if GetChanges.holds(first, sent) { isDirty = false } else { send(first) }
     }
 
     private var reading: Reading? { Reading(slot, of: call.service.table) }
@@ -106,13 +109,40 @@ final class EventStream: SessionReader, @unchecked Sendable {
     }
 
     private func sendNow() {
-        guard let reading else { return }
+        guard let reading, reading.missing(sent) == nil else { return fetch() }
+        send(reading)
+    }
+
+    /// Has the store bring the session back, and with it what was sent last. A stream stays open while the store is out
+    /// of reach.
+    private func fetch() {
+        guard !isFetching else { return }
+        isFetching = true
+        call.service.store.open(call.session, from: sent, on: writer.loop) { [self] result in
+            writer.loop.execute { [self] in
+                isFetching = false
+                guard isDirty, !writer.isClosed else { return }
+                switch result {
+                case .success(let reading?): send(reading)
+                case .success(nil): end(.noSession(call.session))
+                case .failure: after(Self.retry, .pace) { $0.send() }
+                }
+            }
+        }
+    }
+
+    private func send(_ reading: Reading) {
         isDirty = false
         let answer = call.service.counted(reading.answer(since: sent, wish))
         sent = .revision(reading.session.head.revision)
         lastWrite = .now
         call.service.metrics.streamLagged(lastWrite - reading.session.head.made)
         answer.write(to: writer)
+        // What the store brought may have been overtaken on the way, and that wake was for nothing then.
+        if let now = slot.revision, now.sequence > reading.session.head.revision.sequence {
+            isDirty = true
+            after(Self.pace, .pace) { $0.send() }
+        }
     }
 
     private func beat() {

@@ -15,7 +15,7 @@ enum GetChanges {
         return try call.reading(from: base) { (reading) throws(Problem) in
             if wish.form.isEvent { return .now(try EventStream.response(call, reading, since: base, wish)) }
             if wait > 0, holds(reading, base) {
-                return .later { HeldRequest.hold(call, reading.slot, base, wish, for: .seconds(wait), $0) }
+                return .later { HeldRequest.hold(call, reading, base, wish, for: .seconds(wait), $0) }
             }
             return .now(call.service.counted(reading.answer(since: base, wish)).response())
         }

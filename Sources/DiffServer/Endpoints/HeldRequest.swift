@@ -17,8 +17,9 @@ final class HeldRequest: SessionReader {
 
     /// Holds a request for at most `time`. Called on its loop.
     static func hold(
-        _ call: Call, _ slot: SessionSlot, _ since: Since, _ wish: ChangesWish, for time: Duration, _ pending: Pending
+        _ call: Call, _ looked: Reading, _ since: Since, _ wish: ChangesWish, for time: Duration, _ pending: Pending
     ) {
+        let slot = looked.slot
         let request = HeldRequest(call, slot, since, wish, pending)
         switch slot.add(request, limit: call.service.table.bounds.readers) {
         case .tooMany: return request.refuse(Problem(.tooManyStreams, "\(call.service.table.bounds.readers) readers wait already"))
@@ -28,7 +29,9 @@ final class HeldRequest: SessionReader {
         request.timer.withLock { $0 = pending.loop.schedule(after: time) { request.finish() } }
         pending.onGone { request.leave() }
         // A commit may have come between the look and the registration.
-        if let reading = request.reading, !GetChanges.holds(reading, since) { request.finish() }
+        guard slot.revision != looked.session.head.revision else { return }
+        if let reading = request.reading, GetChanges.holds(reading, since) { return }
+        request.finish()
     }
 
     private var reading: Reading? { Reading(slot, of: call.service.table) }
@@ -38,14 +41,29 @@ final class HeldRequest: SessionReader {
     func sessionEnded(_ problem: Problem) { refuse(problem) }
 
     private func finish() {
-        guard let reading else { return refuse(.noSession(call.session)) }
         guard leave() else { return }
+        if let reading, reading.missing(since) == nil { return answer(reading) }
+        // It has left memory, or was brought back by somebody who did not need the reader's base.
+        call.service.store.open(call.session, from: since, on: pending.loop) { [self] result in
+            switch result {
+            case .success(let reading?): answer(reading)
+            case .success(nil): answer(.noSession(call.session))
+            case .failure(let failure): answer(Problem(failure))
+            }
+        }
+    }
+
+    private func answer(_ reading: Reading) {
         let answer = call.service.counted(reading.answer(since: since, wish))
         pending.answer(call.finish(answer.response()))
     }
 
     private func refuse(_ problem: Problem) {
         guard leave() else { return }
+        answer(problem)
+    }
+
+    private func answer(_ problem: Problem) {
         pending.answer(call.finish(problem.response(instance: call.instance)))
     }
 

@@ -9,7 +9,7 @@ struct Reading: Sendable {
     /// Whether the session is the head, not just what was the head when this process last heard of it.
     let isCertain: Bool
 
-    /// Nil if the session in the slot is gone.
+    /// Nil if the session in the slot is gone or away.
     init?(_ slot: SessionSlot, of table: SessionTable, isCertain: Bool = true) {
         guard let session = table.session(in: slot) else { return nil }
         self.init(slot, session, of: table, isCertain: isCertain)
@@ -21,6 +21,12 @@ struct Reading: Sendable {
 
     /// The session as it is in the slot now.
     var renewed: Reading? { Reading(slot, of: table, isCertain: isCertain) }
+
+    /// The same with a past revision's skeleton that a store brought, or without that revision if nobody has it any
+    /// more. Whether the session is still in the table does not matter.
+    func recalling(_ sequence: UInt64, _ skeleton: Skeleton?) -> Reading {
+        Reading(slot, session.recalling(sequence, skeleton), of: table, isCertain: isCertain)
+    }
 
     /// The sequence of a base that has to be brought from the store before an answer can start from it.
     func missing(_ since: Since) -> UInt64? {

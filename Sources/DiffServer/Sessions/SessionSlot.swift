@@ -15,14 +15,17 @@ final class SessionSlot: Sendable {
         var readers: [ObjectIdentifier: any SessionReader] = [:]
     }
 
-    private enum Value {
+    fileprivate enum Value {
         case awake(Session)
         case resting(RestingSession)
+        /// Only the store has it.
+        case away(revision: Revision, version: UInt64)
 
         var revision: Revision {
             switch self {
             case .awake(let session): session.head.revision
             case .resting(let session): session.revision
+            case .away(let revision, _): revision
             }
         }
 
@@ -30,6 +33,7 @@ final class SessionSlot: Sendable {
             switch self {
             case .awake(let session): session.version
             case .resting(let session): session.version
+            case .away(_, let version): version
             }
         }
 
@@ -37,14 +41,16 @@ final class SessionSlot: Sendable {
             switch self {
             case .awake(let session): session.replays
             case .resting(let session): session.replays
+            case .away: ReplayWindow()
             }
         }
 
-        /// The session, which costs O(items) if it rests.
-        var session: Session {
+        /// The session, which costs O(items) if it rests; nil while it is away.
+        var session: Session? {
             switch self {
             case .awake(let session): session
             case .resting(let session): session.woken()
+            case .away: nil
             }
         }
     }
@@ -57,11 +63,11 @@ final class SessionSlot: Sendable {
         content = Locked(Content(value: .awake(session)))
     }
 
-    /// The session as it is now, awake from now on; nil once it is gone. O(1), and O(items) if it was resting.
+    /// The session as it is now, awake from now on; nil once it is gone or away. O(1), and O(items) if it was resting.
     var session: Session? {
         while true {
             switch content.withLock({ $0.value }) {
-            case nil: return nil
+            case nil, .away: return nil
             case .awake(let session): return session
             case .resting(let resting):
                 let session = resting.woken()
@@ -83,6 +89,9 @@ final class SessionSlot: Sendable {
 
     /// What a store calls the value that is here; nil once the session is gone.
     var version: UInt64? { content.withLock { $0.value }?.version }
+
+    /// The revision of the session, be it here or away; nil once it is gone.
+    var revision: Revision? { content.withLock { $0.value }?.revision }
 
     /// Lays the session to rest, which any use ends. O(items).
     ///
@@ -128,7 +137,7 @@ final class SessionSlot: Sendable {
     /// Changes what is remembered beside the state; nil once the session is gone.
     func amend(_ change: (Session) -> Session) -> Session? {
         content.withLock { content in
-            guard let session = content.value.map({ change($0.session) }) else { return nil }
+            guard let session = content.value?.session.map(change) else { return nil }
             content.value = .awake(session)
             return session
         }
@@ -143,6 +152,32 @@ final class SessionSlot: Sendable {
             content.value = nil
             defer { content.readers = [:] }
             return Array(content.readers.values)
+        }
+    }
+
+    // MARK: Leaving memory
+
+    /// What a slot held in memory, to be freed where no lock is held.
+    struct Held { fileprivate let value: Value?, answers: AnswerCache? }
+
+    /// Lets go of the session, which a store keeps. Its readers stay, and hear of the next revision.
+    func sendAway() -> Held {
+        content.withLock { content in
+            let held = Held(value: content.value, answers: content.answers)
+            content.value = content.value.map { .away(revision: $0.revision, version: $0.version) }
+            content.answers = nil
+            return held
+        }
+    }
+
+    /// Puts back a session that was away.
+    ///
+    /// - Returns: the readers to whom it is news; nil if it was not away.
+    func bringBack(_ session: Session) -> [any SessionReader]? {
+        content.withLock { content in
+            guard case .away(let revision, _) = content.value else { return nil }
+            content.value = .awake(session)
+            return session.head.revision == revision ? [] : Array(content.readers.values)
         }
     }
 

@@ -23,12 +23,16 @@ final class SessionTable: Sendable {
 
     let bounds: Bounds
     let counters = SessionCounters()
-    private let registry: Locked<Registry>
+    let registry: Locked<Registry>
+    /// Whether a store keeps what is here: then a session that leaves memory has not ended.
+    let isCache: Bool
     /// Answers that are kept for those who ask the same.
     let answers: AnswerCaches
 
-    fileprivate struct Registry {
+    struct Registry {
         var slots: [String: SessionSlot] = [:]
+        /// Slots that somebody still holds though their sessions have left memory, see `SessionTable+Away`.
+        var away: [String: AwaySlot] = [:]
         var order = RecencyOrder()
         var awake: AwakeSlots
         var bytes = 0
@@ -37,8 +41,9 @@ final class SessionTable: Sendable {
     /// Messages on their way take room from sessions.
     private let messages: MessageMemory
 
-    init(bounds: Bounds, messages: MessageMemory) {
+    init(bounds: Bounds, messages: MessageMemory, isCache: Bool = false) {
         self.bounds = bounds
+        self.isCache = isCache
         self.messages = messages
         answers = AnswerCaches(budget: messages.outgoing)
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
@@ -98,10 +103,18 @@ final class SessionTable: Sendable {
 
     /// Puts in a session under a name that has none; nil if it has.
     private func insert(_ name: String, _ session: Session) -> SessionSlot? {
-        let slot = SessionSlot(name: name, session)
+        var readers: [any SessionReader] = []
         var tired: SessionSlot?
-        let (isNew, evicted) = registry.withLock { registry -> (Bool, [SessionSlot]) in
-            guard registry.slots[name] == nil else { return (false, []) }
+        let (slot, evicted) = registry.withLock { registry -> (SessionSlot?, [Evicted]) in
+            guard registry.slots[name] == nil else { return (nil, []) }
+            let slot: SessionSlot
+            if let away = registry.away[name]?.slot {
+                guard let woken = away.bringBack(session) else { return (nil, []) }
+                (slot, readers) = (away, woken)
+            } else {
+                slot = SessionSlot(name: name, session)
+            }
+            registry.away[name] = nil
             registry.slots[name] = slot
             slot.recency.timeToLive = session.settings.timeToLive
             slot.recency.expires = .now + session.settings.timeToLive
@@ -109,11 +122,12 @@ final class SessionTable: Sendable {
             registry.order.add(slot)
             tired = registry.awake.wake(slot)
             registry.charge(slot, session.footprint)
-            return (true, registry.evict(within: room, sparing: slot))
+            return (slot, registry.evict(within: room, sparing: slot, isCache: isCache))
         }
         if let tired { rest(tired) }
         evict(evicted)
-        return isNew ? slot : nil
+        for reader in readers { reader.sessionChanged() }
+        return slot
     }
 
     /// Puts `next` in place of a session that is still at `revision`.
@@ -127,14 +141,14 @@ final class SessionTable: Sendable {
     private func replace(_ slot: SessionSlot, at revision: Revision, by next: Session, keepsReplays: Bool) -> Bool {
         guard slot.replace(at: revision, by: next, keepsReplays: keepsReplays) else { return false }
         var tired: SessionSlot?
-        let evicted = registry.withLock { registry -> [SessionSlot] in
-            guard slot.recency.isListed else { return [] }
+        let evicted = registry.withLock { registry -> [Evicted] in
+            guard slot.recency.isListed || registry.takeBack(slot) else { return [] }
             tired = registry.awake.wake(slot)
             slot.recency.timeToLive = next.settings.timeToLive
             slot.recency.expires = .now + next.settings.timeToLive
             slot.recency.stored = slot.recency.expires
             registry.charge(slot, next.footprint)
-            return registry.evict(within: room, sparing: slot)
+            return registry.evict(within: room, sparing: slot, isCache: isCache)
         }
         if let tired { rest(tired) }
         evict(evicted)
@@ -163,7 +177,10 @@ final class SessionTable: Sendable {
         // Both at once: a slot without a session that still held its name would refuse the next session of that name.
         let readers = registry.withLock { registry in
             let readers = slot.emptied(at: revision)
-            if readers != nil { registry.remove(slot) }
+            if readers != nil {
+                registry.remove(slot)
+                if registry.away[slot.name]?.slot === slot { registry.away[slot.name] = nil }
+            }
             return readers
         }
         guard let readers else { return .failure(.conflict) }
@@ -181,11 +198,12 @@ final class SessionTable: Sendable {
     /// Evicts what does not fit beside the messages that are on their way.
     private func makeRoom() {
         let room = room
-        evict(registry.withLock { $0.evict(within: room, sparing: nil) })
+        evict(registry.withLock { $0.evict(within: room, sparing: nil, isCache: isCache) })
     }
 
-    /// Whether a session fits at all, whatever else would be thrown out.
-    func hasRoom(for session: Session) -> Bool { session.footprint <= bounds.bytes }
+    /// Whether a session fits at all, whatever else would be thrown out. What a store keeps always does: it takes the
+    /// place of all others while it is used.
+    func hasRoom(for session: Session) -> Bool { isCache || session.footprint <= bounds.bytes }
 
     /// The session in a slot, awake from now on; nil once it is gone. O(1), and O(items) if it was resting.
     func session(in slot: SessionSlot) -> Session? {
@@ -215,9 +233,9 @@ final class SessionTable: Sendable {
 
     // MARK: Leaving
 
-    private func evict(_ slots: [SessionSlot]) {
-        for slot in slots {
-            finish(slot, because: .evicted(slot.name))
+    private func evict(_ evicted: [Evicted]) {
+        for (slot, _) in evicted {
+            if !isCache { finish(slot, because: .evicted(slot.name)) }
             counters.evicted()
         }
     }
@@ -252,11 +270,12 @@ final class SessionTable: Sendable {
         return expired
     }
 
-    /// Sessions whose use a store should write down: their end has moved by more than a sixteenth of their time since it last did. O(sessions).
+    /// Sessions whose use a store should write down: their end has moved by more than a thirty-second of their time
+    /// since it last did. O(sessions).
     func usedSinceStored(at now: Moment = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { registry in
             registry.slots.values.compactMap { slot in
-                guard slot.recency.expires - slot.recency.stored > slot.recency.timeToLive / 16 else { return nil }
+                guard slot.recency.expires - slot.recency.stored > slot.recency.timeToLive / 32 else { return nil }
                 slot.recency.stored = slot.recency.expires
                 return (slot, slot.recency.expires - now)
             }
@@ -265,7 +284,7 @@ final class SessionTable: Sendable {
 
     /// Ends all sessions' readers, as the server goes down.
     func endReaders(because problem: Problem) {
-        let slots = registry.withLock { Array($0.slots.values) }
+        let slots = registry.withLock { Array($0.slots.values) + $0.away.values.compactMap(\.slot) }
         for slot in slots { slot.endReaders(because: problem) }
     }
 }
@@ -281,19 +300,22 @@ extension SessionTable.Registry {
         slots[slot.name] = nil
         order.remove(slot)
         bytes -= slot.recency.bytes
+        slot.recency.bytes = 0
     }
 
     /// Takes out the least recently used until the rest is within bounds; those with readers last, `spared` never.
-    mutating func evict(within bounds: SessionTable.Bounds, sparing spared: SessionSlot?) -> [SessionSlot] {
+    mutating func evict(
+        within bounds: SessionTable.Bounds, sparing spared: SessionSlot?, isCache: Bool
+    ) -> [SessionTable.Evicted] {
         guard bytes > bounds.bytes || slots.count > bounds.sessions else { return [] }
-        var evicted: [SessionSlot] = []
+        var evicted: [SessionTable.Evicted] = []
         for takesRead in [false, true] {
             var next = order.oldest
             while let slot = next, bytes > bounds.bytes || slots.count > bounds.sessions {
                 next = order.newer(than: slot)
                 guard slot !== spared, takesRead || slot.readerCount == 0 else { continue }
                 remove(slot)
-                evicted.append(slot)
+                evicted.append((slot, isCache ? sendAway(slot) : nil))
             }
         }
         return evicted

@@ -25,19 +25,25 @@ final class MemoryStore: SessionStore {
     }
 
     func commit(
-        _ next: Session, to slot: SessionSlot, at revision: Revision, on loop: EventLoop?, _ done: Completion<SessionSlot>
+        _ next: Session, to slot: SessionSlot, after before: Session, on loop: EventLoop?,
+        _ done: Completion<SessionSlot>
     ) {
-        done(table.commit(next, to: slot, at: revision).map { slot })
+        done(table.commit(next, to: slot, at: before.head.revision).map { slot })
     }
 
-    func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: Completion<Void>) {
+    func drop(
+        _ slot: SessionSlot, after before: Session, at revision: Revision?, on loop: EventLoop?, _ done: Completion<Void>
+    ) {
         done(table.drop(slot, at: revision))
     }
 
     /// Whatever is here can be read.
     func discard(_ name: String, on loop: EventLoop?, _ done: Completion<Void>) { done(.success(())) }
 
-    func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: Completion<Void>) { done(.success(())) }
+    /// None is ever missing.
+    func recall(_ sequence: UInt64, of reading: Reading, on loop: EventLoop?, _ done: Completion<Skeleton?>) {
+        done(.success(nil))
+    }
 
     func readersChanged(of slot: SessionSlot) {}
 

@@ -41,12 +41,16 @@ final class SessionLines: Sendable {
         }
     }
 
-    func last(of slot: SessionSlot) -> Last { lines.withLock { Self.last(of: slot, $0[slot.name]) } }
-
-    private static func last(of slot: SessionSlot, _ line: Line?) -> Last {
-        guard let line else { return slot.session.map { .session($0) } ?? .gone }
-        guard let newest = line.newest else { return .unknown }
-        return line.slot === slot ? .session(newest) : .gone
+    /// What a write to a session that was read has to stand on. The session may have left memory since.
+    func last(of slot: SessionSlot, read: Session) -> Last {
+        lines.withLock { lines in
+            guard let line = lines[slot.name] else {
+                if let session = slot.session { return .session(session) }
+                return slot.version == read.version ? .session(read) : .gone
+            }
+            guard let newest = line.newest else { return .unknown }
+            return line.slot === slot ? .session(newest) : .gone
+        }
     }
 
     // MARK: Standing in line
@@ -69,12 +73,13 @@ final class SessionLines: Sendable {
     /// - Parameter submit: hands it on, within the lock, so that the order is the same there; must not come back.
     func enter(_ slot: SessionSlot, behind version: UInt64, next: Session?, submit: () -> Void = {}) -> Bool {
         lines.withLock { lines in
-            guard case .session(let last) = Self.last(of: slot, lines[slot.name]), last.version == version else { return false }
-            if lines[slot.name] == nil {
-                lines[slot.name] = Line(slot: slot, newest: next)
-            } else {
+            if let line = lines[slot.name] {
+                guard line.slot === slot, line.newest?.version == version else { return false }
                 lines[slot.name]!.newest = next
                 lines[slot.name]!.entered += 1
+            } else {
+                guard slot.version == version else { return false }
+                lines[slot.name] = Line(slot: slot, newest: next)
             }
             submit()
             return true

@@ -33,15 +33,20 @@ protocol SessionStore: AnyObject, Sendable {
     func reopen(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>)
     /// Puts in a session under a name that has none, else fails with `conflict`.
     func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>)
-    /// Puts `next` in place of a session that is still at `revision`, else fails with `conflict`.
+    /// Puts `next` in place of the session that it was made of and that was read as `before`, else fails with
+    /// `conflict`.
     func commit(
-        _ next: Session, to slot: SessionSlot, at revision: Revision, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>)
-    /// Takes a session away if it is at `revision` (nil: whichever it is at), else fails with `conflict`.
-    func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: @escaping Completion<Void>)
+        _ next: Session, to slot: SessionSlot, after before: Session, on loop: EventLoop?,
+        _ done: @escaping Completion<SessionSlot>)
+    /// Takes away a session that was read as `before` if it is at `revision` (nil: whichever it is at), else fails with
+    /// `conflict`.
+    func drop(
+        _ slot: SessionSlot, after before: Session, at revision: Revision?, on loop: EventLoop?,
+        _ done: @escaping Completion<Void>)
     /// Takes away what is there under a name and cannot be read.
     func discard(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Void>)
-    /// Brings the skeleton of a past revision of a session into its slot, or takes that revision out of its history if nobody has it any more.
-    func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: @escaping Completion<Void>)
+    /// Brings the skeleton of a past revision of a session that was read; nil if nobody has it any more.
+    func recall(_ sequence: UInt64, of reading: Reading, on loop: EventLoop?, _ done: @escaping Completion<Skeleton?>)
     /// A session's first reader came, or its last one left (`slot.readerCount` tells which): while there are any, commits by others must
     /// reach the slot.
     func readersChanged(of slot: SessionSlot)
@@ -49,6 +54,18 @@ protocol SessionStore: AnyObject, Sendable {
     func sweep()
     /// Ends what is under way, as the process goes down: what was answered is kept.
     func close()
+}
+
+extension SessionStore {
+    /// The head of a session, and with it the base that a reader has.
+    func open(_ name: String, from since: Since, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
+        open(name, on: loop) { [self] result in
+            guard case .success(let reading?) = result, let sequence = reading.missing(since) else {
+                return done(result)
+            }
+            recall(sequence, of: reading, on: loop) { done($0.map { reading.recalling(sequence, $0) }) }
+        }
+    }
 }
 
 /// What a store answers with.

@@ -164,7 +164,7 @@ struct SessionWork: Sendable {
             }
         }
         if let reading {
-            store.commit(session, to: reading.slot, at: reading.session.head.revision, on: loop, done)
+            store.commit(session, to: reading.slot, after: reading.session, on: loop, done)
         } else {
             store.create(call.session, session, on: loop, done)
         }
@@ -174,7 +174,7 @@ struct SessionWork: Sendable {
         _ reading: Reading?, at revision: Revision?, on loop: EventLoop, _ answer: Response, _ finish: @escaping Finish
     ) {
         guard let reading else { return finish(.success(.now(answer))) }
-        store.drop(reading.slot, at: revision, on: loop) { result in
+        store.drop(reading.slot, after: reading.session, at: revision, on: loop) { result in
             switch result {
             case .success: finish(.success(.now(answer)))
             case .failure(.conflict): beginAgain(on: loop, finish)
@@ -185,18 +185,15 @@ struct SessionWork: Sendable {
 
     private func recall(_ sequence: UInt64, _ reading: Reading?, on loop: EventLoop, _ finish: @escaping Finish) {
         guard let reading else { preconditionFailure("nothing can be missing where nothing is") }
-        store.recall(sequence, of: reading.slot, on: loop) { result in
+        store.recall(sequence, of: reading, on: loop) { result in
             switch result {
-            case .success: goOn(on: loop) { again(reading, on: loop, finish) }
+            // On what was read, wherever the session is by now: else those that do not fit into memory together would
+            // begin again for ever.
+            case .success(let skeleton):
+                goOn(on: loop) { take(reading.recalling(sequence, skeleton), on: loop, finish) }
             case .failure(let failure): fail(failure, finish)
             }
         }
-    }
-
-    /// With what was brought; from the start, where the session has left memory meanwhile, or what it was tried on may have.
-    private func again(_ reading: Reading, on loop: EventLoop, _ finish: @escaping Finish) {
-        guard reading.isCertain, let renewed = reading.renewed else { return run(on: loop, finish) }
-        take(renewed, on: loop, finish)
     }
 
     /// Goes on where the request lives, or where large ones are worked on: a store's thread has more to do than to compare states.

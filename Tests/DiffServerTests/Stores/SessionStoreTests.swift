@@ -51,9 +51,9 @@ import Testing
         let one = try store.first("a", #"["x"]"#)
         let slot = try await store.created("a", one)
         let two = try store.next("a", one, #"["x","y"]"#)
-        try await store.committed(two, to: slot, at: one.head.revision)
+        try await store.committed(two, to: slot, after: one)
         let other = try store.next("a", one, #"["z"]"#)
-        await #expect(throws: StoreFailure.conflict) { try await store.committed(other, to: slot, at: one.head.revision) }
+        await #expect(throws: StoreFailure.conflict) { try await store.committed(other, to: slot, after: one) }
         #expect(try await store.opened("a")?.session.head.revision == two.head.revision)
     }
 
@@ -69,7 +69,7 @@ import Testing
                 group.addTask {
                     let next = try store.next("a", one, #"["x",\#(writer)]"#)
                     do {
-                        try await store.committed(next, to: slot, at: one.head.revision)
+                        try await store.committed(next, to: slot, after: one)
                         return next.head.revision
                     } catch StoreFailure.conflict { return nil }
                 }
@@ -88,9 +88,9 @@ import Testing
         let one = try store.first("a", #"["x"]"#)
         let slot = try await store.created("a", one)
         let two = try store.next("a", one, #"["y"]"#)
-        try await store.committed(two, to: slot, at: one.head.revision)
-        await #expect(throws: StoreFailure.conflict) { try await store.dropped(slot, at: one.head.revision) }
-        try await store.dropped(slot, at: two.head.revision)
+        try await store.committed(two, to: slot, after: one)
+        await #expect(throws: StoreFailure.conflict) { try await store.dropped(slot, one, at: one.head.revision) }
+        try await store.dropped(slot, two, at: two.head.revision)
         #expect(try await store.opened("a") == nil)
         _ = try await store.created("a", one)
         #expect(try await store.opened("a")?.session.head.revision == one.head.revision)
@@ -107,13 +107,12 @@ import Testing
         let slot = try await store.created("s", session)
         for state in states.dropFirst() {
             let next = try store.next("s", session, state)
-            session = try await store.committed(next, to: slot, at: session.head.revision)
+            session = try await store.committed(next, to: slot, after: session)
         }
         store = try fixture.later(than: store)
         var reading = try #require(try await store.opened("s"))
         if let sequence = reading.missing(.revision(base)) {
-            try await store.recalled(sequence, of: reading.slot)
-            reading = try #require(reading.renewed)
+            reading = try await store.recalled(sequence, of: reading)
         }
         guard case .past(let skeleton, _) = reading.base(base) else { throw Missing() }
         let head = reading.session.head
@@ -135,13 +134,14 @@ import Testing
         let slot = try await store.created("s", session)
         for state in 1...9 {
             let next = try store.next("s", session, "[\(state)]")
-            session = try await store.committed(next, to: slot, at: session.head.revision)
+            session = try await store.committed(next, to: slot, after: session)
         }
         store = try fixture.later(than: store)
-        let reading = try #require(try await store.opened("s"))
+        var reading = try #require(try await store.opened("s"))
         #expect(reading.session.history.entries.map(\.revision.sequence) == [7, 8, 9])
-        for sequence in [7, 8, 9] as [UInt64] { try await store.recalled(sequence, of: reading.slot) }
-        #expect(reading.slot.session?.history.entries.allSatisfy { $0.skeleton != nil } == true)
+        for sequence in [7, 8, 9] as [UInt64] { reading = try await store.recalled(sequence, of: reading) }
+        #expect(reading.session.history.entries.allSatisfy { $0.skeleton != nil })
+        if kind != .memory { #expect(reading.slot.session?.history.entries.allSatisfy { $0.skeleton != nil } == true) }
     }
 
     @Test(arguments: StoreKind.allCases)
@@ -159,7 +159,7 @@ import Testing
         replays.remember(
             .init(fingerprint: RequestFingerprint(value: 9), status: 200, before: one.head.revision, done: .now), by: key)
         two = two.with(replays: replays)
-        try await store.committed(two, to: slot, at: one.head.revision)
+        try await store.committed(two, to: slot, after: one)
         store = try fixture.later(than: store)
         let found = try #require(try await store.opened("s")).session
         #expect(found.head.marks == two.head.marks)
@@ -192,10 +192,76 @@ import Testing
         _ = slot.add(reader, limit: 10)
         store.readersChanged(of: slot)
         let two = try store.next("s", one, "[1]")
-        try await store.committed(two, to: slot, at: one.head.revision)
+        try await store.committed(two, to: slot, after: one)
         #expect(reader.counts.withLock { $0 } == [1, 0])
-        try await store.dropped(slot, at: nil)
+        try await store.dropped(slot, two, at: nil)
         #expect(reader.counts.withLock { $0 } == [1, 1])
+    }
+
+    // MARK: Memory that is too small
+
+    @Test(arguments: StoreKind.allCases.filter { $0 != .memory })
+    func `a session that left memory is nobody's loss`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store(bounds: SessionTable.Bounds(sessions: 1))
+        let one = try store.first("s", "[0]")
+        let slot = try await store.created("s", one)
+        let reader = Listener()
+        _ = slot.add(reader, limit: 10)
+        store.readersChanged(of: slot)
+        let reading = try #require(try await store.opened("s"))
+        _ = try await store.created("other", try store.first("other", "[0]"))
+        #expect(slot.session == nil && slot.revision == one.head.revision)
+        #expect(reader.counts.withLock { $0 } == [0, 0])
+        // What was read before is still good for a write, which brings the session back and wakes its reader.
+        var two = try store.next("s", reading.session, "[1]")
+        two = try await store.committed(two, to: reading.slot, after: reading.session)
+        #expect(reader.counts.withLock { $0 } == [1, 0])
+        _ = try #require(try await store.opened("other"))
+        #expect(slot.session == nil)
+        // Read again it is in the slot where its reader is, to whom it is no news.
+        let again = try #require(try await store.opened("s"))
+        #expect(again.slot === slot && slot.session != nil && again.session.head.revision == two.head.revision)
+        #expect(reader.counts.withLock { $0 } == [1, 0])
+        // Its past is found for a reading that is in memory no longer.
+        _ = try #require(try await store.opened("other"))
+        if let sequence = again.missing(.revision(one.head.revision)) {
+            #expect(try await store.recalled(sequence, of: again).isUsable(.revision(one.head.revision)))
+        }
+        #expect(slot.session == nil)
+        try await store.dropped(slot, again.session, at: two.head.revision)
+        #expect(reader.counts.withLock { $0 } == [1, 1])
+        #expect(try await store.opened("s") == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases.filter { $0 != .memory })
+    func `states of any size are kept beside a budget of any`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store(bounds: SessionTable.Bounds(bytes: 1))
+        let one = try store.first("s", "[0]")
+        let slot = try await store.created("s", one)
+        let reading = try #require(try await store.opened("s"))
+        try await store.committed(try store.next("s", reading.session, "[1]"), to: slot, after: reading.session)
+        _ = try await store.created("t", one)
+        #expect(try await store.opened("s")?.session.head.revision.sequence == 2)
+    }
+
+    @Test(arguments: StoreKind.allCases.filter { $0 != .memory })
+    func `a session that is read while it is away does not end`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store(bounds: SessionTable.Bounds(sessions: 1))
+        let slot = try await store.created("s", try store.first("s", "[0]", ttl: .seconds(60)))
+        let reader = Listener()
+        _ = slot.add(reader, limit: 10)
+        _ = try await store.created("other", try store.first("other", "[0]"))
+        #expect(store.table.readWhileAway(at: .now + .seconds(1)).isEmpty)
+        #expect(store.table.readWhileAway(at: .now + .seconds(30)).map(\.slot.name) == ["s"])
+        #expect(store.table.isInUse("s") && !store.table.holds("s"))
+        slot.remove(reader)
+        #expect(store.table.readWhileAway(at: .now + .seconds(90)).isEmpty && !store.table.isInUse("s"))
     }
 }
 

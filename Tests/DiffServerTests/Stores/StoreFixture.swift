@@ -36,7 +36,8 @@ final class StoreFixture {
     func store(bounds: SessionTable.Bounds = .init()) throws -> any SessionStore {
         var options = Options()
         options.tableBounds = bounds
-        let table = SessionTable(bounds: bounds, messages: MessageMemory(memory: bounds.bytes, maxBody: options.maxBodyBytes))
+        let messages = MessageMemory(memory: bounds.bytes, maxBody: options.maxBodyBytes)
+        let table = SessionTable(bounds: bounds, messages: messages, isCache: kind != .memory)
         let store: any SessionStore
         switch kind {
         case .memory: store = MemoryStore(table: table, hash: .digests("tests"))
@@ -74,17 +75,18 @@ extension SessionStore {
 
     /// The session as the store has it now.
     @discardableResult
-    func committed(_ next: Session, to slot: SessionSlot, at revision: Revision) async throws -> Session {
-        let slot = try await answer { self.commit(next, to: slot, at: revision, on: nil, $0) }
+    func committed(_ next: Session, to slot: SessionSlot, after before: Session) async throws -> Session {
+        let slot = try await answer { self.commit(next, to: slot, after: before, on: nil, $0) }
         return try #require(slot.session)
     }
 
-    func dropped(_ slot: SessionSlot, at revision: Revision?) async throws {
-        try await answer { self.drop(slot, at: revision, on: nil, $0) }
+    func dropped(_ slot: SessionSlot, _ session: Session, at revision: Revision?) async throws {
+        try await answer { self.drop(slot, after: session, at: revision, on: nil, $0) }
     }
 
-    func recalled(_ sequence: UInt64, of slot: SessionSlot) async throws {
-        try await answer { self.recall(sequence, of: slot, on: nil, $0) }
+    /// The session with the skeleton of a past revision.
+    func recalled(_ sequence: UInt64, of reading: Reading) async throws -> Reading {
+        reading.recalling(sequence, try await answer { self.recall(sequence, of: reading, on: nil, $0) })
     }
 
     private func answer<Value: Sendable>(_ ask: (@escaping Completion<Value>) -> Void) async throws -> Value {

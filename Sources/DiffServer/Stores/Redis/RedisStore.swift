@@ -5,7 +5,9 @@
 // ever based on what is no longer there, however late a hint comes: hints only wake readers.
 //
 // What a read brings is taken into the table only in place of what it was asked with; otherwise somebody else was faster, and it is asked
-// again. So a slot never goes back to an older value.
+// again. So a slot never goes back to an older value. A request goes on with what it has read whether or not that is
+// still in the table: else
+// sessions that are read at once and do not fit into memory together would push each other out for ever.
 
 import Dispatch
 import HTTPCore
@@ -92,41 +94,57 @@ final class RedisStore: SessionStore {
     }
 
     func open(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
-        open(name, keepingFor: .zero, on: loop, done)
+        let known = table.reading(name)
+        read(name, known, version: known?.session.versionText ?? "", keepingFor: .zero, on: loop, done)
     }
 
-    /// - Parameter longer: what is added to its time to live.
-    private func open(
-        _ name: String, keepingFor longer: Duration, on loop: EventLoop?, _ done: @escaping Completion<Reading?>
+    /// - Parameters:
+    ///   - known: what the table has of it.
+    ///   - version: of which only that it is the head has to be told; then the answer is `known`.
+    ///   - longer: what is added to its time to live.
+    ///   - attempts: how often it is asked at most.
+    private func read(
+        _ name: String, _ known: Reading?, version: String, keepingFor longer: Duration, attempts: Int = 4,
+        on loop: EventLoop?, _ done: @escaping Completion<Reading?>
     ) {
-        let known = table.reading(name)
-        let arguments = [RedisArgument(known?.session.versionText ?? ""), RedisArgument(Int(longer / .milliseconds(1)))]
+        let slot = known?.slot ?? table.awaySlot(name)
+        let revision = known?.session.head.revision ?? slot?.revision
+        let arguments = [RedisArgument(version), RedisArgument(Int(longer / .milliseconds(1)))]
         link(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], arguments) { [self] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(.null):
-                if let known { _ = table.drop(known.slot, at: known.session.head.revision) }
+                if let slot, let revision { _ = table.drop(slot, at: revision) }
                 done(.success(nil))
-            case .success(.array(let parts)) where parts.isEmpty:
-                guard let reading = known?.renewed else { return open(name, on: loop, done) }
-                done(.success(reading))
+            // It may have left memory meanwhile, and was the head all the same.
+            case .success(.array(let parts)) where parts.isEmpty: done(.success(known?.renewed ?? known))
             case .success(let reply):
                 guard let found = FoundRecord(reply) else { return done(.failure(.unavailable("what it holds is no session"))) }
-                let takeOver = { @Sendable [self] in adopt(found, name, inPlaceOf: known, on: loop, done) }
+                let takeOver = { @Sendable [self] in adopt(found, name, inPlaceOf: known, attempts, on: loop, done) }
                 if found.record.head.count > Self.largeRecord { workers.run(takeOver) } else { takeOver() }
             }
         }
     }
 
     private func adopt(
-        _ found: FoundRecord, _ name: String, inPlaceOf known: Reading?, on loop: EventLoop?, _ done: @escaping Completion<Reading?>
+        _ found: FoundRecord, _ name: String, inPlaceOf known: Reading?, _ attempts: Int, on loop: EventLoop?,
+        _ done: @escaping Completion<Reading?>
     ) {
         do throws(SessionRecord.Failure) {
             var session = try found.record.session(named: name, hash: hash).with(version: found.version)
             if let known { session = session.inheriting(from: known.session) }
-            let slot = table.adopt(session, as: name, inPlaceOf: known?.slot, at: known?.session.head.revision)
-            guard let slot, let reading = Reading(slot, of: table) else { return open(name, on: loop, done) }
-            done(.success(reading))
+            let adopted = table.adopt(session, as: name, inPlaceOf: known?.slot, at: known?.session.head.revision)
+            // Where somebody else was faster, it is asked again, so that nobody here is told something older than his
+            // neighbour. At the last
+            // what was read is the answer: it was the head while it was asked for, and a write that stands on it is
+            // compared.
+            guard let slot = adopted ?? (attempts > 1 ? nil : table.anySlot(name)) else {
+                let known = table.reading(name)
+                let version = known?.session.versionText ?? ""
+                let left = max(1, attempts - 1)
+                return read(name, known, version: version, keepingFor: .zero, attempts: left, on: loop, done)
+            }
+            done(.success(Reading(slot, session, of: table)))
         } catch {
             switch error {
             case .damaged: done(.failure(.damaged(name)))
@@ -135,9 +153,10 @@ final class RedisStore: SessionStore {
         }
     }
 
-    func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
-        guard let entry = table.session(in: slot)?.history.entries.first(where: { $0.revision.sequence == sequence }) else {
-            return done(.success(()))
+    func recall(_ sequence: UInt64, of reading: Reading, on loop: EventLoop?, _ done: @escaping Completion<Skeleton?>) {
+        let slot = reading.slot
+        guard let entry = reading.session.history.entries.first(where: { $0.revision.sequence == sequence }) else {
+            return done(.success(nil))
         }
         let field = RedisArgument("k" + Session.text(entry.name))
         link(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) { [table, lines, hash] result in
@@ -148,7 +167,7 @@ final class RedisStore: SessionStore {
                 if case .bytes(let bytes) = reply { skeleton = try? Skeleton(document: bytes, hash: hash) }
                 table.recall(sequence, of: slot, skeleton)
                 lines.recall(sequence, of: slot, skeleton)
-                done(.success(()))
+                done(.success(skeleton))
             }
         }
     }
@@ -171,10 +190,12 @@ final class RedisStore: SessionStore {
     }
 
     func commit(
-        _ next: Session, to slot: SessionSlot, at revision: Revision, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>
+        _ next: Session, to slot: SessionSlot, after read: Session, on loop: EventLoop?,
+        _ done: @escaping Completion<SessionSlot>
     ) {
         guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
-        guard case .session(let before) = lines.last(of: slot), next.follows(before, at: revision) else {
+        let revision = read.head.revision
+        guard case .session(let before) = lines.last(of: slot, read: read), next.follows(before, at: revision) else {
             return done(.failure(.conflict))
         }
         var next = next.renamed()
@@ -186,7 +207,7 @@ final class RedisStore: SessionStore {
         guard lines.enter(slot, behind: before.version, next: next) else { return done(.failure(.conflict)) }
         // Other loops have connections of their own. One that comes in before those that it stands behind begins again.
         put(next, slot.name, after: before, on: loop) { [next, table, lines] result in
-            // A slot that moved on or made room meanwhile is no loss: whoever needs the session next asks for it.
+            // A slot that moved on meanwhile is no loss: whoever needs the session next asks for it.
             if case .success = result { _ = table.commit(next, to: slot, at: revision) }
             lines.leave(slot.name, result)
             done(result.map { slot })
@@ -205,16 +226,19 @@ final class RedisStore: SessionStore {
         }
     }
 
-    func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
-        let before = table.session(in: slot)
-        guard revision == nil || before?.head.revision == revision else { return done(.failure(.conflict)) }
-        let version = revision == nil ? "" : before?.versionText ?? ""
+    func drop(
+        _ slot: SessionSlot, after read: Session, at revision: Revision?, on loop: EventLoop?,
+        _ done: @escaping Completion<Void>
+    ) {
+        let before = table.session(in: slot) ?? read
+        guard revision == nil || before.head.revision == revision else { return done(.failure(.conflict)) }
+        let version = revision == nil ? "" : before.versionText
         link(on: loop).run(RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(slot.name))], [RedisArgument(version)]) {
             [table] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(.integer(1)):
-                if let before { _ = table.drop(slot, at: before.head.revision) }
+                _ = table.drop(slot, at: before.head.revision)
                 done(.success(()))
             case .success: done(.failure(.conflict))
             }
@@ -240,7 +264,12 @@ final class RedisStore: SessionStore {
     /// Sees to it that the slot holds the head, and its readers hear of it.
     private func revalidate(_ slot: SessionSlot) {
         // Its readers use it all the time, but are told so only here, and that one in a while.
-        open(slot.name, keepingFor: RedisWatch.period * 2, on: loop) { [watch] _ in watch.revalidated(slot) }
+        let known = table.reading(slot.name)
+        // Of one that is away, it is enough to hear that nothing is new.
+        let version = Session.text(known?.session.version ?? slot.version ?? 0)
+        read(slot.name, known, version: version, keepingFor: RedisWatch.period * 2, on: loop) { [watch] _ in
+            watch.revalidated(slot)
+        }
     }
 
     // MARK: The key

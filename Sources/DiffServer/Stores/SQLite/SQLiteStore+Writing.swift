@@ -18,19 +18,22 @@ extension SQLiteStore {
     }
 
     func commit(
-        _ next: Session, to slot: SessionSlot, at revision: Revision, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>
+        _ next: Session, to slot: SessionSlot, after read: Session, on loop: EventLoop?,
+        _ done: @escaping Completion<SessionSlot>
     ) {
         guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
-        switch lines.last(of: slot) {
+        switch lines.last(of: slot, read: read) {
         case .gone: done(.failure(.conflict))
-        case .unknown: lines.afterThose(of: slot.name) { [self] in commit(next, to: slot, at: revision, on: loop, done) }
+        case .unknown: lines.afterThose(of: slot.name) { [self] in commit(next, to: slot, after: read, on: loop, done) }
         case .session(let before):
-            guard next.follows(before, at: revision) else { return done(.failure(.conflict)) }
-            commit(next.renamed(), to: slot, after: before, done)
+            guard next.follows(before, at: read.head.revision) else { return done(.failure(.conflict)) }
+            commit(next.renamed(), to: slot, standingOn: before, done)
         }
     }
 
-    private func commit(_ next: Session, to slot: SessionSlot, after before: Session, _ done: @escaping Completion<SessionSlot>) {
+    private func commit(
+        _ next: Session, to slot: SessionSlot, standingOn before: Session, _ done: @escaping Completion<SessionSlot>
+    ) {
         let row = SessionRow(next, named: slot.name)
         let past = SessionRow.Past(from: before, to: next)
         let isNews = next.head.revision != before.head.revision
@@ -39,7 +42,7 @@ extension SQLiteStore {
                 try database.update(row, standingOn: before.version, withHead: isNews, past, hash: hash) ? .written : .conflict
             } done: { [self] result in
                 switch result {
-                // A slot that made room meanwhile is no loss: the next reader brings the session again.
+                // A session that made room meanwhile comes back with this.
                 case .success: _ = table.commit(next, to: slot, at: before.head.revision)
                 case .failure(let failure): failed(failure, before, slot)
                 }
@@ -50,10 +53,14 @@ extension SQLiteStore {
         if !hasEntered { done(.failure(.conflict)) }
     }
 
-    func drop(_ slot: SessionSlot, at revision: Revision?, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
-        switch lines.last(of: slot) {
+    func drop(
+        _ slot: SessionSlot, after read: Session, at revision: Revision?, on loop: EventLoop?,
+        _ done: @escaping Completion<Void>
+    ) {
+        switch lines.last(of: slot, read: read) {
         case .gone: done(.failure(.conflict))
-        case .unknown: lines.afterThose(of: slot.name) { [self] in drop(slot, at: revision, on: loop, done) }
+        case .unknown:
+            lines.afterThose(of: slot.name) { [self] in drop(slot, after: read, at: revision, on: loop, done) }
         case .session(let before):
             guard revision == nil || before.head.revision == revision else { return done(.failure(.conflict)) }
             drop(slot, before, done)

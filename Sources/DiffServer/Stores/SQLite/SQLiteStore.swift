@@ -85,7 +85,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             guard hash.sum(found.record.meta) == found.sum else { throw .damaged }
             let session = try found.record.session(named: name, hash: hash).with(version: found.version)
             guard session.head.revision.text == found.revision else { throw .damaged }
-            guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return .success(table.reading(name)) }
+            guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return self.found(name) }
             table.stored(slot, until: Calendar().moment(milliseconds: found.expires))
             return .success(Reading(slot, session, of: table))
         } catch {
@@ -96,14 +96,15 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         }
     }
 
-    func recall(_ sequence: UInt64, of slot: SessionSlot, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
+    func recall(_ sequence: UInt64, of reading: Reading, on loop: EventLoop?, _ done: @escaping Completion<Skeleton?>) {
         readQueue.async { [self] in
+            let slot = reading.slot
             do throws(SQLiteDatabase.Failure) {
                 let body = try database.skeleton(sequence, of: slot.name, hash: hash)
                 let skeleton = body.flatMap { try? Skeleton(document: $0, hash: hash) }
                 table.recall(sequence, of: slot, skeleton)
                 lines.recall(sequence, of: slot, skeleton)
-                done(.success(()))
+                done(.success(skeleton))
             } catch { done(.failure(StoreFailure(error))) }
         }
     }
@@ -115,7 +116,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     func sweep() {
         for slot in table.sweep() { forget(slot.name) }
-        for (slot, left) in table.usedSinceStored() {
+        for (slot, left) in table.usedSinceStored() + table.readWhileAway() {
             let name = slot.name
             writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.extend(name, by: left) }
         }
@@ -127,7 +128,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     /// Takes out sessions whose time ran out while they were not in memory. Those that are there have been used since.
     private func forgetUnused() {
-        for name in (try? database.expired()) ?? [] where !table.holds(name) { forget(name) }
+        for name in (try? database.expired()) ?? [] where !table.isInUse(name) { forget(name) }
     }
 
     private func forget(_ name: String) {

@@ -1,0 +1,61 @@
+// A table in front of a store is a cache, so a session that leaves it has not ended. Its slot lets go of the value
+// only. While anybody holds the
+// slot, be it a reader that waits or a request on its way, the table finds it by name, and the session comes back into
+// the same slot. So a
+// name has one slot at a time, a reader stays registered wherever its session is, and a commit finds those whom it has
+// to wake.
+
+/// A slot whose session is away, for as long as somebody holds it.
+struct AwaySlot {
+    private(set) weak var slot: SessionSlot?
+
+    init(_ slot: SessionSlot) { self.slot = slot }
+}
+
+extension SessionTable {
+    /// A slot that left the order of use, and what it held if it was sent away.
+    typealias Evicted = (slot: SessionSlot, held: SessionSlot.Held?)
+
+    /// The slot of a session that is away.
+    func awaySlot(_ name: String) -> SessionSlot? { registry.withLock { $0.away[name]?.slot } }
+
+    /// The slot of a session, be that here or away. Does not count as use.
+    func anySlot(_ name: String) -> SessionSlot? { registry.withLock { $0.slots[name] ?? $0.away[name]?.slot } }
+
+    /// Whether a session is here, or has readers who wait for it to come back.
+    func isInUse(_ name: String) -> Bool {
+        registry.withLock { $0.slots[name] != nil || ($0.away[name]?.slot?.readerCount ?? 0) > 0 }
+    }
+
+    /// Of the sessions that are away, those that are read, where a store should write down that they are used. Forgets
+    /// slots that nobody holds any more. O(sessions away).
+    func readWhileAway(at now: Moment = .now) -> [(slot: SessionSlot, left: Duration)] {
+        registry.withLock { registry in
+            if !registry.away.isEmpty { registry.away = registry.away.filter { $0.value.slot != nil } }
+            return registry.away.values.compactMap { away in
+                guard let slot = away.slot, slot.readerCount > 0 else { return nil }
+                slot.recency.expires = now + slot.recency.timeToLive
+                guard slot.recency.expires - slot.recency.stored > slot.recency.timeToLive / 32 else { return nil }
+                slot.recency.stored = slot.recency.expires
+                return (slot, slot.recency.timeToLive)
+            }
+        }
+    }
+}
+
+extension SessionTable.Registry {
+    /// Has a slot that left the table let go of its session.
+    mutating func sendAway(_ slot: SessionSlot) -> SessionSlot.Held {
+        away[slot.name] = AwaySlot(slot)
+        return slot.sendAway()
+    }
+
+    /// Lists a slot again whose session was away; false if it has no name here any more.
+    mutating func takeBack(_ slot: SessionSlot) -> Bool {
+        guard away[slot.name]?.slot === slot else { return false }
+        away[slot.name] = nil
+        slots[slot.name] = slot
+        order.add(slot)
+        return true
+    }
+}
