@@ -20,8 +20,8 @@ final class EventStream: SessionReader, @unchecked Sendable {
     private let writer: StreamWriter
     private var sent: Since
     private var isDirty = true
-    /// Whether the store was asked for the session, which has left memory.
-    private var isFetching = false
+    /// Whether the next event is being made: the store was asked for the session, which has left memory, or a worker compares states.
+    private var isBusy = false
     private var lastWrite = Moment.now
     private var timers: [Purpose: Timer] = [:]
     private let isWoken = Atomic<Bool>(false)
@@ -71,7 +71,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
         }
         if let life = call.service.options.streamLife {
             // Not all at once: readers that came together would also come back together.
-            after(life * Double.random(in: 0.8...1), .life) { $0.finish() }
+            after(life * Double.random(in: 0.8...1), .life) { $0.close() }
         }
     }
 
@@ -102,7 +102,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     /// Sends one changeset to the head, if there is news, the last one has left, and it was long enough ago.
     private func send() {
-        guard isDirty, !writer.isClosed, writer.isWritable else { return }
+        guard isDirty, !isBusy, !writer.isClosed, writer.isWritable else { return }
         let wait = Self.pace - (Moment.now - lastWrite)
         guard wait <= .zero else { return after(wait, .pace) { $0.send() } }
         sendNow()
@@ -116,11 +116,10 @@ final class EventStream: SessionReader, @unchecked Sendable {
     /// Has the store bring the session back, and with it what was sent last. A stream stays open while the store is out
     /// of reach.
     private func fetch() {
-        guard !isFetching else { return }
-        isFetching = true
+        isBusy = true
         call.service.store.open(call.session, from: sent, on: writer.loop) { [self] result in
             writer.loop.execute { [self] in
-                isFetching = false
+                isBusy = false
                 guard isDirty, !writer.isClosed else { return }
                 switch result {
                 case .success(let reading?): send(reading)
@@ -133,7 +132,21 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     private func send(_ reading: Reading) {
         isDirty = false
-        let answer = call.service.counted(reading.answer(since: sent, wish))
+        guard reading.isLong else { return write(reading.answer(since: sent, wish), from: reading) }
+        isBusy = true
+        call.service.workers.run { [self, since = sent] in
+            let answer = reading.answer(since: since, wish)
+            writer.loop.execute { [self] in
+                isBusy = false
+                guard !writer.isClosed else { return }
+                write(answer, from: reading)
+                if isDirty { after(Self.pace, .pace) { $0.send() } }
+            }
+        }
+    }
+
+    private func write(_ answer: ChangesAnswer, from reading: Reading) {
+        let answer = call.service.counted(answer)
         sent = .revision(reading.session.head.revision)
         lastWrite = .now
         call.service.metrics.streamLagged(lastWrite - reading.session.head.made)
@@ -165,23 +178,25 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     private func end(_ problem: Problem) {
         guard !writer.isClosed else { return }
-        refuse(problem)
-        leave()
+        writer.write(Event.end(problem, instance: call.instance))
+        close()
     }
 
     /// Ends a stream that the session does not know.
     private func refuse(_ problem: Problem) {
         writer.write(Event.end(problem, instance: call.instance))
-        finish()
-    }
-
-    private func finish() {
         writer.finish()
     }
 
+    private func close() {
+        writer.finish()
+        leave()
+    }
+
     private func leave() {
-        _ = call.service.table.slot(call.session)
         slot.remove(self)
+        // Was a read for as long as it lasted.
+        _ = call.service.table.slot(call.session)
         call.service.store.readersChanged(of: slot)
         for timer in timers.values { timer.cancel() }
         timers = [:]

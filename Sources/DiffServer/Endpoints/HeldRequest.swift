@@ -54,8 +54,11 @@ final class HeldRequest: SessionReader {
     }
 
     private func answer(_ reading: Reading) {
-        let answer = call.service.counted(reading.answer(since: since, wish))
-        pending.answer(call.finish(answer.response()))
+        let work = { @Sendable [self] in
+            let answer = call.service.counted(reading.answer(since: since, wish))
+            pending.answer(call.finish(answer.response()))
+        }
+        if reading.isLong { call.service.workers.run(work) } else { work() }
     }
 
     private func refuse(_ problem: Problem) {
@@ -71,9 +74,9 @@ final class HeldRequest: SessionReader {
     @discardableResult
     private func leave() -> Bool {
         guard !isDone.exchange(true, ordering: .relaxed) else { return false }
+        slot.remove(self)
         // The reader counted as use for as long as it waited.
         _ = call.service.table.slot(call.session)
-        slot.remove(self)
         call.service.store.readersChanged(of: slot)
         timer.withLock { timer in
             timer?.cancel()

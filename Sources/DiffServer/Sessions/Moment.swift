@@ -10,6 +10,9 @@ struct Moment: Comparable, Sendable {
         return Moment(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
+    /// Since the clock began.
+    var wholeSeconds: Int64 { nanoseconds / 1_000_000_000 }
+
     static func < (one: Moment, other: Moment) -> Bool { one.nanoseconds < other.nanoseconds }
 
     static func - (one: Moment, other: Moment) -> Duration { .nanoseconds(one.nanoseconds - other.nanoseconds) }

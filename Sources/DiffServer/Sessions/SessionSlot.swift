@@ -1,4 +1,5 @@
 import HTTPCore
+import Synchronization
 
 /// Where a session lives in memory: its value, and who wants to hear of the next one.
 ///
@@ -6,6 +7,8 @@ import HTTPCore
 final class SessionSlot: Sendable {
     let name: String
     private let content: Locked<Content>
+    /// How many readers there are; changed with them, and read without the lock.
+    private let readers = Atomic<Int>(0)
 
     private struct Content {
         /// Nil once the session is gone; the slot is then never used again.
@@ -150,7 +153,7 @@ final class SessionSlot: Sendable {
         content.withLock { content in
             guard let value = content.value, revision == nil || value.revision == revision else { return nil }
             content.value = nil
-            defer { content.readers = [:] }
+            defer { forgetReaders(&content) }
             return Array(content.readers.values)
         }
     }
@@ -189,13 +192,24 @@ final class SessionSlot: Sendable {
             guard content.value != nil else { return .gone }
             guard content.readers.count < limit else { return .tooMany }
             content.readers[ObjectIdentifier(reader)] = reader
+            readers.store(content.readers.count, ordering: .relaxed)
             return .added
         }
     }
 
-    func remove(_ reader: any SessionReader) { content.withLock { $0.readers[ObjectIdentifier(reader)] = nil } }
+    func remove(_ reader: any SessionReader) {
+        content.withLock { content in
+            content.readers[ObjectIdentifier(reader)] = nil
+            readers.store(content.readers.count, ordering: .relaxed)
+        }
+    }
 
-    var readerCount: Int { content.withLock { $0.readers.count } }
+    private func forgetReaders(_ content: inout Content) {
+        content.readers = [:]
+        readers.store(0, ordering: .relaxed)
+    }
+
+    var readerCount: Int { readers.load(ordering: .relaxed) }
 
     /// What became of a reader that wanted in.
     enum Admission { case added, tooMany, gone }
@@ -211,7 +225,7 @@ extension SessionSlot {
     /// Ends the readers of a session that stays.
     func endReaders(because problem: Problem) {
         let readers = content.withLock { content in
-            defer { content.readers = [:] }
+            defer { forgetReaders(&content) }
             return Array(content.readers.values)
         }
         for reader in readers { reader.sessionEnded(problem) }

@@ -54,8 +54,7 @@ extension SessionTable.Registry {
     mutating func takeBack(_ slot: SessionSlot) -> Bool {
         guard away[slot.name]?.slot === slot else { return false }
         away[slot.name] = nil
-        slots[slot.name] = slot
-        order.add(slot)
+        add(slot)
         return true
     }
 }

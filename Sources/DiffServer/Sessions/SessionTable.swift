@@ -34,6 +34,8 @@ final class SessionTable: Sendable {
         /// Slots that somebody still holds though their sessions have left memory, see `SessionTable+Away`.
         var away: [String: AwaySlot] = [:]
         var order = RecencyOrder()
+        var ends = ExpiryWheel()
+        var used = UsedSlots()
         var awake: AwakeSlots
         var bytes = 0
     }
@@ -65,6 +67,7 @@ final class SessionTable: Sendable {
             }
             slot.recency.expires = now + slot.recency.timeToLive
             registry.order.touch(slot)
+            if isCache { registry.used.note(slot) }
             return (slot, nil)
         }
         if let expired { expire(expired) }
@@ -115,11 +118,10 @@ final class SessionTable: Sendable {
                 slot = SessionSlot(name: name, session)
             }
             registry.away[name] = nil
-            registry.slots[name] = slot
             slot.recency.timeToLive = session.settings.timeToLive
             slot.recency.expires = .now + session.settings.timeToLive
             slot.recency.stored = slot.recency.expires
-            registry.order.add(slot)
+            registry.add(slot)
             tired = registry.awake.wake(slot)
             registry.charge(slot, session.footprint)
             return (slot, registry.evict(within: room, sparing: slot, isCache: isCache))
@@ -147,6 +149,7 @@ final class SessionTable: Sendable {
             slot.recency.timeToLive = next.settings.timeToLive
             slot.recency.expires = .now + next.settings.timeToLive
             slot.recency.stored = slot.recency.expires
+            registry.ends.update(slot)
             registry.charge(slot, next.footprint)
             return registry.evict(within: room, sparing: slot, isCache: isCache)
         }
@@ -250,36 +253,32 @@ final class SessionTable: Sendable {
         counters.expired()
     }
 
-    /// Takes away sessions whose time has run out and that nobody reads, and all answers that were kept for others. O(sessions).
+    /// Takes away sessions whose time has run out and that nobody reads, and all answers that were kept for others. O(taken away).
     ///
     /// - Returns: those that were taken away.
     func sweep(at now: Moment = .now) -> [SessionSlot] {
         answers.release()
         makeRoom()
         let expired = registry.withLock { registry in
-            let expired = registry.slots.values.filter { slot in
-                guard slot.recency.expires <= now else { return false }
-                guard slot.readerCount > 0 else { return true }
+            registry.ends.ended(by: now).filter { slot in
+                guard slot.readerCount > 0 else {
+                    registry.remove(slot)
+                    return true
+                }
+                registry.ends.remove(slot)
                 slot.recency.expires = now + slot.recency.timeToLive
+                registry.ends.add(slot)
                 return false
             }
-            for slot in expired { registry.remove(slot) }
-            return expired
         }
         for slot in expired { expire(slot) }
         return expired
     }
 
     /// Sessions whose use a store should write down: their end has moved by more than a thirty-second of their time
-    /// since it last did. O(sessions).
+    /// since it last did. O(those used).
     func usedSinceStored(at now: Moment = .now) -> [(slot: SessionSlot, left: Duration)] {
-        registry.withLock { registry in
-            registry.slots.values.compactMap { slot in
-                guard slot.recency.expires - slot.recency.stored > slot.recency.timeToLive / 32 else { return nil }
-                slot.recency.stored = slot.recency.expires
-                return (slot, slot.recency.expires - now)
-            }
-        }
+        registry.withLock { $0.used.taken().map { (slot: $0, left: $0.recency.expires - now) } }
     }
 
     /// Ends all sessions' readers, as the server goes down.
@@ -295,10 +294,18 @@ extension SessionTable.Registry {
         slot.recency.bytes = bytes
     }
 
+    /// Lists a slot whose recency is set.
+    mutating func add(_ slot: SessionSlot) {
+        slots[slot.name] = slot
+        order.add(slot)
+        ends.add(slot)
+    }
+
     mutating func remove(_ slot: SessionSlot) {
         guard slot.recency.isListed else { return }
         slots[slot.name] = nil
         order.remove(slot)
+        ends.remove(slot)
         bytes -= slot.recency.bytes
         slot.recency.bytes = 0
     }
@@ -307,16 +314,10 @@ extension SessionTable.Registry {
     mutating func evict(
         within bounds: SessionTable.Bounds, sparing spared: SessionSlot?, isCache: Bool
     ) -> [SessionTable.Evicted] {
-        guard bytes > bounds.bytes || slots.count > bounds.sessions else { return [] }
         var evicted: [SessionTable.Evicted] = []
-        for takesRead in [false, true] {
-            var next = order.oldest
-            while let slot = next, bytes > bounds.bytes || slots.count > bounds.sessions {
-                next = order.newer(than: slot)
-                guard slot !== spared, takesRead || slot.readerCount == 0 else { continue }
-                remove(slot)
-                evicted.append((slot, isCache ? sendAway(slot) : nil))
-            }
+        while bytes > bounds.bytes || slots.count > bounds.sessions, let slot = order.next(sparing: spared) {
+            remove(slot)
+            evicted.append((slot, isCache ? sendAway(slot) : nil))
         }
         return evicted
     }
