@@ -1,5 +1,6 @@
 import HTTPCore
 import SnapshotKit
+import Synchronization
 
 /// Encoded answers that lead to one head, so that many readers with the same base cost one diff, one encoding and one copy.
 ///
@@ -66,7 +67,7 @@ final class AnswerCache: Sendable {
             }
             if content.entries.count >= Self.maxEntries { content.entries = content.entries.filter { $0.value.isAlive } }
             guard content.entries.count < Self.maxEntries else { return (false, old) }
-            content.entries[key] = Entry(answer: answer, kept: caches.hasRoom ? body : nil, sent: body)
+            content.entries[key] = Entry(answer: answer, kept: caches.keeps(body.count) ? body : nil, sent: body)
             defer { content.isListed = true }
             return (!content.isListed, old)
         }
@@ -92,11 +93,17 @@ final class AnswerCaches: Sendable {
     private let caches = Locked<[AnswerCache]>([])
     /// Where the bodies are counted.
     let budget: MemoryBudget
+    /// What was kept for others to come since all were let go, in bytes.
+    private let kept = Atomic<Int>(0)
 
     init(budget: MemoryBudget) { self.budget = budget }
 
-    /// Whether a body may be kept for others to come: answers that have readers leave room for it.
-    var hasRoom: Bool { budget.inUse <= budget.limit / 2 }
+    /// Whether a body of this size may be kept for others to come: a quarter of what may be on its way, so that no session has to leave for it.
+    func keeps(_ bytes: Int) -> Bool {
+        guard kept.add(bytes, ordering: .relaxed).newValue > budget.limit / 4 else { return true }
+        kept.subtract(bytes, ordering: .relaxed)
+        return false
+    }
 
     func add(_ cache: AnswerCache) { caches.withLock { $0.append(cache) } }
 
@@ -104,6 +111,7 @@ final class AnswerCaches: Sendable {
     func release() {
         let all = caches.withLock { caches in
             defer { caches = [] }
+            kept.store(0, ordering: .relaxed)
             return caches
         }
         for cache in all { cache.release() }

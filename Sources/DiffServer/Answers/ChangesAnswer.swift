@@ -117,7 +117,8 @@ extension ChangesAnswer {
 
     /// What of a reset all readers get.
     static func end(ofReset destination: Destination, _ form: ChangesForm) -> [UInt8] {
-        var writer = JSONWriter(capacity: 960)
+        // Rows take about what the state does; one that grew by doubling would take three times as much.
+        var writer = JSONWriter(capacity: destination.snapshot.footprint)
         if form.isBarePatch { writer.append("[{\"op\":\"replace\",\"path\":\"\",\"value\":") }
         let snapshot = destination.snapshot
         if form.dialect == .jsonPatch { snapshot.writeDocument(into: &writer) } else { snapshot.writeRows(into: &writer) }

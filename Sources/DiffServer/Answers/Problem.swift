@@ -97,6 +97,9 @@ extension Problem {
     }
 
     /// A precondition that does not hold: the session is at `current`, or does not exist.
+    /// Too much waits for readers.
+    static var crowded: Problem { Problem(.capacity, "too much is on its way out; try again", retryAfter: 1) }
+
     static func mismatch(current: Revision?) -> Problem {
         var problem = Problem(
             .revisionMismatch, current.map { "the session is at \($0.text)" } ?? "the session does not exist")

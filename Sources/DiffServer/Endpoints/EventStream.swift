@@ -135,12 +135,12 @@ final class EventStream: SessionReader, @unchecked Sendable {
         guard reading.isLong else { return write(reading.answer(since: sent, wish), from: reading) }
         isBusy = true
         call.service.workers.run { [self, since = sent] in
-            let answer = reading.answer(since: since, wish)
+            let answer = call.service.table.answers.budget.isExceeded ? nil : reading.answer(since: since, wish)
             writer.loop.execute { [self] in
                 isBusy = false
                 guard !writer.isClosed else { return }
-                write(answer, from: reading)
-                if isDirty { after(Self.pace, .pace) { $0.send() } }
+                if let answer { write(answer, from: reading) } else { isDirty = true }
+                if isDirty { after(answer == nil ? Self.retry : Self.pace, .pace) { $0.send() } }
             }
         }
     }
@@ -194,9 +194,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
     }
 
     private func leave() {
-        slot.remove(self)
-        // Was a read for as long as it lasted.
-        _ = call.service.table.slot(call.session)
+        call.service.table.remove(self, from: slot)
         call.service.store.readersChanged(of: slot)
         for timer in timers.values { timer.cancel() }
         timers = [:]

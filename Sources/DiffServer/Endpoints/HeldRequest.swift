@@ -55,6 +55,7 @@ final class HeldRequest: SessionReader {
 
     private func answer(_ reading: Reading) {
         let work = { @Sendable [self] in
+            if reading.isLong, call.service.table.answers.budget.isExceeded { return answer(.crowded) }
             let answer = call.service.counted(reading.answer(since: since, wish))
             pending.answer(call.finish(answer.response()))
         }
@@ -74,9 +75,7 @@ final class HeldRequest: SessionReader {
     @discardableResult
     private func leave() -> Bool {
         guard !isDone.exchange(true, ordering: .relaxed) else { return false }
-        slot.remove(self)
-        // The reader counted as use for as long as it waited.
-        _ = call.service.table.slot(call.session)
+        call.service.table.remove(self, from: slot)
         call.service.store.readersChanged(of: slot)
         timer.withLock { timer in
             timer?.cancel()

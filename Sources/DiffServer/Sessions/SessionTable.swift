@@ -74,6 +74,17 @@ final class SessionTable: Sendable {
         return found
     }
 
+    /// Takes a reader away from a slot; it was a use of the session for as long as it was there.
+    func remove(_ reader: any SessionReader, from slot: SessionSlot) {
+        registry.withLock { registry in
+            slot.remove(reader)
+            guard slot.recency.isListed else { return }
+            slot.recency.expires = .now + slot.recency.timeToLive
+            registry.order.touch(slot)
+            if isCache { registry.used.note(slot) }
+        }
+    }
+
     /// A session that is alive, as the table holds it; counts as use.
     func reading(_ name: String, isCertain: Bool = true) -> Reading? {
         slot(name).flatMap { Reading($0, of: self, isCertain: isCertain) }

@@ -25,7 +25,8 @@ final class Deflater {
                 let isDone = deflate(&stream, Z_FINISH) == Z_STREAM_END
                 count = isDone ? room.count - Int(stream.avail_out) : 0
             }
-            return output.isEmpty ? nil : output
+            // Copied where it is much smaller, so that no more than what was written stays.
+            return output.isEmpty ? nil : output.count > output.capacity / 2 ? output : output.map { $0 }
         }
     }
 }

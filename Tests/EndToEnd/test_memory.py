@@ -1,0 +1,188 @@
+"""What `--memory` promises: the process stays within a quarter more than that and 32 MiB, whatever clients do. And an innocent client is served
+meanwhile."""
+
+import gzip
+import json
+import socket
+import threading
+import time
+
+from support.case import ServiceCase
+from support.client import session_path
+from support.store import memory_only
+
+MIB = 1 << 20
+
+
+class Peak:
+    """The most that a server holds while this is open."""
+
+    def __init__(self, server):
+        self.server, self.most, self.ends = server, 0, False
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self):
+        while not self.ends:
+            self.most = max(self.most, self.server.resident_bytes())
+            time.sleep(0.02)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ends = True
+        self.thread.join()
+
+
+class Memory:
+    """One attack after the other on one server; each class below gives it a budget."""
+
+    budget = None
+
+    def setUp(self):
+        self.sockets = []
+
+    def tearDown(self):
+        for each in self.sockets:
+            each.close()
+
+    def open(self, data=b"", room=None):
+        """A connection that has sent `data` and is not read; `room` limits what its own kernel takes."""
+        one = socket.socket()
+        if room:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        one.settimeout(10)
+        one.connect((self.server.host, self.server.port))
+        self.sockets.append(one)
+        self.send(one, data)
+        return one
+
+    @staticmethod
+    def send(one, data):
+        try:
+            one.sendall(data)
+        except OSError:
+            pass  # refused meanwhile
+
+    def message(self, method, path, body=b"", *fields):
+        head = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}", *fields]
+        return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+    def state(self, bytes, mark=0):
+        return json.dumps([{"id": f"{mark}-{n}", "content": "x" * 1000} for n in range(bytes // 1030)]).encode()
+
+    def holding(self, attack, seconds=6):
+        """Attacks for so long, and checks the promise and the innocent."""
+        served = 0
+        with Peak(self.server) as peak:
+            end = time.monotonic() + seconds
+            step = 0
+            while time.monotonic() < end:
+                attack(step)
+                step += 1
+                served += self.post_changes("innocent", [step]).status in (200, 201)
+        self.assertLessEqual(peak.most, self.budget * 1.25 + 32 * MIB, f"{peak.most / MIB:.0f} MiB")
+        self.assertEqual(served, step, "the innocent client was refused")
+
+    def test_bodies_that_are_held_back(self):
+        """In chunks without an end, and as gzip without an end."""
+        body = b" " * 15_000_000
+        chunked = b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nf00000\r\n" + body
+        small = gzip.compress(self.state(15_000_000))
+        zipped = self.message("POST", "/v1/diff", small, "Content-Encoding: gzip")[:-20]
+
+        def attack(_):
+            for data in [chunked, zipped] * 2:
+                threading.Thread(target=lambda data=data: self.open(data), daemon=True).start()
+        self.holding(attack)
+
+    def test_many_small_bodies_and_heads_that_are_held_back(self):
+        body = b"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000\r\n\r\n" + b" " * 15_000
+        head = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 30_000
+
+        def attack(step):
+            for data in [body, head] * 50 if step < 30 else []:
+                self.open(data)
+        self.holding(attack)
+
+    def test_readers_that_drip(self):
+        """Of large states, each of a revision of its own."""
+        def attack(step):
+            self.send(self.open(), self.message("PUT", "/v1/sessions/large", b'{"state":' + self.state(12_000_000, step) + b"}"))
+            for _ in range(5):
+                self.open(self.message("GET", "/v1/sessions/large"), room=2048)
+                self.open(self.message("GET", "/v1/sessions/large/changes"), room=2048)
+                self.open(self.message("GET", "/v1/sessions/large", b"", "Accept-Encoding: gzip"), room=2048)
+            for each in self.sockets[-100:]:
+                each.setblocking(False)
+                try:
+                    each.recv(1)
+                except OSError:
+                    pass
+                each.settimeout(10)
+        self.holding(attack)
+
+    def test_streams_of_a_list_that_starts_over(self):
+        """2,000 of them, none of which is read."""
+        self.put_session("wide", self.state_of(1_000_000, 0))
+        for _ in range(2000):
+            self.open(self.message("GET", "/v1/sessions/wide/changes", b"", "Accept: text/event-stream"), room=2048)
+
+        def attack(step):
+            self.put_session("wide", self.state_of(1_000_000, step))
+            time.sleep(0.5)
+        self.holding(attack)
+
+    def state_of(self, bytes, mark):
+        return {"state": json.loads(self.state(bytes, mark))}
+
+    def test_resets_for_many_readers(self):
+        """Who come back with a thousand different revisions that nobody remembers."""
+        self.put_session("past", self.state_of(1_000_000, 0))
+
+        def attack(step):
+            for n in range(100 if step < 10 else 0):
+                path = f"/v1/sessions/past/changes?since={step * 100 + n + 1}-{n:016x}"
+                self.open(self.message("GET", path, b"", "Accept: text/event-stream" if n % 2 else "X: y"), room=2048)
+        self.holding(attack)
+
+    def test_many_small_sessions(self):
+        body = json.dumps([{"id": str(n), "content": {"title": "x" * 20}} for n in range(20)]).encode()
+
+        def attack(step):
+            one = self.open()
+            batch = b"".join(
+                self.message("PUT", f"/v1/sessions/small-{step * 500 + n}", b'{"state":' + body + b"}") for n in range(500))
+            threading.Thread(target=self.send, args=(one, batch), daemon=True).start()
+            while one.recv(1 << 20).count(b"HTTP/1.1") == 0:
+                pass
+        self.holding(attack)
+
+    def test_held_requests_that_one_commit_answers(self):
+        self.put_session("held", self.state_of(250_000, 0))
+        revision = self.get_session("held").json["revision"]
+        for _ in range(4000):
+            self.open(self.message("GET", f"/v1/sessions/held/changes?wait=60&since={revision}"), room=2048)
+        self.holding(lambda step: self.post_changes("held", self.state_of(250_000, step)), seconds=3)
+
+    def test_edits(self):
+        self.put_session("edited", self.state_of(5_000_000, 0))
+
+        def attack(step):
+            for n in range(20):
+                edit = {"op": "insert", "items": [{"id": f"new-{step}-{n}", "content": "x" * 1000}], "at": "start"}
+                self.post_changes("edited", {"edits": [edit, {"op": "move", "items": ["0-7"], "at": "end" if n % 2 else "start"}]})
+        self.holding(attack)
+
+
+@memory_only
+class SmallBudget(Memory, ServiceCase):
+    budget = 64 * MIB
+    options = ("--memory", "64MiB", "--body-window", "60s", "--head-timeout", "60s")
+
+
+@memory_only
+class DefaultBudget(Memory, ServiceCase):
+    budget = 512 * MIB
+    options = ("--memory", "512MiB", "--body-window", "60s", "--head-timeout", "60s")
