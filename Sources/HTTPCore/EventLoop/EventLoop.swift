@@ -219,7 +219,7 @@ extension EventLoop {
         confined.now = now
         confined.date.update(wallClock)
         events()
-        for alarm in confined.wheel.expired(by: now) { alarm.action() }
+        for alarm in confined.wheel.expired(by: now) { alarm.ring() }
         advanceMarked()
     }
 

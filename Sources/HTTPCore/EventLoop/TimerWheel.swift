@@ -27,6 +27,7 @@ final class TimerWheel {
     func arm(_ alarm: Alarm, at due: Instant) {
         let tick = max((due.nanoseconds + Self.tick - 1) / Self.tick, current + 1)
         alarm.due = tick
+        alarm.mayRing = false
         if alarm.isHanging {
             if alarm.hungAt <= tick { return }
             unhang(alarm)
@@ -34,11 +35,14 @@ final class TimerWheel {
         hang(alarm, at: tick)
     }
 
+    /// Takes it back, also one that was taken down as due and has not rung yet.
     func disarm(_ alarm: Alarm) {
+        alarm.mayRing = false
         if alarm.isHanging { unhang(alarm) }
     }
 
-    /// Takes down what is due by `now`, in no particular order within a tick.
+    /// Takes down what is due by `now`, in no particular order within a tick. Each is to `ring` next, before anything else is armed: what one
+    /// of them does may end the owner of another, which then disarms it.
     func expired(by now: Instant) -> [Alarm] {
         let last = now.nanoseconds / Self.tick
         guard last > current else { return [] }
@@ -56,6 +60,7 @@ final class TimerWheel {
                 next = alarm.next
                 if alarm.due <= last {
                     unhang(alarm)
+                    alarm.mayRing = true
                     expired.append(alarm)
                 } else if alarm.due > alarm.hungAt {
                     unhang(alarm)
@@ -120,9 +125,18 @@ final class Alarm {
     fileprivate(set) var isHanging = false
     fileprivate var next: Alarm?
     fileprivate unowned(unsafe) var previous: Alarm?
-    let action: () -> Void
+    /// Was taken down as due, and has not rung nor been taken back since.
+    fileprivate var mayRing = false
+    private let action: () -> Void
 
     init(_ action: @escaping () -> Void) {
         self.action = action
+    }
+
+    /// Does what is to be done, unless the alarm was taken back meanwhile.
+    func ring() {
+        guard mayRing else { return }
+        mayRing = false
+        action()
     }
 }

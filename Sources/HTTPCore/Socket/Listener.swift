@@ -13,7 +13,7 @@ final class Listener: EventReceiver {
     let isShared: Bool
     let isTLS: Bool
     private let shard: Shard
-    private var isPaused = false
+    private var intake = Intake.open
     private var alarm: Alarm?
 
     /// How many connections the next event accepts. What is left in the backlog is a new event at once; but to ask an empty backlog costs a
@@ -42,11 +42,9 @@ final class Listener: EventReceiver {
     /// Takes what is in the backlog and accepts no more.
     func stop() {
         if let alarm { shard.loop.disarm(alarm) }
-        if !isPaused {
-            accept(atMost: 1024)
-            shard.loop.unwatch(descriptor)
-        }
-        isPaused = true
+        guard intake.end() else { return }
+        accept(atMost: 1024)
+        shard.loop.unwatch(descriptor)
     }
 
     func receive(events: UInt32) {
@@ -64,9 +62,7 @@ final class Listener: EventReceiver {
 
     /// Tries again: a descriptor has become free.
     func resume() {
-        guard isPaused else { return }
-        isPaused = false
-        start()
+        if intake.resume() { start() }
     }
 
     /// - Returns: how many.
@@ -96,12 +92,33 @@ final class Listener: EventReceiver {
     }
 
     private func pause() {
-        guard !isPaused else { return }
-        isPaused = true
+        guard intake.pause() else { return }
         shard.loop.unwatch(descriptor)
         shard.counters.acceptPauses.add(1, ordering: .relaxed)
         let alarm = alarm ?? Alarm { [unowned self] in resume() }
         self.alarm = alarm
         shard.loop.arm(alarm, at: shard.loop.now + Self.pause)
+    }
+}
+
+/// Whether a listener accepts. Each change says whether it came about.
+enum Intake {
+    case open
+    /// Until a descriptor is free.
+    case paused
+    /// For good: the server goes down.
+    case ended
+
+    mutating func pause() -> Bool { change(to: .paused, from: self == .open) }
+    mutating func resume() -> Bool { change(to: .open, from: self == .paused) }
+    /// True where it was open.
+    mutating func end() -> Bool {
+        defer { self = .ended }
+        return self == .open
+    }
+
+    private mutating func change(to next: Intake, from isPossible: Bool) -> Bool {
+        if isPossible { self = next }
+        return isPossible
     }
 }

@@ -27,7 +27,7 @@ import Testing
             }
             now = now + Int64.random(in: 0..<1_000_000_000, using: &random)
             fired = []
-            wheel.expired(by: now).forEach { $0.action() }
+            wheel.expired(by: now).forEach { $0.ring() }
             for index in fired {
                 #expect(due[index].map { $0 <= now } == true, "fired early")
                 due[index] = nil
@@ -35,6 +35,26 @@ import Testing
             for (index, moment) in due { #expect(moment + Self.tick > now, "\(index) is late") }
             #expect(wheel.count == due.count)
         }
+    }
+
+    @Test func whatOneAlarmTakesBackDoesNotRing() {
+        let wheel = TimerWheel(now: Instant(nanoseconds: 0))
+        var rung: [Int] = []
+        var alarms: [Alarm] = []
+        for index in 0..<3 {
+            alarms.append(
+                Alarm {
+                    rung.append(index)
+                    for other in alarms { wheel.disarm(other) }
+                })
+        }
+        for alarm in alarms { wheel.arm(alarm, at: Instant(nanoseconds: Self.tick)) }
+        wheel.expired(by: Instant(nanoseconds: 5 * Self.tick)).forEach { $0.ring() }
+        #expect(rung.count == 1)
+        // One that is armed anew in place of ringing rings then.
+        wheel.arm(alarms[0], at: Instant(nanoseconds: 10 * Self.tick))
+        wheel.expired(by: Instant(nanoseconds: 20 * Self.tick)).forEach { $0.ring() }
+        #expect(rung.count == 2 && rung.last == 0)
     }
 
     @Test func theSleepEndsAtTheNextAlarm() {
