@@ -157,6 +157,11 @@ enum OptionTable {
         time("--write-stall", "before a client must keep up with --write-rate", \.connectionLimits.writeStall),
         bytes("--write-rate", "an answer, each second, that its client takes", \.connectionLimits.minWriteRate),
         time("--drain", "for running requests to end, when the server goes down", \.drain),
+        text("--watchdog", "TIME", "after which a stuck event loop ends the process, with status 70; 0 for never (default 10s)") {
+            guard let time = Unit.time($1), time <= .seconds(3600) else { return false }
+            $0.watchdog = time == .zero ? nil : time
+            return true
+        },
         text("--loops", "COUNT", "event loops (default: one a core)") {
             $0.loops = Int($1)
             return (1...1024).contains($0.loops ?? 0)

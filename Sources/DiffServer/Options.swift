@@ -49,6 +49,8 @@ struct Options: Sendable {
     var maxConnections = 20_000
     var loops: Int?
     var drain = Duration.seconds(10)
+    /// How long a loop may take for one turn before the process ends itself; nil for ever.
+    var watchdog: Duration? = .seconds(10)
 
     // MARK: Observing
 

@@ -36,8 +36,32 @@ enum Serve {
         }
         let housekeeping = Housekeeping(service, server, options)
         housekeeping.start()
-        while true {
-            if signals.wait() == SIGHUP { reload(server, journal) } else { stop(server, service) }
+        if let limit = options.watchdog { watch(server, limit, journal) }
+        while signals.wait() == SIGHUP { reload(server, journal) }
+        stop(server, service)
+        // The loops close what is late by themselves; this thread is for the case that one cannot.
+        let deadline = Moment.now + options.drain + .seconds(1)
+        while signals.wait(until: deadline) != nil {}
+        journal.log("the server did not go down in time; ending it", level: "error")
+        _exit(Status.stuck)
+    }
+
+    /// How the process ends where it did not end well by itself, besides 1 and 2.
+    private enum Status {
+        /// A loop was stuck (`EX_SOFTWARE` of sysexits(3)).
+        static let stuck: Int32 = 70
+    }
+
+    /// Ends the process when a loop is stuck, so that whoever supervises it starts another.
+    private static func watch(_ server: Server, _ limit: Duration, _ journal: Journal) {
+        Watchdog(server.loops, limit: limit).start { findings in
+            for finding in findings {
+                let request = finding.request.map { "\($0.method.name) \($0.instance)" }
+                journal.log(
+                    "loop \(finding.loop) has not turned for \(finding.time / .seconds(1)) s; ending the process", level: "error",
+                    [("request", .text(request ?? "none"))])
+            }
+            _exit(Status.stuck)
         }
     }
 
@@ -50,14 +74,16 @@ enum Serve {
 
     /// Not ready, then no new connections, then what runs may end, then exit.
     private static func stop(_ server: Server, _ service: DiffService) {
-        guard service.lifecycle.isReady else { return }
         service.journal.log("draining")
         service.lifecycle.drain()
-        service.table.endReaders(because: Problem(.draining, "the server is going down"))
-        server.drain(within: service.options.drain) {
-            service.store.close()
-            // At once: other threads still run, and what `exit` takes apart they may be using.
-            _exit(0)
+        // Readers are behind locks that a stuck loop may hold.
+        SystemThread.start(named: "drain") {
+            service.table.endReaders(because: Problem(.draining, "the server is going down"))
+            server.drain(within: service.options.drain) {
+                service.store.close()
+                // At once: other threads still run, and what `exit` takes apart they may be using.
+                _exit(0)
+            }
         }
     }
 
@@ -126,5 +152,17 @@ struct Signals {
         var (set, number) = (set, Int32(0))
         sigwait(&set, &number)
         return number
+    }
+
+    /// Waits for the next one; nil if none came in time.
+    func wait(until deadline: Moment) -> Int32? {
+        var set = set
+        while true {
+            let left = max(.zero, deadline - .now)
+            var time = timespec(tv_sec: Int(left.components.seconds), tv_nsec: Int(left.components.attoseconds / 1_000_000_000))
+            let number = sigtimedwait(&set, nil, &time)
+            if number > 0 { return number }
+            if errno != EINTR { return nil }
+        }
     }
 }

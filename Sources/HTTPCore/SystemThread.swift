@@ -10,27 +10,22 @@ public enum SystemThread {
     ///
     /// - Parameter name: as debuggers and `top -H` show it; 15 octets of it.
     public static func start(named name: String, _ body: @escaping @Sendable () -> Void) {
-        let context = Unmanaged.passRetained(Body(name, body)).toOpaque()
+        let context = Unmanaged.passRetained(Body(body)).toOpaque()
         var thread = pthread_t()
         let status = pthread_create(
             &thread, nil,
             { context in
-                Unmanaged<Body>.fromOpaque(context!).takeRetainedValue().run()
+                Unmanaged<Body>.fromOpaque(context!).takeRetainedValue().call()
                 return nil
             }, context)
         precondition(status == 0, "the system has no room for a thread")
+        pthread_setname_np(thread, String(decoding: name.utf8.prefix(15), as: UTF8.self))
         pthread_detach(thread)
     }
 
     private final class Body {
-        private let name: String
-        private let call: @Sendable () -> Void
+        let call: @Sendable () -> Void
 
-        init(_ name: String, _ call: @escaping @Sendable () -> Void) { (self.name, self.call) = (name, call) }
-
-        func run() {
-            pthread_setname_np(pthread_self(), String(decoding: name.utf8.prefix(15), as: UTF8.self))
-            call()
-        }
+        init(_ call: @escaping @Sendable () -> Void) { self.call = call }
     }
 }

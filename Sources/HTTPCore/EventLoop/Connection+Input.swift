@@ -110,6 +110,7 @@ extension Connection {
             return nil
         case .complete(let head, let consumed):
             parser.restart()
+            loop.attend(to: head)
             begin(
                 head, bytesIn: consumed, began: wasWithinHead ? phaseBegan : loop.now, hasMore: consumed < bytes.count)
             return consumed
@@ -142,6 +143,7 @@ extension Connection {
             guard take(content: bytes.slice(content.lowerBound, content.upperBound), announced: 0) else {
                 return bytes.count
             }
+            if let head = exchange?.head { loop.attend(to: head) }
             endBody()
             return consumed
         case .refused(let refusal):

@@ -18,6 +18,10 @@ public final class EventLoop: Sendable {
     private let thread = Atomic<UInt>(0)
     private let isStopping = Atomic<Bool>(false)
     private let jobs = Locked<[@Sendable () -> Void]>([])
+    /// How many turns began; nobody but the loop writes it.
+    private let turnCount = Atomic<Int>(0)
+    /// The request that was looked at last, and in which turn.
+    private let subject = Locked<(head: RequestHead, turn: Int)?>(nil)
     private let confined: Confined
 
     /// What only the loop's own thread touches.
@@ -108,7 +112,17 @@ public final class EventLoop: Sendable {
         execute { self.isStopping.store(true, ordering: .relaxed) }
     }
 
-    private func wake() {
+    /// Turns that began. From any thread.
+    var turns: Int { turnCount.load(ordering: .relaxed) }
+
+    /// The request that the loop looked at last, if that was in this turn. From any thread.
+    func request(inTurn turn: Int) -> RequestHead? { subject.withLock { $0.flatMap { $0.turn == turn ? $0.head : nil } } }
+
+    /// Whether it was told to end, behind the work that it had. From any thread.
+    var isEnding: Bool { isStopping.load(ordering: .relaxed) }
+
+    /// Has the loop turn once more. From any thread.
+    func wake() {
         var one: UInt64 = 1
         _ = write(wakeup, &one, 8)
     }
@@ -130,6 +144,12 @@ extension EventLoop {
 
     func arm(_ alarm: Alarm, at due: Instant) { confined.wheel.arm(alarm, at: due) }
     func disarm(_ alarm: Alarm) { confined.wheel.disarm(alarm) }
+
+    /// Says which request the loop is about to work for.
+    func attend(to head: RequestHead) {
+        let turn = turns
+        subject.withLock { $0 = (head, turn) }
+    }
 
     /// Has `connection` go on at the end of this turn. The connection sees to it that it is marked once.
     func mark(_ connection: Connection) { confined.marked.append(connection) }
@@ -216,6 +236,7 @@ extension EventLoop {
 
     /// One turn. Time is a parameter, so that a test can be the thread, the clock and the descriptors.
     func turn(at now: Instant, wallClock: Int = 0, events: () -> Void = {}) {
+        turnCount.store(turns &+ 1, ordering: .relaxed)
         confined.now = now
         confined.date.update(wallClock)
         events()

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -12,6 +13,9 @@ final class TestService: Service {
     let pendings = Locked<[Pending]>([])
     let gone = Atomic<Int>(0)
     let shared = Locked<SharedBody?>(nil)
+    /// Signalled when `/stuck` has begun to block its loop, and what it waits for.
+    let isStuck = DispatchSemaphore(value: 0)
+    let goOn = DispatchSemaphore(value: 0)
 
     func admit(_ head: RequestHead, from peer: Peer) -> Admission {
         if head.isServerWide { return .answer(Response(status: 204, fields: [Field("Allow", "GET")])) }
@@ -19,6 +23,12 @@ final class TestService: Service {
         case "echo": return .read(maxBytes: 100_000) { body, _ in .now(Self.answer(body)) }
         case "unread": return .answer(Response(status: 403, text: "no"))
         case "held": return .read(maxBytes: 0) { [self] _, _ in .later { self.hold($0) } }
+        case "stuck":
+            return .read(maxBytes: 10) { [self] _, _ in
+                isStuck.signal()
+                goOn.wait()
+                return .now(Response(status: 200, text: "unstuck"))
+            }
         case "forgotten": return .read(maxBytes: 0) { _, _ in .later { _ in } }
         case "elsewhere": return .read(maxBytes: 0) { _, _ in .later { Self.answerElsewhere($0) } }
         case "peer": return .answer(Response(status: 200, text: "\(peer.address) \(peer.isLoopback) \(peer.isUnix)"))

@@ -1,0 +1,76 @@
+import Dispatch
+import Testing
+
+@testable import HTTPCore
+
+@Suite struct WatchdogTests {
+    private let start = Instant.now()
+
+    /// A loop with a job that blocks until it is told.
+    private func stuck(_ loop: EventLoop) -> DispatchSemaphore {
+        let (began, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        loop.execute {
+            began.signal()
+            end.wait()
+        }
+        began.wait()
+        return end
+    }
+
+    private func look(_ dog: Watchdog, at milliseconds: Int64) -> [Watchdog.Finding] {
+        dog.look(at: start + .milliseconds(milliseconds))
+    }
+
+    @Test func aLoopThatDoesNotTurnIsFoundAndOneThatDoesIsNot() throws {
+        let (idle, busy) = (try EventLoop.standalone(), try EventLoop.standalone())
+        defer { [idle, busy].forEach { $0.end() } }
+        let end = stuck(busy)
+        let dog = Watchdog([idle, busy], limit: .seconds(8))
+        for second in 0..<8 {
+            let turns = idle.turns
+            #expect(look(dog, at: Int64(second) * 1000).isEmpty)
+            #expect(eventually { idle.turns > turns }, "an idle loop is woken")
+        }
+        let findings = look(dog, at: 8000)
+        #expect(findings.map(\.time) == [.seconds(8)] && findings[0].request == nil)
+        let turns = busy.turns
+        end.signal()
+        #expect(eventually { busy.turns > turns })
+        #expect(look(dog, at: 9000).isEmpty)
+    }
+
+    @Test func timeInWhichNobodyLookedDoesNotCount() throws {
+        let loop = try EventLoop.standalone()
+        let end = stuck(loop)
+        let dog = Watchdog([loop], limit: .seconds(8))
+        #expect(look(dog, at: 0).isEmpty)
+        // The process was stopped for an hour, and the watchdog is the first to go on.
+        #expect(look(dog, at: 3_600_000).isEmpty)
+        #expect(look(dog, at: 3_605_000).isEmpty)
+        end.signal()
+        loop.end()
+        #expect(eventually { loop.isEnding })
+        for second in 0..<100 { #expect(look(dog, at: 3_605_000 + Int64(second) * 1000).isEmpty, "it has ended") }
+    }
+
+    @Test func theRequestThatALoopIsStuckInIsNamed() throws {
+        let server = try TestServer { $0.loops = 1 }
+        let client = try Client(server.address)
+        client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\nPOST /stuck?now HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n")
+        #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
+        server.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200))
+        let dog = Watchdog(server.server.loops, limit: .seconds(8))
+        // The body is what it gets stuck in, turns behind its head.
+        client.send("x")
+        server.service.isStuck.wait()
+        var found: [Watchdog.Finding] = []
+        for tick in 10..<20 where found.isEmpty { found = look(dog, at: Int64(tick) * 1000) }
+        #expect(found.first?.loop == 0 && found.first?.request?.target == "/stuck?now" && found.first?.request?.method == .post)
+        server.service.goOn.signal()
+        #expect(client.receive(until: "unstuck").contains("unstuck"))
+        let turns = server.server.loops[0].turns
+        server.server.loops[0].wake()
+        #expect(eventually { server.server.loops[0].turns > turns })
+        #expect(server.server.loops[0].request(inTurn: server.server.loops[0].turns) == nil, "what is over is not what it does")
+    }
+}
