@@ -16,7 +16,7 @@ class LogCase(ServiceCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.options = ("--log", cls.form, "--log-requests", "--token-secret", SECRET,
+        cls.options = ("--max-connections", "100", "--log", cls.form, "--log-requests", "--token-secret", SECRET,
                        "--key", f"w:{hashlib.sha256(KEY.encode()).hexdigest()}")
         super().setUpClass()
 

@@ -1,5 +1,6 @@
 """GET …/changes that waits: CONTRACT §3."""
 
+import socket
 import threading
 import time
 
@@ -154,3 +155,57 @@ class HeldAtTheEnd(ServiceCase):
         if answer.status == 503:
             self.assertProblem(answer, 503, "draining")
             self.assertIn("Retry-After", answer.headers)
+
+
+class GivenUp(ServiceCase):
+    options = ("--log-requests", "--loops", "1")
+
+    def held(self, session, first, wait):
+        """A raw request that is held, which shows as a reader of the session."""
+        connection = self.raw()
+        connection.send(f"GET {session_path(session, 'changes')}?since={first}&wait={wait} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return connection
+
+    @staticmethod
+    def final(connection):
+        while (answer := connection.answer()).status == 100:
+            pass
+        return answer
+
+    def test_a_client_that_shuts_its_side_is_answered_when_there_is_something_to_say(self):
+        session, first = self.made(["a"])
+        for state in ["a", "b"], ["a", "b", "c"]:
+            connection = self.held(session, first, 50)
+            connection.socket.shutdown(socket.SHUT_WR)
+            # The one loop has seen it by the time that it has answered others.
+            for _ in range(5):
+                self.assertStatus(self.get("/livez"), 200)
+            connection.socket.setblocking(False)
+            with self.assertRaises(BlockingIOError):
+                connection.socket.recv(1)
+            connection.socket.settimeout(20)
+            head = self.wrote(session, state)
+            answer = self.final(connection)
+            self.assertEqual((answer.status, answer.json["from"], answer.json["to"]), (200, first, head))
+            self.assertTrue(connection.is_closed())
+            first = head
+
+    def test_and_when_its_time_is_up(self):
+        session, first = self.made(["a"])
+        connection = self.held(session, first, 3)
+        connection.socket.shutdown(socket.SHUT_WR)
+        self.assertEqual(connection.answer().status, 100, "whether it is there")
+        self.assertEqual(connection.answer().json["changes"], [])
+
+    def test_a_client_that_is_gone_is_forgotten_and_no_fault_of_the_server(self):
+        session, first = self.made(["a"])
+        connection = self.held(session, first, 50)
+        for _ in range(5):
+            self.assertStatus(self.get("/livez"), 200)
+        connection.close()
+        self.server.wait_for_line(rf"^request method=GET path={session_path(session, 'changes')} status=499 .* bytesOut=0 ")
+        figures = self.get("/metrics").text
+        self.assertIn('diffserver_requests_total{route="other",status="499"} 1\n', figures)
+        self.assertNotIn('status="5', figures)
+        self.assertNotIn('status="0"', figures)
+        self.wrote(session, ["b"])

@@ -61,7 +61,7 @@ final class Journal: Sendable {
             "request", level: "info",
             [
                 ("method", .text(exchange.method?.name ?? "-")), ("path", .text(exchange.head?.instance ?? "-")),
-                ("status", .number(exchange.status)), ("bytesIn", .number(exchange.bytesIn)),
+                ("status", .number(exchange.knownStatus)), ("bytesIn", .number(exchange.bytesIn)),
                 ("bytesOut", .number(exchange.bytesOut)),
                 ("microseconds", .number(Int(exchange.duration / .microseconds(1)))),
                 ("peer", .text(exchange.peer.address)), ("requestId", .text(trace.id)),

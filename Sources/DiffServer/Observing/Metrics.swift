@@ -31,7 +31,7 @@ final class Metrics: Sendable {
         let route = exchange.route.isEmpty ? "other" : exchange.route
         let seconds = exchange.duration / .seconds(1)
         tally.withLock { tally in
-            tally.requests[RequestKey(route: route, status: exchange.status), default: 0] += 1
+            tally.requests[RequestKey(route: route, status: exchange.knownStatus), default: 0] += 1
             tally.seconds[route, default: Histogram()].add(seconds)
             tally.bytesIn += exchange.bytesIn
             tally.bytesOut += exchange.bytesOut

@@ -30,7 +30,8 @@ extension Connection {
         case .head: isBacklogged ? nil : phaseBegan + shard.patience.idle
         case .body, .discarding: phaseBegan + shard.patience.bodyWindow
         case .lingering: phaseBegan + shard.patience.linger
-        case .deciding, .waiting, .streaming, .flushing, .closed: nil
+        case .waiting: probeDue
+        case .deciding, .streaming, .flushing, .closed: nil
         }
     }
 
@@ -64,6 +65,8 @@ struct Patience {
     let writeWindow: Int64
     let bytesWritten: Int
     let linger: Int64
+    /// Most answers come before a client is asked whether it still waits.
+    let probe: Int64 = 500_000_000
 
     init(_ limits: ConnectionLimits) {
         head = limits.headTimeout.wholeNanoseconds

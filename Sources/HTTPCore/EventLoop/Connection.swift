@@ -55,10 +55,11 @@ final class Connection: EventReceiver {
     var writeWindowBegan: Instant
     var takenBefore = 0
     var bytesAtWindow = 0
+    /// When a peer that shut its side while it waits for an answer is asked whether it is there.
+    var probeDue: Instant?
 
     private var isMarked = false
     private var isAdvancing = false
-    private var hasAnnouncedLoss = false
     private var watchesRoom = false
     private var isWatched = false
 
@@ -136,11 +137,12 @@ final class Connection: EventReceiver {
         if isNewPhase {
             phaseBegan = loop.now
             bytesAtWindow = 0
+            probeDue = nil
         }
         switch action {
         case .proceed, .wait: break
         case .refuse(let refusal): refuse(refusal)
-        case .announceLoss: announceLoss()
+        case .probe: sendProbe()
         case .finishSending: transport.finishSending()
         case .finish: close(politely: true)
         case .close: close(politely: false)
@@ -212,15 +214,18 @@ final class Connection: EventReceiver {
         }
     }
 
-    /// The peer has shut its side while an answer is owed, so nothing will be read that would tell.
+    /// The peer has shut its side while nothing is read that would tell.
     private func noticeHangup() {
-        guard lifecycle.phase == .waiting || lifecycle.phase == .streaming, !hasAnnouncedLoss else { return }
-        happen(.inputEnded(isWithinHead: false))
+        if lifecycle.phase == .streaming { happen(.inputEnded(isWithinHead: false)) }
+        // HTTP/1.0 has no answers before the answer (RFC 9110 §15.2).
+        if lifecycle.phase == .waiting, probeDue == nil, exchange?.isHTTP10 == false { probeDue = loop.now + shard.patience.probe }
     }
 
-    private func announceLoss() {
-        hasAnnouncedLoss = true
-        pending?.peerLeft()
+    /// Whoever only shut its own side waits for the answer, and passes over an interim one that it did not ask for (RFC 9110 §15.2). A client that
+    /// is gone looks the same, but its machine answers with a reset, and the connection is lost.
+    private func sendProbe() {
+        probeDue = .never
+        output.end(loop).append(ResponseEncoder.continueLine)
     }
 
     private func close(politely: Bool) {

@@ -4,6 +4,9 @@ import Glibc
 struct Instant: Comparable, Sendable {
     var nanoseconds: Int64
 
+    /// Behind all that anybody waits for: 146 years.
+    static let never = Instant(nanoseconds: 1 << 62)
+
     static func now() -> Instant {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

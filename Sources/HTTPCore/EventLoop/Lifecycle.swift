@@ -67,8 +67,8 @@ struct Lifecycle: Equatable, Sendable {
         case wait
         /// Have the service word this refusal, encode it, and report `refused`.
         case refuse(Refusal)
-        /// Tell whoever owes an answer that nobody may be waiting for it.
-        case announceLoss
+        /// Send something that says nothing, to see whether anybody is there.
+        case probe
         /// Shut our side.
         case finishSending
         /// Shut our side and close.
@@ -180,11 +180,11 @@ struct Lifecycle: Equatable, Sendable {
         switch phase {
         case .head: return isWithinHead ? .refuse(.malformed(.endOfInput)) : leave()
         case .body: return .refuse(.malformed(.endOfInput))
-        case .waiting: return .announceLoss
         case .discarding: return leave()
         // A client that shut its side of an event stream is gone: one that only half closed has no use for the stream's end.
         case .handshake, .streaming, .lingering: return close()
-        case .deciding, .flushing, .closed: return .wait
+        // One that only half closed waits for its answer. One that is gone looks the same until it is probed.
+        case .deciding, .waiting, .flushing, .closed: return .wait
         }
     }
 
@@ -204,7 +204,8 @@ struct Lifecycle: Equatable, Sendable {
         case .head: return isWithinHead ? .refuse(.timeout(.head)) : close()
         case .body: return .refuse(.timeout(.body))
         case .handshake, .discarding, .lingering: return close()
-        case .deciding, .waiting, .streaming, .flushing, .closed: return .wait
+        case .waiting: return .probe
+        case .deciding, .streaming, .flushing, .closed: return .wait
         }
     }
 

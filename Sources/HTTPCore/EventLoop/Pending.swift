@@ -2,8 +2,8 @@ import Synchronization
 
 /// An exchange whose answer comes later: exactly one answer, from any thread.
 ///
-/// Its connection reads no further request until then, so pipelined answers stay in order. One that is forgotten without an answer
-/// answers 500 itself.
+/// Its connection reads no further request until then, so pipelined answers stay in order. A peer that only shut its own side is answered as
+/// any other. One that is forgotten without an answer answers 500 itself, unless the connection is lost.
 public final class Pending: Sendable {
     /// The loop of the connection.
     public let loop: EventLoop
@@ -25,8 +25,8 @@ public final class Pending: Sendable {
         if loop.isCurrent { link.deliver(response) } else { loop.execute { [link] in link.deliver(response) } }
     }
 
-    /// Has `action` called, on the loop and once, if the peer goes away before the answer: its connection is lost, or it sends nothing
-    /// more, which is how a client that has given up looks. An answer still reaches a peer that has only shut its own side.
+    /// Has `action` called, on the loop and once, if the connection is lost before the answer, which nobody waits for then. A peer that has
+    /// shut its side may be gone too, or may wait: half a second later it is asked.
     public func onGone(_ action: @escaping @Sendable () -> Void) {
         if loop.isCurrent { link.register(action) } else { loop.execute { [link] in link.register(action) } }
     }
@@ -37,7 +37,7 @@ public final class Pending: Sendable {
 final class PendingLink: @unchecked Sendable {
     private var connection: Connection?
     private var whenGone: (@Sendable () -> Void)?
-    private var hasLeft = false
+    private var isLost = false
 
     init(_ connection: Connection) {
         self.connection = connection
@@ -50,19 +50,14 @@ final class PendingLink: @unchecked Sendable {
     }
 
     func register(_ action: @escaping @Sendable () -> Void) {
-        if hasLeft { action() } else { whenGone = action }
-    }
-
-    /// The peer has shut its side; an answer can still reach it.
-    func peerLeft() {
-        hasLeft = true
-        let action = whenGone
-        whenGone = nil
-        action?()
+        if isLost { action() } else { whenGone = action }
     }
 
     func connectionClosed() {
         connection = nil
-        peerLeft()
+        isLost = true
+        let action = whenGone
+        whenGone = nil
+        action?()
     }
 }

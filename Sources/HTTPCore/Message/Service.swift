@@ -55,7 +55,7 @@ public struct ExchangeSummary: Sendable {
     public let head: RequestHead?
     /// Who asked.
     public let peer: Peer
-    /// The status of the answer; 0 if the connection was lost before there was one.
+    /// The status of the answer; 0 if the client went away before there was one.
     public let status: Int
     /// The label that the response carried.
     public let route: String

@@ -23,6 +23,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [("HTTP/1.1", "HTTP/1.1 100 Continue\r\n\r\n"), ("HTTP/1.0", "")])
+    func whoShutsItsSideAndWaitsIsAskedOnceWhetherItIsThere(version: String, probe: String) throws {
+        let scripted = try connection("GET /held \(version)\r\nHost: a\r\n\r\n")
+        scripted.pass(.seconds(3600))
+        #expect(scripted.isOpen && scripted.output.isEmpty, "no part of it, as long as it does not shut its side")
+        scripted.hangUp()
+        scripted.pass(.milliseconds(400))
+        #expect(scripted.output.isEmpty)
+        scripted.pass(.milliseconds(200))
+        #expect(scripted.isOpen && scripted.output == probe)
+        scripted.pass(.seconds(3600))
+        #expect(scripted.isOpen && scripted.output == probe && scripted.service.gone.load(ordering: .relaxed) == 0)
+        scripted.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200, text: "late"))
+        scripted.settle()
+        #expect(scripted.output.dropFirst(probe.count).hasPrefix("HTTP/1.1 200") && scripted.output.hasSuffix("late") && !scripted.isOpen)
+    }
+
+    @Test func whoDoesNotTakeTheQuestionIsGone() throws {
+        let scripted = try connection("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+        scripted.hangUp()
+        scripted.transport.isReset = true
+        scripted.pass(.milliseconds(600))
+        #expect(!scripted.isOpen && scripted.service.gone.load(ordering: .relaxed) == 1)
+    }
+
     @Test func aHeadHasItsTimeFromItsFirstOctet() throws {
         let scripted = try connection()
         scripted.pass(.seconds(60))

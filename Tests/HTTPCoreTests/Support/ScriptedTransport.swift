@@ -27,6 +27,8 @@ final class ScriptedTransport: Transport {
     /// Octets of one read or write at most.
     var pace = Int.max
     var endsInput = true
+    /// Whether the peer is gone, so that nothing can be sent to it.
+    var isReset = false
 
     init(_ input: [UInt8], fault: (call: Int, kind: Fault)? = nil) {
         self.input = input
@@ -53,7 +55,8 @@ final class ScriptedTransport: Transport {
     }
 
     func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Transfer {
-        transfer(min(bytes.count, pace, room - output.count)) { count in
+        if isReset { return .failed }
+        return transfer(min(bytes.count, pace, room - output.count)) { count in
             guard count > 0 else { return .blocked }
             output += bytes[..<count]
             return .moved(count)
@@ -112,6 +115,12 @@ final class ScriptedConnection {
             loop.turn(at: now) { connection?.receive(events: EPOLLIN.rawValue | EPOLLOUT.rawValue) }
             loop.runJobs()
         }
+    }
+
+    /// The peer shuts its side.
+    func hangUp() {
+        transport.endsInput = true
+        loop.turn(at: now) { connection?.receive(events: EPOLLIN.rawValue | EPOLLRDHUP.rawValue) }
     }
 
     func pass(_ duration: Duration) {
