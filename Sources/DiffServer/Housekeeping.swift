@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import HTTPCore
 
 /// What is done once a second, whatever clients do.
@@ -12,6 +13,7 @@ final class Housekeeping: @unchecked Sendable {  // the state belongs to `queue`
     private let queue = DispatchQueue(label: "diff.housekeeping")
     private let timer: any DispatchSourceTimer
     private var crowd = Crowd()
+    private let file = LogFile(descriptor: STDERR_FILENO)
 
     init(_ service: DiffService, _ server: Server, _ options: Options) {
         (self.service, self.server) = (service, server)
@@ -29,6 +31,7 @@ final class Housekeeping: @unchecked Sendable {  // the state belongs to `queue`
     private func turn() {
         service.store.sweep()
         FreeMemory.giveBack(used: service.table.size.bytes, slack: slack)
+        if file?.follow() == true { service.journal.log("the log goes on here: its file was moved or removed") }
         if let line = crowd.line(for: server.counters) { service.journal.log(line, level: "warning") }
     }
 }

@@ -43,7 +43,7 @@ enum Serve {
         let deadline = Moment.now + options.drain + .seconds(1)
         while signals.wait(until: deadline) != nil {}
         journal.log("the server did not go down in time; ending it", level: "error")
-        _exit(Status.stuck)
+        end(Status.stuck)
     }
 
     /// How the process ends where it did not end well by itself, besides 1 and 2.
@@ -61,7 +61,7 @@ enum Serve {
                     "loop \(finding.loop) has not turned for \(finding.time / .seconds(1)) s; ending the process", level: "error",
                     [("request", .text(request ?? "none"))])
             }
-            _exit(Status.stuck)
+            end(Status.stuck)
         }
     }
 
@@ -81,8 +81,7 @@ enum Serve {
             service.table.endReaders(because: Problem(.draining, "the server is going down"))
             server.drain(within: service.options.drain) {
                 service.store.close()
-                // At once: other threads still run, and what `exit` takes apart they may be using.
-                _exit(0)
+                end(0)
             }
         }
     }
@@ -110,7 +109,8 @@ enum Serve {
                 let secret = KeyRing.newSecret()
                 ring.keys.append(KeyRing.Key(name: "start", secret: secret))
                 // The only time that a key is shown: nobody could use the server otherwise.
-                Files.write(Array("no key is configured; this one is good until the process ends: \(secret)\n".utf8), to: 2)
+                let line = "no key is configured; this one is good until the process ends: \(secret)\n"
+                journal.output.append(Array(line.utf8))
             }
         }
         let secret = options.tokenSecret.isEmpty ? Digests.random(32) : options.tokenSecret
@@ -119,10 +119,17 @@ enum Serve {
     }
 }
 
+/// Ends the process behind the lines that it has still to write, and at once: other threads still run, and what `exit` takes apart they may
+/// be using.
+func end(_ status: Int32) -> Never {
+    LogOutput.standardError.flush()
+    _exit(status)
+}
+
 /// Ends the process with one clear line.
 func fail(_ message: String, status: Int32 = 1) -> Never {
-    Files.write(Array("diffserver: \(message)\n".utf8), to: 2)
-    exit(status)
+    LogOutput.standardError.append(Array("diffserver: \(message)\n".utf8))
+    end(status)
 }
 
 extension ListenAddress {

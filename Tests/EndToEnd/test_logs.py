@@ -2,9 +2,17 @@
 
 import hashlib
 import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+import unittest
 
 from support.case import ServiceCase
-from support.client import session_path
+from support.client import Client, RawConnection, session_path
+from support.server import Server, binary, environment
+from support.store import names_its_stores
 from support.tokens import SECRET, token
 
 KEY = "a-key-that-nobody-may-read"
@@ -89,3 +97,61 @@ class JSON(LogCase):
         self.assertTrue(all(each["level"] in ("info", "warning") for each in lines))
         requests = [each for each in lines if each["message"] == "request"]
         self.assertEqual(len({each["requestId"] for each in requests}), len(requests))
+
+
+@names_its_stores
+class Stalled(unittest.TestCase):
+    """A log that nobody takes away."""
+
+    REQUESTS, TIMES = 500, 40
+
+    def test_requests_go_on_and_what_is_missing_is_told(self):
+        server = Server("--log-requests", "--max-connections", "100")
+        self.addCleanup(server.stop)
+        client = Client(server)
+        self.addCleanup(client.close)
+        server.reads_log.clear()
+        request = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for _ in range(self.TIMES):
+            with RawConnection(server) as connection:
+                connection.send(request * self.REQUESTS)
+                for _ in range(self.REQUESTS):
+                    self.assertEqual(connection.answer().status, 200)
+        dropped = int(re.search(r"^diffserver_log_lines_dropped_total ([0-9]+)$", client.request("GET", "/metrics").text, re.M)[1])
+        self.assertGreater(dropped, 0)
+        server.reads_log.set()
+        missing = int(server.wait_for_line("^warning: ([0-9]+) lines are missing here$")[1])
+        server.wait_for_line("^warning: the log is not taken away fast enough: lines are dropped$")
+        client.request("GET", "/problems/last")
+        server.wait_for_line("path=/problems/last")
+        lines = [each for each in server.lines if each.startswith("request ") and "path=/livez" in each]
+        self.assertIn(len(lines) + missing - self.REQUESTS * self.TIMES, (0, 1), "the line of /metrics may be missing too")
+        self.assertIn(missing - dropped, (0, 1))
+
+
+@names_its_stores
+class ToAFile(unittest.TestCase):
+    def test_the_log_stays_at_its_path(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "log"
+            with open(path, "wb") as log:
+                server = subprocess.Popen(
+                    [binary(), "serve", "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log,
+                    env=environment())
+            try:
+                self.wait_for(path, "listens on")
+                path.rename(path.with_suffix(".1"))
+                self.wait_for(path, "the log goes on here")
+                path.unlink()
+                self.wait_for(path, "the log goes on here")
+                server.terminate()
+                self.wait_for(path, "draining")
+            finally:
+                server.kill()
+                server.wait()
+
+    def wait_for(self, path, text):
+        deadline = time.monotonic() + 20
+        while not (path.exists() and text in path.read_text()):
+            self.assertLess(time.monotonic(), deadline, f"{path} never said {text!r}")
+            time.sleep(0.02)

@@ -8,20 +8,30 @@ enum LogFormat: String, Sendable {
 
 /// What the service tells about itself: log lines to standard error. No body, no key and no token is ever in it.
 final class Journal: Sendable {
+    let output: LogOutput
     private let format: LogFormat
     private let logsRequests: Bool
 
-    init(format: LogFormat, logsRequests: Bool) {
+    init(format: LogFormat, logsRequests: Bool, output: LogOutput = .standardError) {
         self.format = format
         self.logsRequests = logsRequests
+        self.output = output
     }
 
     /// One line.
     func log(_ message: String, level: String = "info", _ members: [(String, LogValue)] = []) {
+        guard format != .none else { return }
+        output.append(line(message, level, members)) { [self] count in
+            let words = count.map { "\($0) lines are missing here" } ?? "the log is not taken away fast enough: lines are dropped"
+            return line(words, "warning", [])
+        }
+    }
+
+    private func line(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> [UInt8] {
         switch format {
-        case .none: return
-        case .text: Files.write(Array((Self.text(message, level, members) + "\n").utf8), to: 2)
-        case .json: Files.write(Self.json(message, level, members), to: 2)
+        case .none: []
+        case .text: Array((Self.text(message, level, members) + "\n").utf8)
+        case .json: Self.json(message, level, members)
         }
     }
 

@@ -67,7 +67,7 @@ final class Metrics: Sendable {
     // MARK: Text
 
     /// All of it.
-    func text(_ store: any SessionStore, _ connections: Server.Counters?) -> String {
+    func text(_ store: any SessionStore, _ connections: Server.Counters?, _ log: LogOutput) -> String {
         let tally = tally.withLock { $0 }
         var text = MetricsText()
         text.family("diffserver_requests_total", "counter", "Requests by route and status.")
@@ -112,6 +112,7 @@ final class Metrics: Sendable {
         text.single("diffserver_streams", "gauge", "Event streams that are open.", tally.streams)
         text.family("diffserver_stream_lag_seconds", "histogram", "From a commit until a stream was told.")
         text.samples("diffserver_stream_lag_seconds", "", tally.streamLag)
+        text.single("diffserver_log_lines_dropped_total", "counter", "Lines that whoever reads the log was too slow for.", log.dropped)
         return text.text
     }
 }

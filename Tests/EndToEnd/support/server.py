@@ -36,7 +36,7 @@ class Server:
     """A server process and the lines of its log."""
 
     def __init__(self, *options, listen="127.0.0.1:0", variables=None, descriptors=None):
-        """`descriptors`: how many the process may have open."""
+        """`descriptors`: how many the process may have open. While `reads_log` is clear, its log is not read."""
         arguments = [binary(), "serve"]
         if listen is not None:
             arguments += ["--listen", listen]
@@ -48,6 +48,8 @@ class Server:
         self.lines = []
         self._told = threading.Condition()
         self._ended = False
+        self.reads_log = threading.Event()
+        self.reads_log.set()
         threading.Thread(target=self._read_log, daemon=True).start()
         try:
             self.address = self.wait_for_line(r'listens on ([^\s",]+)').group(1)
@@ -64,6 +66,7 @@ class Server:
 
     def _read_log(self):
         for line in self.process.stderr:
+            self.reads_log.wait()
             with self._told:
                 self.lines.append(line.decode("utf-8", "replace").rstrip("\n"))
                 self._told.notify_all()

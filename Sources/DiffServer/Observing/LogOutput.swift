@@ -1,0 +1,99 @@
+// Whoever reads the log may stop reading, and a disk may stall; requests go on. So lines go into a buffer, and a thread that does nothing else writes
+// them. What does not fit is dropped and counted. The descriptor stays as it was: made non-blocking it would be so for whoever shares it.
+
+import Dispatch
+import Glibc
+import HTTPCore
+
+/// A bounded buffer of lines in front of a descriptor, and the thread that writes them.
+final class LogOutput: Sendable {
+    /// What the process says of itself.
+    static let standardError = LogOutput(descriptor: STDERR_FILENO)
+
+    /// Bytes that may wait: some thousand lines.
+    static let room = 1 << 20
+
+    private let descriptor: Int32
+    private let content = Locked(Content())
+    private let arrivals = DispatchSemaphore(value: 0)
+
+    private struct Content {
+        var waiting: [UInt8] = []
+        var isWriting = false
+        var hasThread = false
+        /// Lines dropped since the last one that was taken.
+        var gap = 0
+        var dropped = 0
+        var gapEnded: (@Sendable (Int) -> [UInt8])?
+    }
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Lines dropped since the start.
+    var dropped: Int { content.withLock { $0.dropped } }
+
+    /// Puts a line behind those that wait, or drops it. Never blocks.
+    ///
+    /// - Parameter notice: makes the line that stands where lines are missing: with nil once when that begins, which always fits, and with
+    ///   their number once when it ends.
+    func append(_ line: [UInt8], notice: @escaping @Sendable (Int?) -> [UInt8] = { _ in [] }) {
+        let (isFirst, needsThread) = content.withLock { content in
+            if content.waiting.count + line.count > Self.room {
+                if content.gap == 0 {
+                    content.waiting += notice(nil)
+                    content.gapEnded = notice
+                }
+                content.gap += 1
+                content.dropped += 1
+                return (false, false)
+            }
+            let isFirst = content.waiting.isEmpty && !content.isWriting
+            content.waiting += line
+            defer { content.hasThread = true }
+            return (isFirst, !content.hasThread)
+        }
+        if needsThread { SystemThread.start(named: "log") { self.writeAll() } }
+        if isFirst { arrivals.signal() }
+    }
+
+    /// Waits until everything is written, for a moment at most: for the end of the process.
+    func flush(within limit: Duration = .seconds(1)) {
+        let deadline = Moment.now + limit
+        while content.withLock({ !$0.waiting.isEmpty || $0.isWriting }), Moment.now < deadline { usleep(1000) }
+    }
+
+    private func writeAll() {
+        while true {
+            arrivals.wait()
+            while let lines = taken() { write(lines) }
+        }
+    }
+
+    /// What waits; nil if there is nothing.
+    private func taken() -> [UInt8]? {
+        content.withLock { content in
+            let lines = content.waiting
+            content.waiting = content.gapEnded.map { $0(content.gap) } ?? []
+            content.gapEnded = nil
+            content.gap = 0
+            content.isWriting = !lines.isEmpty
+            return lines.isEmpty ? nil : lines
+        }
+    }
+
+    /// What cannot be written is lost: there is nobody to tell.
+    private func write(_ lines: [UInt8]) {
+        var start = 0
+        while start < lines.count {
+            let count = lines[start...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                start += count
+            } else if count < 0, errno == EAGAIN {
+                var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&room, 1, -1)
+            } else if count == 0 || errno != EINTR {
+                return
+            }
+        }
+    }
+}
