@@ -196,5 +196,7 @@ class Ignoring(ServiceCase):
             self.assertProblem(answer, 422, "limit-exceeded", limit=64, actual=65)
 
     def test_a_pointer_that_is_none_is_refused(self):
-        answer = self.post_changes(self.new_name(), {"state": [], "ignore": ["meta"]})
-        self.assertIn(answer.status, (400, 422), answer)
+        for pointer in ("meta", "/a" * 65):
+            answer = self.post_changes(self.new_name(), {"state": [], "ignore": [pointer]})
+            self.assertProblem(answer, 422, "wrong-shape")
+        self.assertStatus(self.post_changes(self.new_name(), {"state": [], "ignore": ["/a" * 64]}), 201)

@@ -112,11 +112,16 @@ class OwnJSON(ServiceCase):
 
     def test_a_pointer_that_is_none_is_400(self):
         for query in ({"idAt": "id"}, {"itemsAt": "a/b"}, {"idAt": "/~2"}, {"idAt": "/~"}, {"sectionsAt": "x"},
-                      {"sectionsAt": "/x", "sectionIdAt": "y"}):
+                      {"sectionsAt": "/x", "sectionIdAt": "y"}, {"idAt": "/a" * 65}, {"itemsAt": "/" * 65}):
             with self.subTest(query):
                 self.assertProblem(self.post_changes(self.new_name(), [], query), 400, "malformed-request")
                 self.assertProblem(self.put_session(self.new_name(), [], query), 400, "malformed-request")
                 self.assertProblem(self.diff([], [], query), 400, "malformed-request")
+
+    def test_a_pointer_of_64_segments_is_read(self):
+        answer = self.post_changes(self.new_name(), [1], {"idAt": "/a" * 64})
+        problem = self.assertProblem(answer, 422, "invalid-state")
+        self.assertEqual([each["code"] for each in problem["errors"]], ["missing-id"])
 
     def test_own_documents_update_and_ignore_like_states(self):
         session = self.new_name()

@@ -78,6 +78,17 @@ struct Parameters: Sendable {
         guard let pointer = JSONPointer(value) else {
             throw .malformed("\(name) is a JSON Pointer, empty or starting with \"/\", not \"\(value)\"")
         }
+        guard pointer.isServed else {
+            throw .malformed("\(name) has more than \(JSONPointer.maxServed) segments")
+        }
         return pointer
     }
+}
+
+extension JSONPointer {
+    /// Segments of a pointer that a client names: as many as levels of JSON by default.
+    static let maxServed = 64
+
+    /// Whether a client may name it. A longer one leads nowhere.
+    var isServed: Bool { tokens.count <= Self.maxServed }
 }

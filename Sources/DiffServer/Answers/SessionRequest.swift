@@ -40,14 +40,15 @@ extension Session.Settings {
             }
             ignored = []
             for text in texts {
-                guard let pointer = JSONPointer(text) else { throw Self.wrongIgnore }
+                guard let pointer = JSONPointer(text), pointer.isServed else { throw Self.wrongIgnore }
                 ignored.append(pointer)
             }
         }
     }
 
     private static let wrongIgnore = Problem.wrongMember(
-        "/ignore", "ignore is an array of JSON Pointers into an item's content")
+        "/ignore",
+        "ignore is an array of JSON Pointers into an item's content, each of at most \(JSONPointer.maxServed) segments")
 }
 
 extension Problem {

@@ -99,14 +99,15 @@ extension EditBatch {
         "\(pointer(toEdit: index))/sections/\(section - edits[index].operands.lowerBound)/id"
     }
 
-    /// Pointer to the id of an item that an edit inserts, at any depth. O(siblings).
-    func pointer(toNode node: Int, ofEdit index: Int) -> String {
+    /// Pointer to the id of an item that an edit inserts, at any depth; `ordinals` are those of the batch's nodes.
+    /// O(levels).
+    func pointer(toNode node: Int, ofEdit index: Int, _ ordinals: SiblingOrdinals) -> String {
         let edit = edits[index]
         var path = PlacePath(root: pointer(toEdit: index), sections: nil, items: "/items")
         if edit.subject == .sections {
             path.sections = "/sections"
             path.firstSection = edit.operands.lowerBound
         }
-        return path.id(ofItem: node, nodes, sections)
+        return path.id(ofItem: node, nodes, ordinals)
     }
 }

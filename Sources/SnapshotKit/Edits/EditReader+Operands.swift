@@ -135,7 +135,8 @@ extension EditReader {
             case "item": parents += try reader.readEditID(depth: depth + 1, at: .root).map { [.item($0)] } ?? []
             default:
                 try reader.refuse(
-                    "unknown-member", "into has no member \"\(text)\"", at: reader.path.root, depth: depth + 1)
+                    "unknown-member", "into has no member \"\(Violations.shown(Array(text.utf8)))\"", at: .root,
+                    depth: depth + 1)
             }
             isEmpty = try !reader.scanner.takesComma(or: UInt8(ascii: "}"))
         }
@@ -153,7 +154,7 @@ extension StateReader {
         case UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             return try readID(depth: depth, at: place).map(EditID.init)
         default:
-            try refuse("wrong-shape", "an id is a string or an integer", at: pointer(place), depth: depth)
+            try refuse("wrong-shape", "an id is a string or an integer", at: place, depth: depth)
             return nil
         }
     }
@@ -165,7 +166,7 @@ extension StateReader {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
             try refuse(
-                "wrong-shape", "an update holds objects", at: pointer(.element(ordinal, "")), depth: depth)
+                "wrong-shape", "an update holds objects", at: .element(ordinal, ""), depth: depth)
             return nil
         }
         var id: FoundID?
@@ -186,16 +187,16 @@ extension StateReader {
                     .map { UInt32(truncatingIfNeeded: $0) }
             case .kind:
                 try reader.refuse(
-                    "unknown-member", "a section has no kind", at: reader.pointer(.element(ordinal, "/kind")),
+                    "unknown-member", "a section has no kind", at: .element(ordinal, "/kind"),
                     depth: depth + 1)
             case .items:
                 try reader.refuse(
                     "wrong-shape", "an update leaves items alone: insert, move or delete them",
-                    at: reader.pointer(.element(ordinal, "/items")), depth: depth + 1)
+                    at: .element(ordinal, "/items"), depth: depth + 1)
             }
         }
         if seen & StateMember.id.bit == 0 {
-            note("wrong-shape", "an update needs an id", at: pointer(.element(ordinal, "")))
+            note("wrong-shape", "an update needs an id", at: .element(ordinal, ""))
         }
         guard let id else { return nil }
         update.id = EditID(id)

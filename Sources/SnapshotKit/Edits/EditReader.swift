@@ -34,7 +34,8 @@ struct EditReader {
     mutating func read(depth: Int) throws(JSONError) {
         reader.scanner.skipSpace()
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "[") else {
-            try reader.refuse("wrong-shape", "edits are an array", at: pointer, depth: depth)
+            reader.note("wrong-shape", "edits are an array", at: pointer)
+            try reader.scanner.skipValue(depth: depth)
             return try reader.scanner.finish()
         }
         try reader.scanner.checkDepth(depth + 1)
@@ -51,7 +52,8 @@ struct EditReader {
         let place = "\(pointer)/\(count - 1)"
         reader.scanner.skipSpace()
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
-            return try reader.refuse("wrong-shape", "an edit is an object", at: place, depth: depth)
+            reader.note("wrong-shape", "an edit is an object", at: place)
+            return try reader.scanner.skipValue(depth: depth)
         }
         let members = try findMembers(at: place, depth: depth + 1)
         let end = reader.scanner.at
@@ -83,7 +85,7 @@ struct EditReader {
                 members[member] = reader.scanner.at
             } else {
                 reader.note(
-                    "unknown-member", "an edit has no member \"\(text)\"",
+                    "unknown-member", "an edit has no member \"\(Violations.shown(Array(text.utf8)))\"",
                     at: "\(place)/\(JSONPointer.escaped(text.utf8))")
             }
             try reader.scanner.skipValue(depth: depth)
@@ -141,7 +143,9 @@ struct EditReader {
         if case .limitExceeded(let what, let limit, let actual, let pointer) = reader.excess {
             throw .limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer)
         }
-        guard reader.violations.isEmpty else { throw .wrongShape(reader.violations.map(Self.inWordsOfEdits)) }
+        guard reader.violations.list.isEmpty else {
+            throw .wrongShape(reader.violations.list.map(Self.inWordsOfEdits))
+        }
     }
 
     /// Where a state has a code of its own for a value of the wrong type, or for one that is missing, edits have one for all.

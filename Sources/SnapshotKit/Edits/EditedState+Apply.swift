@@ -153,7 +153,7 @@ extension EditedState {
     }
 
     /// Notes an id that is taken, and where the batch itself took it.
-    private func noteDuplicate(_ new: Vertex, _ taken: Int, _ index: Int, _ violations: inout Violations) {
+    private mutating func noteDuplicate(_ new: Vertex, _ taken: Int, _ index: Int, _ violations: inout Violations) {
         guard !violations.isFull else { return }
         let first = vertex(numbered: taken)
         let isBrought = if case .oldItem = first { false } else if case .oldSection = first { false } else { true }
@@ -175,39 +175,26 @@ extension EditedState {
         } ?? 0
     }
 
-    private func noteDuplicate(_ vertex: Vertex, _ detail: String, _ index: Int, _ violations: inout Violations) {
+    private mutating func noteDuplicate(
+        _ vertex: Vertex, _ detail: String, _ index: Int, _ violations: inout Violations
+    ) {
+        let number = self.vertex(vertex)
+        guard told.insert(number).inserted else { return }
         switch vertex {
         case .newItem(let node):
             let record = batch.nodes[node]
             let id = shown(EditID(start: record.idStart, count: record.idCount))
-            violations.noteOnce(
-                "duplicate-id", "the item \"\(id)\" \(detail)", at: batch.pointer(toNode: node, ofEdit: index))
+            let ordinals = ordinals ?? SiblingOrdinals(batch.nodes, sections: batch.sections.count)
+            self.ordinals = ordinals
+            violations.note(
+                "duplicate-id", "the item \"\(id)\" \(detail)",
+                at: batch.pointer(toNode: node, ofEdit: index, ordinals))
         case .newSection(let section):
             let record = batch.sections[section]
             let id = shown(EditID(start: record.idStart, count: record.idCount))
-            violations.noteOnce(
+            violations.note(
                 "duplicate-id", "the section \"\(id)\" \(detail)", at: batch.pointer(toSection: section, ofEdit: index))
         case .oldItem, .oldSection: break
         }
-    }
-}
-
-/// What is wrong with one edit.
-struct Violations {
-    private(set) var list: [Violation] = []
-    private var pointers: Set<String> = []
-    private let limit: Int
-
-    init(limit: Int) { self.limit = limit }
-
-    var isFull: Bool { list.count >= limit }
-
-    mutating func note(_ code: String, _ detail: String, at pointer: String) {
-        if !isFull { list.append(Violation(pointer: pointer, code: code, detail: detail)) }
-    }
-
-    /// Notes a violation unless something was noted so about the same place.
-    mutating func noteOnce(_ code: String, _ detail: String, at pointer: String) {
-        if pointers.insert(pointer).inserted { note(code, detail, at: pointer) }
     }
 }

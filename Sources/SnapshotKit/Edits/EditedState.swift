@@ -28,6 +28,9 @@ struct EditedState {
     private(set) var itemCount: Int
     private(set) var sectionCount: Int
     private var marks: [(subject: Edit.Subject, id: EditID, redraw: Marks.Redraw)] = []
+    /// Vertices that a violation was noted about, and where those of the batch stood in it: both for errors only.
+    var told: Set<Int> = []
+    var ordinals: SiblingOrdinals?
     /// Whether the state that comes out may differ.
     private(set) var isTouched = false
 
@@ -102,7 +105,7 @@ struct EditedState {
         UnsafeRawBufferPointer(start: bytes + Int(id.start), count: Int(id.count))
     }
 
-    func shown(_ id: EditID) -> String { String(decoding: text(id), as: UTF8.self) }
+    func shown(_ id: EditID) -> String { Violations.shown(text(id)) }
 
     /// The vertex that has an id now. O(1).
     func find(_ subject: Edit.Subject, _ id: EditID) -> Int? {

@@ -62,7 +62,8 @@ public struct Envelope: Sendable {
     ///
     /// - Parameter known: a state that `state` most likely resembles, such as the one before it. Items whose text is the same are not read again;
     ///   what comes out is the same without it, only later.
-    /// - Throws: `StateError`: `.json`, then `.wrongShape` for the envelope, then `.limitExceeded` and `.invalid` for the states.
+    /// - Throws: `StateError`: `.json`, then `.wrongShape` for the envelope, then `.limitExceeded` and
+    ///   `.invalid` for the states.
     public init(
         json: consuming [UInt8], members: Members, shape: StateShape = .native, limits: StateLimits = StateLimits(),
         known: Snapshot? = nil
@@ -90,7 +91,7 @@ final class EnvelopeReader {
     private let count: Int
     private let known: KnownState
     private var scanner: JSONScanner
-    private(set) var violations: [Violation] = []
+    private(set) var violations: Violations
     var states: [NamedState] = []
     private(set) var values: [String: Range<Int>] = [:]
     /// Bytes that the states before the next one will put behind the document.
@@ -105,6 +106,7 @@ final class EnvelopeReader {
         self.text = text
         self.count = count
         scanner = JSONScanner(base: text, count: count, maxDepth: min(limits.maxDepth, 512))
+        violations = Violations(limit: limits.maxViolations)
     }
 
     func read() throws(JSONError) {
@@ -112,14 +114,10 @@ final class EnvelopeReader {
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "{"): try readObject()
         default:
-            note("wrong-shape", "the body is \(expectation)", at: "")
+            violations.note("wrong-shape", "the body is \(expectation)", at: "")
             try scanner.skipValue(depth: 0)
         }
         try scanner.finish()
-    }
-
-    private func note(_ code: String, _ detail: String, at pointer: String) {
-        violations.append(Violation(pointer: pointer, code: code, detail: detail))
     }
 
     private var expectation: String {
@@ -150,7 +148,9 @@ final class EnvelopeReader {
                 isBareState = true
                 try readState("state") { (reader) throws(JSONError) in try reader.readList(list, depth: 1) }
             } else {
-                note("unknown-member", "no member \"\(name)\" is known here", at: "/" + JSONPointer.escaped(name.utf8))
+                violations.note(
+                    "unknown-member", "no member \"\(Violations.shown(Array(name.utf8)))\" is known here",
+                    at: "/" + JSONPointer.escaped(name.utf8))
                 try scanner.skipValue(depth: 1)
             }
             isEmpty = try !scanner.takesComma(or: UInt8(ascii: "}"))
@@ -162,11 +162,11 @@ final class EnvelopeReader {
     private func checkMembers() {
         let found = states.map(\.name) + values.keys
         for name in members.required where !found.contains(name) {
-            note("missing-member", "the body is \(expectation)", at: "")
+            violations.note("missing-member", "the body is \(expectation)", at: "")
         }
         let alternatives = found.filter(members.exactlyOne.contains).count
         if !members.exactlyOne.isEmpty, alternatives != 1 {
-            note("wrong-shape", "the body is \(expectation): one of these and no more", at: "")
+            violations.note("wrong-shape", "the body is \(expectation): one of these and no more", at: "")
         }
     }
 

@@ -24,24 +24,17 @@ struct PlacePath {
         return path
     }
 
-    /// Where an item's id stood, from its siblings and ancestors. O(siblings).
-    func id<Nodes: RandomAccessCollection<Node>, Sections: RandomAccessCollection<SectionNode>>(
-        ofItem item: Int, _ nodes: Nodes, _ sections: Sections
-    ) -> String where Nodes.Index == Int, Sections.Index == Int {
-        var ordinals: [Int] = []
+    /// Where an item's id stood, from its ancestors. O(levels).
+    func id<Nodes: RandomAccessCollection<Node>>(
+        ofItem item: Int, _ nodes: Nodes, _ ordinals: SiblingOrdinals
+    ) -> String where Nodes.Index == Int {
+        var lineage: [Int] = []
         var index = item
         while index >= 0 {
-            let parent = Int(nodes[index].parent)
-            var sibling = parent < 0 ? Int(sections[Int(nodes[index].section)].firstItem) : parent + 1
-            var ordinal = 0
-            while sibling < index {
-                sibling = Int(nodes[sibling].end)
-                ordinal += 1
-            }
-            ordinals.append(ordinal)
-            index = parent
+            lineage.append(ordinals[index])
+            index = Int(nodes[index].parent)
         }
-        let place = self.item(section: Int(nodes[item].section), ordinals.reversed())
+        let place = self.item(section: Int(nodes[item].section), lineage.reversed())
         return nodes[item].flags.contains(.isBare) ? place : place + itemID
     }
 }

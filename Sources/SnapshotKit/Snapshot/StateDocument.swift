@@ -87,7 +87,7 @@ struct StateDocument {
                 return reading
             }
         }
-        if !reading.violations.isEmpty { throw .wrongShape(reading.violations) }
+        if !reading.violations.list.isEmpty { throw .wrongShape(reading.violations.list) }
         for index in reading.states.indices { takeTail(of: reading.states[index].reader.store) }
         var states: [Envelope.States.Named] = []
         var likeness: Likeness?

@@ -26,7 +26,7 @@ extension StateReader {
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "["): try readMain(depth: depth)
         case UInt8(ascii: "{"): try readStateObject(depth: depth + 1)
-        default: try refuse("wrong-type", "a state is an array or an object", at: root, depth: depth)
+        default: try refuse("wrong-type", "a state is an array or an object", at: .root, depth: depth)
         }
     }
 
@@ -50,18 +50,18 @@ extension StateReader {
             let name = try scanner.takeName(in: frame)
             if let list = StateList(scanner.string(name)) {
                 if holdsList {
-                    try refuse("ambiguous-state", "a state has either sections or items", at: path.root, depth: depth)
+                    try refuse("ambiguous-state", "a state has either sections or items", at: .root, depth: depth)
                 } else {
                     holdsList = true
                     try readList(list, depth: depth)
                 }
             } else {
-                try refuseUnknown(name, of: "state", at: path.root, depth: depth)
+                try refuseUnknown(name, of: "state", at: .root, depth: depth)
             }
             isEmpty = try !scanner.takesComma(or: UInt8(ascii: "}"))
         }
         scanner.names.close(frame)
-        if !holdsList { note("missing-sections", "a state needs sections or items", at: path.root) }
+        if !holdsList { note("missing-sections", "a state needs sections or items", at: .root) }
     }
 
     /// Takes the value of a state's `sections` or `items`.
@@ -83,7 +83,7 @@ extension StateReader {
     mutating func readSection(depth: Int, needsItems: Bool = true) throws(JSONError) {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
-            return try refuse("wrong-type", "a section is an object", at: pointer(.section("")), depth: depth)
+            return try refuse("wrong-type", "a section is an object", at: .section(""), depth: depth)
         }
         let section = builder.openSection
         let seen = try readMembers(depth: depth + 1, of: "section", at: .section("")) {
@@ -105,12 +105,12 @@ extension StateReader {
                 }
             case .kind:
                 try reader.refuse(
-                    "unknown-member", "a section has no kind", at: reader.pointer(.section("/kind")), depth: depth + 1)
+                    "unknown-member", "a section has no kind", at: .section("/kind"), depth: depth + 1)
             }
         }
-        if seen & StateMember.id.bit == 0 { note("missing-id", "a section needs an id", at: pointer(.section(""))) }
+        if seen & StateMember.id.bit == 0 { note("missing-id", "a section needs an id", at: .section("")) }
         if needsItems, seen & StateMember.items.bit == 0 {
-            note("missing-items", "a section needs items, be it an empty array", at: pointer(.section("")))
+            note("missing-items", "a section needs items, be it an empty array", at: .section(""))
         }
     }
 
@@ -143,7 +143,7 @@ extension StateReader {
                 }
             }
         }
-        if seen & StateMember.id.bit == 0 { note("missing-id", "an item needs an id", at: pointer(.item(""))) }
+        if seen & StateMember.id.bit == 0 { note("missing-id", "an item needs an id", at: .item("")) }
     }
 
     /// Takes an object's members and returns the bits of those seen.
@@ -164,7 +164,7 @@ extension StateReader {
             let name = try scanner.takeString()
             guard let member = StateMember(scanner.string(name)) else {
                 scanner.at = start
-                try refuseUnknown(try scanner.takeName(in: frame), of: what, at: pointer(place), depth: depth)
+                try refuseUnknown(try scanner.takeName(in: frame), of: what, at: place, depth: depth)
                 continue
             }
             // Known members need no search for duplicates: a bit each.
@@ -179,14 +179,17 @@ extension StateReader {
 
     /// Notes a member that no rule knows, and takes its value.
     mutating func refuseUnknown(
-        _ name: StringToken, of what: String, at pointer: String, depth: Int
+        _ name: StringToken, of what: String, at place: Place, depth: Int
     ) throws(JSONError) {
-        let text = Array(scanner.string(name).text)
-        let shown = String(decoding: text, as: UTF8.self)
-        try refuse(
-            "unknown-member",
-            "\(what == "item" ? "an" : "a") \(what) has no member \"\(shown)\"; put it into content, or post the document as it is with ?idAt=/id",
-            at: "\(pointer)/\(JSONPointer.escaped(text))", depth: depth)
+        if !violations.isFull {
+            let text = Array(scanner.string(name).text)
+            let subject = "\(what == "item" ? "an" : "a") \(what) has no member \"\(Violations.shown(text))\""
+            let pointer = "\(pointer(place))/\(JSONPointer.escaped(text))"
+            note(
+                "unknown-member", "\(subject); put it into content, or post the document as it is with ?idAt=/id",
+                at: pointer)
+        }
+        try scanner.skipValue(depth: depth)
     }
 
     // MARK: Values
@@ -203,7 +206,7 @@ extension StateReader {
         scanner.skipSpace()
         let start = scanner.at
         guard scanner.byte(start) == UInt8(ascii: "\"") else {
-            try refuse("wrong-type", "a kind is a string", at: pointer(place), depth: depth)
+            try refuse("wrong-type", "a kind is a string", at: place, depth: depth)
             return nil
         }
         _ = try scanner.takeString()
@@ -221,7 +224,7 @@ extension StateReader {
             try scanner.takeLiteral("false")
             return false
         default:
-            try refuse("wrong-type", "expanded is true or false", at: pointer(place), depth: depth)
+            try refuse("wrong-type", "expanded is true or false", at: place, depth: depth)
             return nil
         }
     }

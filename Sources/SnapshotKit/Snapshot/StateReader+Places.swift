@@ -57,9 +57,11 @@ extension StateReader {
         if let id = finding.id {
             builder.setID(ofSection: section, start: id.start, count: id.count, flags: id.flags)
         } else if !finding.sawID {
-            note("missing-id", "no id at \"\(places.sectionID)\" in this section", at: pointer(.section("")))
+            note("missing-id", "no id at \"\(places.sectionID)\" in this section", at: .section(""))
         }
-        if !finding.sawItems { note("missing-items", "no items at \"\(places.items)\" in this section", at: pointer(.section(""))) }
+        if !finding.sawItems {
+            note("missing-items", "no items at \"\(places.items)\" in this section", at: .section(""))
+        }
         if let cut = finding.itemsMember { setContent(ofSection: section, start..<scanner.at, without: cut) }
     }
 
@@ -72,7 +74,7 @@ extension StateReader {
         if let id = finding.id {
             builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
         } else if !finding.sawID {
-            note("missing-id", "no id at \"\(places.itemID)\" in this element", at: pointer(.item("")))
+            note("missing-id", "no id at \"\(places.itemID)\" in this element", at: .item(""))
         }
     }
 

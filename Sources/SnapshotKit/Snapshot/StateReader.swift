@@ -1,7 +1,7 @@
-// From bytes to columns in one strict pass. The scanner checks the grammar; this reader knows the shape of a state and writes down
-// ranges as they go by. A breach of the grammar ends the reading at once: it decides the answer. A breach of the shape is noted,
-// the value is skipped, and the reading goes on, so that a document that is not JSON is called so even if it was no state
-// either, and so that all violations are reported together.
+// From bytes to columns in one strict pass. The scanner checks the grammar; this reader knows the shape of a state and
+// writes down ranges as they go by. A breach of the grammar ends the reading at once: it decides the answer. A breach
+// of the shape is noted, the value is skipped, and the reading goes on, so that a document that is not JSON is called
+// so even if it was no state either, and so that all violations are reported together.
 
 /// Reads states out of one document.
 struct StateReader {
@@ -9,7 +9,7 @@ struct StateReader {
     let limits: StateLimits
     var builder = ColumnsBuilder()
     var store: TokenStore
-    private(set) var violations: [Violation] = []
+    private(set) var violations: Violations
     private(set) var excess: StateError?
     /// What is compared with the document, as long as that is read.
     var known: KnownState?
@@ -23,25 +23,34 @@ struct StateReader {
     init(base: UnsafeRawPointer, count: Int, limits: StateLimits) {
         scanner = JSONScanner(base: base, count: count, maxDepth: min(limits.maxDepth, 512))
         self.limits = limits
+        violations = Violations(limit: limits.maxViolations)
         store = TokenStore(base: count + DocumentText.trailer.count)
     }
 
     // MARK: Violations
 
-    mutating func note(_ code: String, _ detail: String, at pointer: String) {
-        guard violations.count < limits.maxViolations else { return }
-        violations.append(Violation(pointer: pointer, code: code, detail: detail))
+    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at place: Place) {
+        guard !violations.isFull else { return }
+        let pointer = pointer(place)
+        violations.note(code, detail(), at: pointer)
+    }
+
+    /// The same at a place that no `Place` names.
+    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at pointer: @autoclosure () -> String) {
+        violations.note(code, detail(), at: pointer())
     }
 
     /// Notes a violation and takes the value that stands here.
-    mutating func refuse(_ code: String, _ detail: String, at pointer: String, depth: Int) throws(JSONError) {
-        note(code, detail, at: pointer)
+    mutating func refuse(
+        _ code: String, _ detail: @autoclosure () -> String, at place: Place, depth: Int
+    ) throws(JSONError) {
+        note(code, detail(), at: place)
         try scanner.skipValue(depth: depth)
     }
 
-    private mutating func exceed(_ what: String, limit: Int, actual: Int, pointer: String) {
+    private mutating func exceed(_ what: String, limit: Int, actual: Int, at place: Place) {
         guard excess == nil else { return }
-        excess = .limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer)
+        excess = .limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer(place))
     }
 
     /// What a violation is about; turned into a pointer only when there is one.
@@ -51,6 +60,8 @@ struct StateReader {
         /// The item that is being read, or a member of it.
         case item(StaticString)
         case sections
+        /// The element of the array of sections with that number.
+        case sectionElement(Int)
         /// The array of items whose elements are being read.
         case items
         /// What the root of `path` leads to.
@@ -64,6 +75,7 @@ struct StateReader {
         case .section(let member): return path.section(builder.openSection) + "\(member)"
         case .item(let member): return path.item(section: builder.openSection, ordinals) + "\(member)"
         case .sections: return path.root + (path.sections ?? "")
+        case .sectionElement(let ordinal): return path.section(ordinal)
         case .items:
             guard ordinals.count > 1 else { return path.section(builder.openSection) + path.items }
             return path.item(section: builder.openSection, ordinals.dropLast()) + "/items"
@@ -85,7 +97,7 @@ struct StateReader {
             count += 1
             guard count <= reader.limits.maxSections else {
                 reader.exceed(
-                    "sections", limit: reader.limits.maxSections, actual: count, pointer: reader.path.section(count - 1))
+                    "sections", limit: reader.limits.maxSections, actual: count, at: .sectionElement(count - 1))
                 return try reader.scanner.skipValue(depth: depth + 1)
             }
             reader.builder.beginSection()
@@ -101,7 +113,7 @@ struct StateReader {
     ) throws(JSONError) {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "[") else {
-            return try refuse("not-an-array", "\(what) must be an array", at: pointer(place), depth: depth)
+            return try refuse("not-an-array", "\(what) must be an array", at: place, depth: depth)
         }
         try scanner.checkDepth(depth + 1)
         scanner.at += 1
@@ -111,7 +123,8 @@ struct StateReader {
 
     // MARK: Items
 
-    /// Takes an array of items of the top level in the library's own shape into the open section; `reading` takes one element.
+    /// Takes an array of items of the top level in the library's own shape into the open section; `reading` takes one
+    /// element.
     @inline(__always)
     mutating func readTopItems(
         depth: Int, reading: (inout StateReader, Int) throws(JSONError) -> Void
@@ -135,12 +148,11 @@ struct StateReader {
             if usesKnown { reader.ordinals[list] += reader.takeKnownItems() }
             if level >= reader.limits.maxNesting {
                 reader.exceed(
-                    "levels of items", limit: reader.limits.maxNesting, actual: level + 1, pointer: reader.pointer(.item("")))
+                    "levels of items", limit: reader.limits.maxNesting, actual: level + 1, at: .item(""))
                 try reader.scanner.skipValue(depth: depth + 1)
             } else if reader.builder.nodes.count >= reader.limits.maxItems {
                 reader.exceed(
-                    "items", limit: reader.limits.maxItems, actual: reader.limits.maxItems + 1,
-                    pointer: reader.pointer(.item("")))
+                    "items", limit: reader.limits.maxItems, actual: reader.limits.maxItems + 1, at: .item(""))
                 try reader.scanner.skipValue(depth: depth + 1)
             } else {
                 let item = reader.builder.beginItem(parent: parent, level: level)
@@ -176,10 +188,10 @@ struct StateReader {
             let isInteger = try scanner.takeNumber()
             let count = scanner.at - start
             if isInteger, count <= StateLimits.maxIDBytes { return FoundID(start: start, count: count, flags: .integerID) }
-            note("invalid-id", "a number that is an id must be an integer of at most 2,048 digits", at: pointer(place))
+            note("invalid-id", "a number that is an id must be an integer of at most 2,048 digits", at: place)
             return nil
         }
-        try refuse("invalid-id", "an id must be a string or an integer", at: pointer(place), depth: depth)
+        try refuse("invalid-id", "an id must be a string or an integer", at: place, depth: depth)
         return nil
     }
 
@@ -202,11 +214,11 @@ struct StateReader {
     private mutating func checkedID(_ token: StringToken, at place: Place) -> FoundID? {
         let text = Array(StringText(scanner.base + token.start, token.count))
         if text.isEmpty {
-            note("invalid-id", "an id must not be empty", at: pointer(place))
+            note("invalid-id", "an id must not be empty", at: place)
         } else if text.count > StateLimits.maxIDBytes {
-            note("invalid-id", "an id has at most 2,048 bytes, this one has \(text.count)", at: pointer(place))
+            note("invalid-id", "an id has at most 2,048 bytes, this one has \(text.count)", at: place)
         } else if text.holdsControlCharacter {
-            note("invalid-id", "an id must hold no control characters", at: pointer(place))
+            note("invalid-id", "an id must hold no control characters", at: place)
         } else if token.isEscaped {
             let raw = UnsafeRawBufferPointer(start: scanner.base + token.start - 1, count: token.count + 2)
             return FoundID(start: store.store(token: raw, text: text), count: text.count, flags: .escapedID)
@@ -224,25 +236,33 @@ struct StateReader {
         return Likeness(taken, from: known.columns, to: state.columns)
     }
 
-    /// The finished state, over `bytes`: the document's memory, its padding and the reader's tail; `known` is what it was read upon.
+    /// The finished state, over `bytes`: the document's memory, its padding and the reader's tail; `known` is what it
+    /// was read upon.
     mutating func finish(over bytes: [UInt8], upon known: Snapshot? = nil) throws(StateError) -> Snapshot {
         if let excess { throw excess }
         let (columns, duplicates) = exchange(&builder, with: ColumnsBuilder()).finish(bytes: bytes, known: known?.columns, taken: taken)
-        for duplicate in duplicates.prefix(limits.maxViolations) { note(duplicate, in: columns) }
-        guard violations.isEmpty else { throw .invalid(violations) }
+        if !duplicates.isEmpty { note(duplicates, in: columns) }
+        guard violations.list.isEmpty else { throw .invalid(violations.list) }
         return Snapshot(columns)
     }
 
-    /// Notes both places of a duplicate, and a first place once.
-    private mutating func note(_ duplicate: ColumnsBuilder.Duplicate, in columns: Columns) {
+    /// Notes both places of each duplicate, and a first place once. O(items).
+    private mutating func note(_ duplicates: [ColumnsBuilder.Duplicate], in columns: Columns) {
         columns.withView { view in
-            let id = duplicate.isSection ? view.id(ofSection: duplicate.first) : view.id(ofItem: duplicate.first)
-            let text = String(decoding: id.text, as: UTF8.self)
-            let what = duplicate.isSection ? "sections" : "items"
-            for index in [duplicate.first, duplicate.later] {
-                let pointer = duplicate.isSection ? path.section(index) + path.sectionID : path.id(ofItem: index, view.nodes, view.sections)
-                if index == duplicate.first, violations.contains(where: { $0.pointer == pointer }) { continue }
-                note("duplicate-id", "the id \"\(text)\" stands at more than one of the \(what)", at: pointer)
+            let ordinals = SiblingOrdinals(view.nodes, sections: view.sections.count)
+            // Sections below zero.
+            var told: Set<Int> = []
+            for duplicate in duplicates where !violations.isFull {
+                let id = duplicate.isSection ? view.id(ofSection: duplicate.first) : view.id(ofItem: duplicate.first)
+                let what = duplicate.isSection ? "sections" : "items"
+                let detail = "the id \"\(Violations.shown(Array(id.text)))\" stands at more than one of the \(what)"
+                for index in [duplicate.first, duplicate.later] {
+                    guard told.insert(duplicate.isSection ? -1 - index : index).inserted else { continue }
+                    let pointer =
+                        duplicate.isSection
+                        ? path.section(index) + path.sectionID : path.id(ofItem: index, view.nodes, ordinals)
+                    violations.note("duplicate-id", detail, at: pointer)
+                }
             }
         }
     }

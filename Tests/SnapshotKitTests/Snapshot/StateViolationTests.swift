@@ -160,4 +160,83 @@ struct StateViolationTests {
         let reading = Reading { () throws(StateError) in try Snapshot(json: Array(json.utf8), limits: limits) }
         #expect(reading == .violations((0..<7).map { "missing-id /\($0)" }))
     }
+
+    private func violations(_ json: String, _ shape: StateShape = .native) -> [Violation] {
+        do throws(StateError) {
+            _ = try Snapshot(json: Array(json.utf8), shape: shape)
+            return []
+        } catch {
+            guard case .invalid(let violations) = error else { return [] }
+            return violations
+        }
+    }
+
+    /// Each bad element has the whole pointer in its text.
+    @Test("a long pointer costs what is told of it, not what is wrong")
+    func longPointers() throws {
+        let json = "[\(Array(repeating: "1", count: 20_000).joined(separator: ","))]"
+        let costs = try [1, 4_000].map { length in
+            let pointer = try #require(JSONPointer(String(repeating: "/a", count: length)))
+            return ProcessorTime.nanoseconds {
+                let told = violations(json, .pointers(idAt: pointer))
+                let text = told.reduce(0) { $0 + $1.pointer.utf8.count + $1.detail.utf8.count }
+                #expect(told.count > 20 && text < 300_000)
+            }
+        }
+        #expect(costs[1] < costs[0] * 6, "\(costs)")
+    }
+
+    @Test("an element beyond the limit costs no text")
+    func longPointersBeyondTheLimit() throws {
+        let list = Array(repeating: "1", count: 20_000).joined(separator: ",")
+        var limits = StateLimits()
+        limits.maxItems = 10
+        let costs = try ["a", String(repeating: "a", count: 8_000)].map { name in
+            let pointer: JSONPointer = try #require(JSONPointer("/" + name))
+            let shape = StateShape.pointers(itemsAt: pointer, idAt: .root)
+            let text = Array(#"{"\#(name)":[\#(list)]}"#.utf8)
+            return ProcessorTime.nanoseconds {
+                #expect(throws: StateError.self) { try Snapshot(json: text, shape: shape, limits: limits) }
+            }
+        }
+        #expect(costs[1] < costs[0] * 4, "\(costs)")
+    }
+
+    @Test("where a duplicate stands among its siblings makes no difference to its cost")
+    func manySiblings() {
+        let ids = Array(0..<40_000)
+        let costs = [ids[..<1_000], ids[39_000...]].map { again in
+            let json = "[\((ids + again).map(String.init).joined(separator: ","))]"
+            return ProcessorTime.nanoseconds {
+                let told = violations(json)
+                #expect(told.count == 1_000)
+                #expect(told.first?.pointer == "/\(again.startIndex)" && told.last?.pointer == "/\(40_499)")
+            }
+        }
+        #expect(costs[1] < costs[0] * 3, "\(costs)")
+    }
+
+    @Test("nor in a batch of edits")
+    func manyInsertedSiblings() throws {
+        let ids = Array(0..<40_000)
+        let costs = try [ids[..<1_000], ids[39_000...]].map { again in
+            let items = (ids + again).map { #"{"id":\#($0)}"# }.joined(separator: ",")
+            let batch = try EditBatch(json: #"[{"op":"insert","items":[\#(items)]}]"#)
+            return ProcessorTime.nanoseconds {
+                #expect(throws: EditError.self) { try Snapshot(json: "[]").applying(batch, limits: .none) }
+            }
+        }
+        #expect(costs[1] < costs[0] * 3, "\(costs)")
+    }
+
+    @Test("an envelope with many unknown members tells of some")
+    func manyUnknownMembers() throws {
+        let json = "{\((0..<5_000).map { #""m\#($0)":0"# }.joined(separator: ","))}"
+        do throws(StateError) {
+            _ = try Envelope(json: Array(json.utf8), members: .init(states: ["state"]))
+        } catch {
+            guard case .wrongShape(let told) = error else { throw error }
+            #expect(told.count == StateLimits().maxViolations)
+        }
+    }
 }
