@@ -158,6 +158,13 @@ class Tokens(Guarded):
         edit = token(self.session, "edit")
         self.assertStatus(self.ask("POST", self.path + "/changes", edit, self.EDIT), 200)
 
+    def test_a_state_from_a_thin_client_is_refused_unread(self):
+        edit = token(self.session, "edit")
+        for body in ('[{"id":', '{"state": x', '{"items": [x', '{"ttl": 1, "sections": ', "[" * 100):
+            with self.subTest(body):
+                self.assertProblem(self.ask("POST", self.path + "/changes", edit, body), 403, "forbidden")
+        self.assertProblem(self.ask("POST", self.path + "/changes?idAt=/x", edit, "["), 403, "forbidden")
+
     def test_a_token_is_of_one_session_only(self):
         other = self.new_name()
         self.make(other)

@@ -14,18 +14,22 @@ final class ChangesRequest: Sendable {
     let settings: Session.Settings
     private let limits: StateLimits
 
-    /// - Parameter known: a state that a new one most likely resembles.
+    /// - Parameters:
+    ///   - known: a state that a new one most likely resembles.
+    ///   - takesStates: whether the writer may send states; from others only edits are read.
     init(
-        posting body: consuming [UInt8], _ shape: StateShape, known: Snapshot? = nil, limits: StateLimits, defaults: Session.Settings
+        posting body: consuming [UInt8], _ shape: StateShape, known: Snapshot? = nil, takesStates: Bool = true,
+        limits: StateLimits, defaults: Session.Settings
     ) throws(Problem) {
         self.limits = limits
         guard shape == .native else {
+            if !takesStates { throw .statesNeedKey }
             content = .state(try Snapshot.read(body, shape, limits), nil)
             edits = nil
             settings = defaults
             return
         }
-        let envelope = try Self.envelope(body, known, limits)
+        let envelope = try Self.envelope(body, takesStates, known, limits)
         if envelope.isBareState || envelope.values["edits"] != nil,
             let name = ["ttl", "ignore"].first(where: { envelope.values[$0] != nil })
         {
@@ -44,7 +48,11 @@ final class ChangesRequest: Sendable {
     private static let members = Envelope.Members(
         states: ["state"], values: ["edits", "ttl", "ignore"], exactlyOne: ["state", "edits"], allowsBareState: true)
 
-    private static func envelope(_ body: consuming [UInt8], _ known: Snapshot?, _ limits: StateLimits) throws(Problem) -> Envelope {
+    private static func envelope(
+        _ body: consuming [UInt8], _ takesStates: Bool, _ known: Snapshot?, _ limits: StateLimits
+    ) throws(Problem) -> Envelope {
+        var members = members
+        members.refusesStates = !takesStates
         do throws(StateError) { return try Envelope(json: body, members: members, limits: limits, known: known) } catch {
             throw Problem(error)
         }

@@ -89,6 +89,7 @@ struct Problem: Error, Sendable {
 
 extension Problem {
     static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail) }
+    static let statesNeedKey = Problem(.forbidden, "a token is good for edits; whole states need a key")
     static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "no session \"\(name)\" is here") }
     static func deleted(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" was deleted") }
     static func expired(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" expired") }
@@ -110,6 +111,7 @@ extension Problem {
     /// What a body that is no state is told.
     init(_ error: StateError) {
         switch error {
+        case .unwanted: self = .statesNeedKey
         case .json(let error):
             self.init(.malformedJSON, error.description)
             offset = error.offset

@@ -28,13 +28,11 @@ final class PostChanges: Sendable {
         let service = call.service
         let keyed = conditions.key == nil ? nil : RequestFingerprint(body, shape: call.parameters, by: service.store.hash)
         let request = try ChangesRequest(
-            posting: body, shape, known: service.table.peek(call.session)?.head.snapshot, limits: service.options.stateLimits,
+            posting: body, shape, known: service.table.peek(call.session)?.head.snapshot,
+            takesStates: call.identity.maySendStates, limits: service.options.stateLimits,
             defaults: service.options.defaultSettings)
         // Of edits, and of whatever has a key: a state is compared itself.
         let fingerprint = keyed ?? request.edits.map { RequestFingerprint($0, shape: call.parameters, by: service.store.hash) }
-        if !call.identity.maySendStates, case .state = request.content {
-            throw Problem(.forbidden, "a token is good for edits; whole states need a key")
-        }
         return try SessionWork(call: call, isWrite: true) { [self] (reading) throws(Problem) in
             guard let reading else { return try first(request, fingerprint) }
             return try next(reading, request, fingerprint)

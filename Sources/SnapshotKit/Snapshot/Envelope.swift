@@ -12,6 +12,8 @@ public struct Envelope: Sendable {
         public var required: [String] = []
         /// Whether the document may also be the state itself: an array, or an object with `sections` or `items`.
         public var allowsBareState = false
+        /// Whether a state is an error as soon as one is met, and is not read.
+        public var refusesStates = false
 
         /// Members by name.
         public init(
@@ -62,15 +64,17 @@ public struct Envelope: Sendable {
     ///
     /// - Parameter known: a state that `state` most likely resembles, such as the one before it. Items whose text is the same are not read again;
     ///   what comes out is the same without it, only later.
-    /// - Throws: `StateError`: `.json`, then `.wrongShape` for the envelope, then `.limitExceeded` and
+    /// - Throws: `StateError`: `.unwanted`, `.json`, then `.wrongShape` for the envelope, then `.limitExceeded` and
     ///   `.invalid` for the states.
     public init(
         json: consuming [UInt8], members: Members, shape: StateShape = .native, limits: StateLimits = StateLimits(),
         known: Snapshot? = nil
     ) throws(StateError) {
         var document = StateDocument(json)
+        let isState = members.allowsBareState && document.isArray
+        if isState, members.refusesStates { throw .unwanted }
         self =
-            members.allowsBareState && document.isArray
+            isState
             ? try document.readBareState(limits: limits, known: known)
             : try document.readEnvelope(members, shape: shape, limits: limits, known: known)
     }
@@ -97,6 +101,8 @@ final class EnvelopeReader {
     /// Bytes that the states before the next one will put behind the document.
     private var tail = 0
     private(set) var isBareState = false
+    /// Whether reading ended at a state that is not to be read.
+    private(set) var metState = false
 
     init(members: Envelope.Members, shape: StateShape, limits: StateLimits, known: KnownState, text: UnsafeRawPointer, count: Int) {
         self.members = members
@@ -112,7 +118,9 @@ final class EnvelopeReader {
     func read() throws(JSONError) {
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
-        case UInt8(ascii: "{"): try readObject()
+        case UInt8(ascii: "{"):
+            try readObject()
+            if metState { return }
         default:
             violations.note("wrong-shape", "the body is \(expectation)", at: "")
             try scanner.skipValue(depth: 0)
@@ -134,7 +142,10 @@ final class EnvelopeReader {
         while !isEmpty {
             let token = try scanner.takeName(in: frame)
             let name = String(decoding: Array(scanner.string(token).text), as: UTF8.self)
-            if members.states.contains(name) {
+            if members.refusesStates, members.states.contains(name) || isList(token) {
+                metState = true
+                return
+            } else if members.states.contains(name) {
                 let shape = shape
                 try readState(name) { (reader) throws(JSONError) in
                     try reader.read(shape, depth: 1, at: "/" + JSONPointer.escaped(name.utf8))
@@ -157,6 +168,10 @@ final class EnvelopeReader {
         }
         scanner.names.close(frame)
         checkMembers()
+    }
+
+    private func isList(_ name: StringToken) -> Bool {
+        members.allowsBareState && StateList(scanner.string(name)) != nil
     }
 
     private func checkMembers() {

@@ -87,6 +87,7 @@ struct StateDocument {
                 return reading
             }
         }
+        if reading.metState { throw .unwanted }
         if !reading.violations.list.isEmpty { throw .wrongShape(reading.violations.list) }
         for index in reading.states.indices { takeTail(of: reading.states[index].reader.store) }
         var states: [Envelope.States.Named] = []

@@ -17,6 +17,8 @@ public struct Violation: Sendable, Equatable {
 
 /// Why a document is no state.
 public enum StateError: Error, Equatable, Sendable {
+    /// A state stands where none is taken; what stands behind its first byte was not looked at.
+    case unwanted
     /// The text is not JSON.
     case json(JSONError)
     /// The document is JSON, but not of a shape that could hold a state.

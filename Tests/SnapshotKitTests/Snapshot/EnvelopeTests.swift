@@ -25,6 +25,21 @@ struct EnvelopeTests {
         Tree.json(#"{"sections":[{"id":"main","items":[\#(items)]}]}"#).json
     }
 
+    /// What stands behind a state's first byte is no JSON, so whoever reads on finds that out.
+    @Test(
+        "where no state is taken, none is read",
+        arguments: [
+            "[x", " [", #"{"state":x"#, #"{"items":x"#, #"{"sections":x"#, #"{"ttl":1,"state":x"#, #"{"edits":[],"state":x"#,
+        ])
+    func unwanted(json: String) {
+        var members = Self.post
+        members.refusesStates = true
+        #expect(read(json, members).reading == .unwanted)
+        #expect(read(json, Self.post).reading != .unwanted)
+        #expect(read(#"{"edits":[],"ttl":1}"#, members).envelope?.values.count == 2)
+        #expect(read(#"{"edits":[],"ttl":x"#, members).reading == .notJSON(.unexpectedByte))
+    }
+
     @Test("two states in one document")
     func twoStates() throws {
         let envelope = try #require(read(#"{"new":["b","\u0063"],"old":{"items":["a"]}}"#, Self.diff).envelope)

@@ -8,6 +8,7 @@ enum Reading: Equatable, CustomStringConvertible {
     case violations([String])
     case limit(Int, actual: Int, pointer: String)
     case notJSON(JSONError.Reason)
+    case unwanted
 
     init(_ read: () throws(StateError) -> Snapshot) {
         do {
@@ -20,6 +21,7 @@ enum Reading: Equatable, CustomStringConvertible {
 
     init(_ error: StateError) {
         switch error {
+        case .unwanted: self = .unwanted
         case .json(let error): self = .notJSON(error.reason)
         case .wrongShape(let violations), .invalid(let violations):
             self = .violations(violations.map { "\($0.code) \($0.pointer)" }.sorted())
@@ -34,6 +36,7 @@ enum Reading: Equatable, CustomStringConvertible {
         case .violations(let list): list.joined(separator: ", ")
         case .limit(let limit, let actual, let pointer): "\(actual) of \(limit) at \(pointer)"
         case .notJSON(let reason): reason.rawValue
+        case .unwanted: "unwanted"
         }
     }
 }
