@@ -65,7 +65,7 @@ extension RequestHead {
 
     /// The names in all `Prefer` fields, with their values (RFC 7240).
     var preferences: [(name: String, value: String)] {
-        values(of: "prefer").flatMap { $0.split(separator: ",") }.map { part in
+        list("prefer").map { part in
             let pair = part.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
             let value = pair.count > 1 ? pair[1].trimmed : ""
             let isQuoted = value.count >= 2 && value.hasPrefix("\"") && value.hasSuffix("\"")

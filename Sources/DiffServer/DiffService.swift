@@ -45,6 +45,9 @@ final class DiffService: Service {
     }
 
     private func walk(_ head: RequestHead, _ peer: Peer) throws(Problem) -> Admission {
+        if let name = head.overlongList {
+            throw .malformed("\(name) has more than \(FieldList.maxElements) elements")
+        }
         let match = routes.match(head.method, head.path)
         if let answer = options(head, match) { return .answer(finish(answer, head, route: "options")) }
         let (route, place) = try found(match, head, peer)

@@ -32,6 +32,16 @@ class Dialects(ServiceCase):
                 answer = self.chosen(own(dialect))
                 self.assertEqual((answer.media_type, answer.json["dialect"]), (own(dialect), dialect))
 
+    def test_a_list_of_more_than_a_hundred_elements_is_400(self):
+        for name, element in (("Accept", "*/*"), ("Accept-Encoding", "gzip"), ("Prefer", "return=minimal"),
+                              ("If-Match", '"a"'), ("If-None-Match", '"a"'), ("Accept", "")):
+            with self.subTest(name, element=element):
+                for path in ("/livez", session_path("none")):
+                    few = self.get(path, None, **{name: ",".join([element] * 100)})
+                    self.assertNotEqual(few.status, 400)
+                    answer = self.get(path, None, **{name: ",".join([element] * 101)})
+                    self.assertProblem(answer, 400, "malformed-request")
+
     def test_the_default_is_keyed(self):
         for accept in (None, "*/*", "application/json", "application/*", "text/html, */*;q=0.1"):
             with self.subTest(accept):

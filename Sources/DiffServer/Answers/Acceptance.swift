@@ -6,38 +6,21 @@ import SnapshotKit
 
 /// What a client accepts.
 struct Acceptance: Sendable {
-    private struct Range {
-        var type: String
-        var weight: Int
-    }
+    private let ranges: [Preference]
 
-    private let ranges: [Range]
-
-    /// Reads all `Accept` fields; none means anything. A malformed weight counts as 0.
-    init(_ head: RequestHead) {
-        ranges = head.values(of: "accept").flatMap { $0.split(separator: ",") }.compactMap { part in
-            let pieces = part.split(separator: ";").map { $0.trimmed }
-            guard let type = pieces.first, !type.isEmpty else { return nil }
-            let weight = pieces.dropFirst().first { $0.lowercased().hasPrefix("q=") }.map { Self.weight($0.dropFirst(2)) }
-            return Range(type: type.lowercased(), weight: weight ?? 1000)
-        }
-    }
+    /// Reads all `Accept` fields; none means anything. A range whose weight is malformed is left out.
+    init(_ head: RequestHead) { ranges = head.list("accept").compactMap(Preference.init) }
 
     /// Whether the client does not care.
     var isAnything: Bool { ranges.isEmpty }
-
-    /// A weight in thousandths.
-    private static func weight(_ text: Substring) -> Int {
-        guard let value = Double(text), (0...1).contains(value) else { return 0 }
-        return Int(value * 1000)
-    }
 
     /// The weight of a media type: that of the most exact range that matches. 0 if none does.
     private func weight(of type: String) -> (weight: Int, place: Int, exactness: Int) {
         if ranges.isEmpty { return (1000, 0, 0) }
         let family = type.prefix { $0 != "/" } + "/*"
         for (exactness, name) in [(2, type), (1, String(family)), (0, "*/*")] {
-            if let place = ranges.firstIndex(where: { $0.type == name }) { return (ranges[place].weight, place, exactness) }
+            guard let place = ranges.firstIndex(where: { $0.value == name }) else { continue }
+            return (ranges[place].weight, place, exactness)
         }
         return (0, 0, 0)
     }

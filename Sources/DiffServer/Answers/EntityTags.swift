@@ -14,7 +14,7 @@ struct EntityTags {
         let values = head.values(of: name)
         guard !values.isEmpty else { return nil }
         isAny = values.count == 1 && values[0] == "*"
-        tags = values.flatMap { $0.split(separator: ",") }.map { Self.opaque($0.trimmed) }
+        tags = head.list(name).map(Self.opaque)
     }
 
     /// `If-Match` of a write to a session that exists.
@@ -31,8 +31,8 @@ struct EntityTags {
     }
 
     /// What stands between the quotes, less what a coding added.
-    private static func opaque(_ tag: String) -> String {
-        var text = tag[...]
+    private static func opaque(_ tag: Substring) -> String {
+        var text = tag
         if text.hasPrefix("W/") { text = text.dropFirst(2) }
         guard text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return "" }
         text = text.dropFirst().dropLast()

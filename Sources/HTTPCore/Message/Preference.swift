@@ -5,32 +5,23 @@ public struct Preference: Sendable, Hashable {
     /// The weight in thousandths, 0 to 1000; 0 means not at all.
     public var weight: Int
 
-    /// The elements of the lines of one field, in order. One whose weight is malformed is left out.
-    public static func list(_ lines: [String]) -> [Preference] {
-        lines.flatMap { line in
-            line.split(separator: ",").compactMap { element in
-                let parts = element.split(separator: ";", omittingEmptySubsequences: false).map { trimmed($0) }
-                guard let value = parts.first, !value.isEmpty else { return nil }
-                var weight = 1000
-                for part in parts.dropFirst() where part.hasPrefix("q=") {
-                    guard let parsed = thousandths(part.dropFirst(2)) else { return nil }
-                    weight = parsed
-                }
-                return Preference(value: value, weight: weight)
-            }
+    /// An element with its weight; nil if that is malformed, or if there is no value.
+    public init?(_ element: Substring) {
+        let parts = element.split(separator: ";", omittingEmptySubsequences: false)
+        guard let value = parts.first.map({ FieldList.trimmed($0).lowercased() }), !value.isEmpty else { return nil }
+        var weight = 1000
+        for part in parts.dropFirst() {
+            let parameter = FieldList.trimmed(part).lowercased()
+            guard parameter.hasPrefix("q=") else { continue }
+            guard let parsed = Self.thousandths(parameter.dropFirst(2)) else { return nil }
+            weight = parsed
         }
+        (self.value, self.weight) = (value, weight)
     }
 
     /// The weight of the first of `values` that the list names, or of `*`; nil if it names neither.
     public static func weight(of values: [String], in list: [Preference]) -> Int? {
         list.first { values.contains($0.value) }?.weight ?? list.first { $0.value == "*" }?.weight
-    }
-
-    private static func trimmed(_ text: Substring) -> String {
-        var text = text
-        while text.first == " " || text.first == "\t" { text.removeFirst() }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text.lowercased()
     }
 
     /// `0`, `0.5`, `1.000`: at most three digits behind the point.
@@ -52,9 +43,7 @@ public struct Preference: Sendable, Hashable {
 extension RequestHead {
     /// Whether an answer may be gzip: the client names it, or `*`, and does not like the plain form better.
     public var acceptsGzip: Bool {
-        let lines = values(of: "accept-encoding")
-        guard !lines.isEmpty else { return false }
-        let list = Preference.list(lines)
+        let list = list("accept-encoding").compactMap(Preference.init)
         guard let gzip = Preference.weight(of: ["gzip", "x-gzip"], in: list), gzip > 0 else { return false }
         return gzip >= list.first { $0.value == "identity" }?.weight ?? 0
     }

@@ -100,7 +100,7 @@ public struct RequestHead: Sendable {
 
     /// Calls `body` with the value of each field of a name, until it returns false.
     @inline(__always)
-    private func forEach(_ name: String, _ body: (UnsafeRawBufferPointer) -> Bool) {
+    func forEach(_ name: String, _ body: (UnsafeRawBufferPointer) -> Bool) {
         var name = name
         name.withUTF8 { name in
             let name = UnsafeRawBufferPointer(name)
