@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import time
 
 from support.case import ServiceCase
@@ -225,7 +226,9 @@ class Defaults(ServiceCase):
 
     def test_a_body_of_16_mib_on_the_wire_and_inflated(self):
         limit = 16 << 20
-        body = b'{"old":[],"new":[' + b" " * (limit - 19) + b"]}"
+        digits = os.urandom(limit // 2).hex().encode()
+        start, end = b'{"old":[],"new":[{"id":1,"content":"', b'"}]}'
+        body = start + digits[:limit - len(start + end)] + end
         self.assertEqual(len(body), limit)
         self.assertStatus(self.request("POST", "/v1/diff", body), 200)
         self.assertStatus(self.request("POST", "/v1/diff", gzip.compress(body, 1), Content_Encoding="gzip"), 200)
@@ -235,6 +238,16 @@ class Defaults(ServiceCase):
         connection = self.raw()
         connection.send(f"POST /v1/diff HTTP/1.1\r\nHost: localhost\r\nContent-Length: {limit + 1}\r\n\r\n")
         self.assertProblem(connection.answer(), 413, "content-too-large", limit=limit)
+
+    def test_a_body_that_becomes_much_more_than_was_sent(self):
+        for size, status in ((200 << 10, 200), (1 << 20, 413), (17 << 20, 413)):
+            body = gzip.compress(b'{"old":[],"new":[' + b" " * size + b"]}")
+            answer = self.request("POST", "/v1/diff", body, Content_Encoding="gzip")
+            if status == 413:
+                problem = self.assertProblem(answer, 413, "content-too-large")
+                self.assertIn("64 times", problem["detail"])
+            else:
+                self.assertStatus(answer, status)
 
     def test_a_hundred_thousand_items(self):
         session, _ = self.made([])

@@ -149,6 +149,8 @@ extension Problem {
             self.init(.contentTooLarge, "the body has more than \(limit) bytes")
             self.limit = limit
             self.actual = actual
+        case .contentTooDense(let ratio):
+            self.init(.contentTooLarge, "the body inflates to more than \(ratio) times what was sent")
         case .noRoom:
             self.init(.capacity, "too much is on its way in; try again", retryAfter: 1)
         case .tooManyConnections(let limit):

@@ -2,12 +2,15 @@ import CZlib
 
 /// A gzip body (RFC 1952), inflated while it arrives.
 ///
-/// Nothing is inflated ahead of the limit: zlib gets room for one piece at a time, and a bomb is found out at its limit's end, whatever it
-/// would have become. Several members in a row are one body, as the RFC has it; anything else behind a member is malformed.
+/// Nothing is inflated ahead of the limit: zlib gets room for one piece at a time, and a bomb is found out at once by
+/// how much more it becomes than it was, or else at its limit's end. Several members in a row are one body, as the RFC
+/// has it; anything else behind a member is malformed.
 final class Inflater {
     enum Outcome: Equatable {
         case more
         case tooLarge
+        /// The body becomes more than `maxRatio` times what was sent.
+        case tooDense
         case malformed
     }
 
@@ -15,7 +18,15 @@ final class Inflater {
     private var isBetweenMembers = false
     private var hasBegun = false
 
+    /// Octets taken, and octets that they became.
+    private var (taken, made) = (0, 0)
+
     private static let piece = 64 * 1024
+    /// Octets that one octet may become, over the body so far. Lists of rows with the same members become 10 to 40
+    /// times what was sent; deflate itself reaches 1,032.
+    static let maxRatio = 64
+    /// Octets that a body may become whatever was sent: 256 KiB.
+    static let ratioFreeBytes = 256 * 1024
 
     init?() {
         // 16 more than the window's bits means gzip and nothing else.
@@ -46,11 +57,15 @@ final class Inflater {
                 let status = CZlib.inflate(&stream, Z_NO_FLUSH)
                 guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else { return .malformed }
                 let produced = room.count - Int(stream.avail_out)
+                made += produced
                 guard body.count + produced <= limit else { return .tooLarge }
+                let sent = taken + input.count - Int(stream.avail_in)
+                guard made <= Self.ratioFreeBytes || made <= sent * Self.maxRatio else { return .tooDense }
                 body.append(contentsOf: UnsafeRawBufferPointer(rebasing: room[0..<produced]))
                 isBetweenMembers = status == Z_STREAM_END
                 // Room left over means that all of the input is taken, or that another member follows.
             } while stream.avail_in > 0 || stream.avail_out == 0 && !isBetweenMembers
+            taken += input.count
             return .more
         }
     }

@@ -94,6 +94,7 @@ extension Connection {
         switch outcome {
         case .more: return true
         case .tooLarge: refuse(.contentTooLarge(limit: limit, actual: nil))
+        case .tooDense: refuse(.contentTooDense(ratio: Inflater.maxRatio))
         case .malformed: refuse(.malformedContent)
         }
         return false

@@ -19,6 +19,8 @@ public enum Refusal: Sendable, Hashable {
     case timeout(TimedPart)
     /// 413: the body is longer than what the service admits, on the wire or inflated. `actual` is nil where it is not known.
     case contentTooLarge(limit: Int, actual: Int?)
+    /// 413: the body inflates to more than `ratio` times what was sent.
+    case contentTooDense(ratio: Int)
     /// 400: the body was said to be compressed and cannot be inflated.
     case malformedContent
     /// 503: more connections than the limit.
@@ -48,7 +50,7 @@ public enum Refusal: Sendable, Hashable {
         case .unsupportedVersion: 505
         case .expectationFailed: 417
         case .timeout: 408
-        case .contentTooLarge: 413
+        case .contentTooLarge, .contentTooDense: 413
         case .tooManyConnections, .noRoom: 503
         }
     }

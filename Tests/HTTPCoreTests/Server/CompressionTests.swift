@@ -40,6 +40,33 @@ import Testing
         #expect(try ask(server, post(gzip(String(repeating: "a", count: 100_000)))).hasPrefix("HTTP/1.1 200"))
     }
 
+    /// By what it becomes: the limit is not reached, and nothing is inflated that would be needed to reach it.
+    @Test func aBombIsSeenByItsRatio() throws {
+        let inflater = try #require(Inflater())
+        var body: [UInt8] = []
+        let bomb = try gzip(String(repeating: "a", count: 10_000_000))
+        let outcome = bomb.withUnsafeBytes { inflater.inflate($0, into: &body, limit: .max) }
+        #expect(outcome == .tooDense)
+        #expect(body.count <= Inflater.ratioFreeBytes)
+    }
+
+    /// Octet by octet, so that each run of input is asked about.
+    @Test func whatIsBelowTheRatioIsInflated() throws {
+        let rows = (0..<10_000).map {
+            #"{"id":"item-\#($0)","content":{"title":"Item \#($0)","done":false,"tags":[]}}"#
+        }
+        let text = "[\(rows.joined(separator: ","))]"
+        let sent = try gzip(text)
+        #expect(text.utf8.count > Inflater.ratioFreeBytes * 2)
+        #expect(text.utf8.count < sent.count * Inflater.maxRatio / 3)
+        let inflater = try #require(Inflater())
+        var body: [UInt8] = []
+        for octet in sent {
+            #expect(withUnsafeBytes(of: octet) { inflater.inflate($0, into: &body, limit: .max) } == .more)
+        }
+        #expect(body == Array(text.utf8) && inflater.isComplete)
+    }
+
     @Test func aBrokenBodyIsRefused() throws {
         let server = try TestServer()
         let whole = try gzip(String(repeating: "hello ", count: 100))
