@@ -1,34 +1,101 @@
+// A tree of names, built once: a walk down a document goes down the tree beside it. What leads nowhere is no node at all,
+// so that below it nothing is asked any more; and a step looks up one name among those of one node, however many pointers
+// there are, and allocates nothing.
+
 /// Places inside a content that equality and fingerprints leave out.
-///
-/// Walking down a document narrows the set to what can still match below; the empty set costs one comparison a value.
-struct IgnoredPlaces: Sendable, Equatable {
-    /// What remains of each pointer; never an empty remainder.
-    private var remainders: [ArraySlice<[UInt8]>]
+struct IgnoredPlaces: Sendable {
+    private let node: Node?
 
-    static let none = IgnoredPlaces(remainders: [])
+    static let none = IgnoredPlaces(node: nil)
 
-    private init(remainders: [ArraySlice<[UInt8]>]) { self.remainders = remainders }
+    private init(node: Node?) { self.node = node }
 
     /// The pointer to the whole content is left out of the set: a content that is ignored altogether would be no content.
     init(_ pointers: [JSONPointer]) {
-        remainders = pointers.compactMap { $0.tokens.isEmpty ? nil : $0.tokens[...] }
+        let ways = pointers.filter { !$0.tokens.isEmpty }.map { $0.tokens[...] }
+        node = ways.isEmpty ? nil : Node(ways)
     }
 
     @inline(__always)
-    var isEmpty: Bool { remainders.isEmpty }
+    var isEmpty: Bool { node == nil }
 
-    /// What is left out below a member, or nil if the member itself is.
-    func below(_ name: JSONString) -> IgnoredPlaces? { below { name.isText($0) } }
+    /// What is left out below a member, or nil if the member itself is. O(log pointers).
+    func below(_ name: JSONString) -> IgnoredPlaces? {
+        guard let node else { return IgnoredPlaces.none }
+        return name.isEscaped
+            ? Array(name.text).withUnsafeBytes { node.below($0) }
+            : node.below(UnsafeRawBufferPointer(start: name.start, count: name.count))
+    }
 
-    /// What is left out below an element, or nil if the element itself is.
-    func below(_ index: Int) -> IgnoredPlaces? { below { $0.arrayIndex == index } }
+    /// What is left out below an element, or nil if the element itself is. O(log pointers).
+    func below(_ index: Int) -> IgnoredPlaces? {
+        guard let node else { return IgnoredPlaces.none }
+        return node.below(index)
+    }
 
-    private func below(_ matches: ([UInt8]) -> Bool) -> IgnoredPlaces? {
-        var inner: [ArraySlice<[UInt8]>] = []
-        for remainder in remainders where matches(remainder[remainder.startIndex]) {
-            if remainder.count == 1 { return nil }
-            inner.append(remainder.dropFirst())
+    private final class Node: Sendable {
+        /// A name that pointers go on with, and what they go on with behind it; nil where one ends.
+        private struct Step {
+            let start: Int
+            let count: Int
+            let below: Node?
         }
-        return IgnoredPlaces(remainders: inner)
+
+        /// The names, one behind the other, as `steps` has them: by length, then by bytes.
+        private let names: [UInt8]
+        private let steps: [Step]
+        /// Those names that are array indexes too, in order, and which steps they are.
+        private let indexes: [(index: Int, step: Int)]
+
+        /// `ways`: what remains of each pointer, never nothing.
+        init(_ ways: [ArraySlice<[UInt8]>]) {
+            var names: [UInt8] = []
+            var steps: [Step] = []
+            var indexes: [(index: Int, step: Int)] = []
+            let groups = Dictionary(grouping: ways) { $0[$0.startIndex] }
+            let sorted = groups.keys.sorted {
+                $0.count == $1.count ? $0.lexicographicallyPrecedes($1) : $0.count < $1.count
+            }
+            for name in sorted {
+                let rest = groups[name]!.map { $0.dropFirst() }
+                let ends = rest.contains { $0.isEmpty }
+                if let index = name.arrayIndex { indexes.append((index, steps.count)) }
+                steps.append(Step(start: names.count, count: name.count, below: ends ? nil : Node(rest)))
+                names += name
+            }
+            self.names = names + DocumentText.padding
+            self.steps = steps
+            // Without leading zeros a longer number is a larger one: they stand in order already.
+            self.indexes = indexes
+        }
+
+        func below(_ name: UnsafeRawBufferPointer) -> IgnoredPlaces? {
+            names.withUnsafeBytes { names in
+                var (low, high) = (0, steps.count)
+                while low < high {
+                    let middle = (low + high) / 2
+                    let step = steps[middle]
+                    var order = step.count - name.count
+                    if order == 0, step.count > 0 {
+                        order = compareBytes(names.baseAddress! + step.start, name.baseAddress!, step.count)
+                    }
+                    if order == 0 { return step.below.map(IgnoredPlaces.init(node:)) }
+                    if order < 0 { low = middle + 1 } else { high = middle }
+                }
+                return IgnoredPlaces.none
+            }
+        }
+
+        func below(_ index: Int) -> IgnoredPlaces? {
+            var (low, high) = (0, indexes.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if indexes[middle].index == index {
+                    return steps[indexes[middle].step].below.map(IgnoredPlaces.init(node:))
+                }
+                if indexes[middle].index < index { low = middle + 1 } else { high = middle }
+            }
+            return IgnoredPlaces.none
+        }
     }
 }
