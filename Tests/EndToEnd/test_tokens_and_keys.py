@@ -165,6 +165,22 @@ class Tokens(Guarded):
                 self.assertProblem(self.ask("POST", self.path + "/changes", edit, body), 403, "forbidden")
         self.assertProblem(self.ask("POST", self.path + "/changes?idAt=/x", edit, "["), 403, "forbidden")
 
+    def test_edit_alone_is_told_revisions_and_nothing_of_the_state(self):
+        edit, both = token(self.session, "edit"), token(self.session, "read edit")
+        first = self.revision
+        for number, (query, headers) in enumerate((
+                ("", {}), ("?since=", {}), ("?since=0-0000000000000000", {}), (f"?since={first}", {}),
+                ("?dialect=indexed", {}), ("", {"Accept": "application/json-patch+json"}), ("", {"Prefer": "wait=1"}),
+                ("?since=", {"Idempotency_Key": "k"}), ("?since=", {"Idempotency_Key": "k"}))):
+            with self.subTest(query, headers=headers):
+                item = {"id": "k" if "Idempotency_Key" in headers else f"i{number}", "content": "secret"}
+                body = {"edits": [{"op": "insert", "items": [item]}]}
+                answer = self.ask("POST", f"{self.path}/changes{query}", edit, body, **headers)
+                self.assertStatus(answer, 200)
+                self.assertEqual(set(answer.json), {"session", "from", "to"}, answer)
+        answer = self.ask("POST", f"{self.path}/changes?since=", both, self.EDIT)
+        self.assertEqual(self.assertChangeset(answer)["reset"], "initial")
+
     def test_a_token_is_of_one_session_only(self):
         other = self.new_name()
         self.make(other)
@@ -250,6 +266,13 @@ class Tokens(Guarded):
                 answer = self.ask("POST", self.path + "/tokens", KEY, body)
                 self.assertIn(answer.status, (400, 422), answer)
                 self.assertEqual(answer.media_type, "application/problem+json")
+
+    def test_a_token_that_never_ends_opens_a_stream(self):
+        for expiry in (10**15, 2**63 - 1, 2**63, 1e300, 10**400):
+            with self.subTest(expiry):
+                stream = Stream(self.server, f"{self.path}/changes", headers=bearer(token(self.session, exp=expiry)))
+                self.addCleanup(stream.close)
+                self.assertEqual(stream.next_event().changeset["reset"], "initial")
 
     def test_a_stream_ends_when_its_token_expires(self):
         given = token(self.session, seconds=2)

@@ -5,13 +5,16 @@ import SnapshotKit
 struct WriteConditions {
     let match: EntityTags?
     let key: ReplayWindow.Key?
+    /// Whether nothing is told of the state: the client wants it so, or may not read.
     let wantsMinimal: Bool
     /// Whether there is at most one key, of 1 to 255 bytes.
     private let isWellFormed: Bool
 
     init(_ call: Call) {
         match = EntityTags(call.head, "if-match")
-        wantsMinimal = call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
+        wantsMinimal =
+            !call.identity.has(.read, session: call.session)
+            || call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
         let keys = call.head.values(of: "idempotency-key")
         isWellFormed = keys.count <= 1 && keys.allSatisfy { (1...255).contains($0.utf8.count) }
         key = keys.first.map { ReplayWindow.Key(writer: call.identity.name, key: $0) }

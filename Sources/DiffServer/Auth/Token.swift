@@ -16,6 +16,9 @@ struct Token: Sendable, Equatable {
     var scopes: Set<Scope>
     var expires: WallTime
 
+    /// How far ahead the clock of whoever makes tokens may be, in seconds.
+    private static let clockSkew: Int64 = 60
+
     /// Signs the token, under an id of its own (RFC 7519 §4.1.7), so that two of one session that end at the same time are two.
     func signed(by secret: [UInt8]) -> String {
         var claims = JSONWriter()
@@ -44,6 +47,9 @@ struct Token: Sendable, Equatable {
         else { return nil }
         if let start = claims["nbf"] {
             guard let start = start.number, start <= Double(now.seconds) else { return nil }
+        }
+        if let made = claims["iat"] {
+            guard let made = made.number, made <= Double(now.seconds + Self.clockSkew) else { return nil }
         }
         self.session = session
         scopes = Set(scope.split(separator: " ").compactMap { Scope(rawValue: String($0)) })
