@@ -11,31 +11,24 @@ struct GetFile: Sendable {
 
     static let page = GetFile(
         page_index(), "text/html; charset=utf-8",
-        fields: [
-            Field(
-                "Content-Security-Policy",
-                "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
-                    + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
-            Field("Referrer-Policy", "no-referrer"),
-        ])
+        policy: { PagePolicy(of: $0, scripts: "'self'", others: "img-src data:; connect-src 'self'; ") })
     static let client = GetFile(page_client(), "text/javascript; charset=utf-8")
     static let clientTypes = GetFile(page_client_types(), "text/plain; charset=utf-8")
     static let description = GetFile(page_openapi(), "application/json")
 
-    private init(_ file: page_file, _ type: String, fields: [Field] = []) {
+    /// - Parameter policy: of a page, which is made from its bytes.
+    private init(_ file: page_file, _ type: String, policy: ([UInt8]) -> PagePolicy? = { _ in nil }) {
         bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
         self.type = type
         // Not the process's own function: the tag must outlive it.
         let digest = bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }
         tag = String(digest, radix: 16)
-        self.fields = fields
+        fields = policy(bytes)?.fields ?? []
     }
 
     @Sendable
     func answer(_ call: Call) throws(Problem) -> Reply {
-        let common = [
-            Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache"), Field("X-Content-Type-Options", "nosniff"),
-        ]
+        let common = [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")]
         if EntityTags(call.head, "if-none-match")?.names(tag) == true { return .now(Response(status: 304, fields: common)) }
         return .now(
             Response(

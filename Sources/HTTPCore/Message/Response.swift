@@ -1,5 +1,5 @@
-/// An answer. Framing and connection are the server's business: never give `Date`, `Content-Length`, `Transfer-Encoding` or
-/// `Connection`.
+/// An answer. Framing and connection are the server's business: never give `Date`, `Content-Length`,
+/// `Transfer-Encoding`, `Connection` or `X-Content-Type-Options`, which is `nosniff` in every answer.
 ///
 /// A service answers HEAD as it would answer GET; the server leaves the body out and keeps its length.
 public struct Response: Sendable {

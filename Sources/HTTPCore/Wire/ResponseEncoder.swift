@@ -20,14 +20,15 @@ enum ResponseEncoder {
         status: Int, fields: [Field], framing: Framing, persistence: Persistence, date: [UInt8],
         to buffer: OutputBuffer
     ) {
+        // With every answer goes the word that its type is what its Content-Type says (the Fetch standard, "nosniff").
         if status == 200 {
-            buffer.append("HTTP/1.1 200 OK\r\n")
+            buffer.append("HTTP/1.1 200 OK\r\nX-Content-Type-Options: nosniff\r\n")
         } else {
             buffer.append("HTTP/1.1 ")
             buffer.append(decimal: status)
             buffer.append(" ")
             buffer.append(reason(status))
-            buffer.append("\r\n")
+            buffer.append("\r\nX-Content-Type-Options: nosniff\r\n")
         }
         buffer.append(date)
         switch framing {

@@ -17,8 +17,8 @@ import Testing
         }
         #expect(
             head
-                == "HTTP/1.1 201 Created\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 12\r\nConnection: keep-alive\r\n"
-                + "Location: /a\r\n\r\n")
+                == "HTTP/1.1 201 Created\r\nX-Content-Type-Options: nosniff\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+                + "Content-Length: 12\r\nConnection: keep-alive\r\nLocation: /a\r\n\r\n")
     }
 
     @Test func aValueCannotEndItsLine() {
@@ -28,7 +28,10 @@ import Testing
                 date: [],
                 to: $0)
         }
-        #expect(head == "HTTP/1.1 200 OK\r\nConnection: close\r\nX: a  Set-Cookie: b \tc\r\n\r\n")
+        #expect(
+            head
+                == "HTTP/1.1 200 OK\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n"
+                + "X: a  Set-Cookie: b \tc\r\n\r\n")
     }
 
     @Test(arguments: [

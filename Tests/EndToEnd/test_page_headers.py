@@ -1,0 +1,89 @@
+"""What protects a browser: nosniff with every answer, and policies that run nothing but what stands in a page."""
+
+import base64
+import hashlib
+import html.parser
+import re
+
+from support.case import ServiceCase
+from support.client import session_path
+from support.events import Stream
+
+
+class Inline(html.parser.HTMLParser):
+    """The scripts and styles that stand in a page, and attributes that no policy without unsafe-inline lets run."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.texts, self.attributes, self.open = {"script": [], "style": []}, [], None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.attributes += [name for name, _ in attributes if name == "style" or name.startswith("on")]
+        self.open = tag if tag in self.texts else None
+        if self.open:
+            self.texts[tag].append("")
+
+    def handle_endtag(self, tag):
+        self.open = None
+
+    def handle_data(self, data):
+        if self.open:
+            self.texts[self.open][-1] += data
+
+
+def hashed(text):
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+class Pages(ServiceCase):
+    def policy(self, answer):
+        directives = (each.split() for each in answer.headers["Content-Security-Policy"].split(";"))
+        return {name: sources for name, *sources in directives}
+
+    def test_a_page_runs_what_stands_in_it_and_nothing_else(self):
+        for path in ("/", "/problems/forbidden", "/problems/internal"):
+            with self.subTest(path):
+                answer = self.get(path)
+                self.assertStatus(answer, 200)
+                policy, inline = self.policy(answer), Inline(answer.text)
+                self.assertEqual(policy["default-src"], ["'none'"])
+                for tag in ("script", "style"):
+                    named = [each for each in policy[f"{tag}-src"] if each not in ("'self'", "'none'")]
+                    self.assertEqual(named, [hashed(text) for text in inline.texts[tag]])
+                self.assertEqual(inline.attributes, [])
+                self.assertNotIn("unsafe", answer.headers["Content-Security-Policy"])
+                for name in ("base-uri", "form-action", "frame-ancestors"):
+                    self.assertEqual(policy[name], ["'none'"])
+                self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")
+
+    def test_the_playground_has_a_script_and_a_style(self):
+        inline = Inline(self.get("/").text)
+        self.assertEqual([len(inline.texts[tag]) for tag in ("script", "style")], [1, 1])
+
+    def test_nothing_that_is_answered_is_sniffed(self):
+        session, _ = self.made(["a"])
+        tag = self.get("/").headers["ETag"]
+        answers = {
+            "a page": self.get("/"), "not modified": self.get("/", If_None_Match=tag), "a probe": self.get("/livez"),
+            "json": self.get_session(session), "a head": self.request("HEAD", session_path(session)),
+            "no content": self.delete_session(session), "made": self.put_session(session, {"state": []}),
+            "options": self.request("OPTIONS", session_path(session)), "a problem": self.get_session("none"),
+            "figures": self.get("/metrics"), "the description": self.get("/openapi.json"),
+        }
+        for name, request in (("malformed", "GET / HTTP/1.1\r\n\r\n"),
+                              ("a long line", f"GET /{'a' * 9000} HTTP/1.1\r\n"),
+                              ("an old client", "GET /livez HTTP/1.0\r\n\r\n")):
+            connection = self.raw()
+            connection.send(request)
+            answers[name] = connection.answer()
+        for name, answer in answers.items():
+            with self.subTest(name):
+                found = [value for field, value in answer.headers.items() if field.lower() == "x-content-type-options"]
+                self.assertEqual(found, ["nosniff"], answer)
+
+    def test_a_stream_is_not_sniffed(self):
+        session, _ = self.made(["a"])
+        stream = Stream(self.server, session_path(session, "changes"))
+        self.addCleanup(stream.close)
+        self.assertEqual(stream.headers["X-Content-Type-Options"], "nosniff")
