@@ -5,7 +5,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store image image-test compose-test clean
+.PHONY: help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack image image-test compose-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ bench-service: build ## the service on one core: processor time, memory, latency
 
 bench-store: build ## the same posts to each store: requests, processor time, round trips; needs wrk and redis-server
 	Benchmarks/store/run
+
+attack: build ## attack the server beside an innocent client, 12 s an attack; ATTACK="--quick --check" and the like
+	Benchmarks/attack/run $(ATTACK)
 
 image: ## build the image diffserver with docker or podman, and try it
 	@IMAGE=diffserver:latest .ci/image

@@ -1,0 +1,91 @@
+"""A server under attack: started with a budget of memory, watched through /proc, ended whatever state it is in."""
+
+import os
+import pathlib
+import re
+import resource
+import signal
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = os.environ.get("DIFFSERVER_BINARY", str(ROOT / ".build/release/diffserver"))
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def certificate(folder):
+    """A certificate of its own for localhost, as options."""
+    key, chain = f"{folder}/key.pem", f"{folder}/chain.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-subj", "/CN=localhost", "-keyout", key, "-out", chain], check=True, capture_output=True)
+    return ["--tls-certificate", chain, "--tls-key", key]
+
+
+class Server:
+    """One process on the loopback.
+
+    `descriptors` limits its file descriptors; `reads_log` tells whether anybody empties the pipe that it logs into.
+    """
+
+    def __init__(self, memory, options=(), descriptors=None, uses_tls=False, reads_log=True):
+        self.folder = tempfile.TemporaryDirectory(prefix="attack-")
+        self.tls = None
+        options = list(options)
+        if uses_tls:
+            options += certificate(self.folder.name)
+            self.tls = ssl.create_default_context()
+            self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("DIFFSERVER_")}
+        self.process = subprocess.Popen(
+            [BINARY, "serve", "--listen", "127.0.0.1:0", "--memory", f"{memory}MiB", *options], env=kept,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            preexec_fn=descriptors and (
+                lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))))
+        self.port = self._port()
+        if reads_log:
+            threading.Thread(target=self.process.stderr.read, daemon=True).start()
+
+    def _port(self):
+        for line in self.process.stderr:
+            found = re.search(rb"listens on https?://127\.0\.0\.1:(\d+)", line)
+            if found:
+                return int(found.group(1))
+        raise SystemExit("the server did not start")
+
+    def processor_seconds(self):
+        """What it has used so far; None once it is dead."""
+        try:
+            stat = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        except OSError:
+            return None
+        return None if stat[0] == "Z" else (int(stat[11]) + int(stat[12])) / TICKS
+
+    def peak_bytes(self):
+        """The most memory that it ever had resident; None once it is dead."""
+        try:
+            status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        except OSError:
+            return None
+        found = re.search(r"VmHWM:\s+(\d+) kB", status)
+        return found and int(found.group(1)) * 1024
+
+    def end(self, patience=15):
+        """Ends it by SIGTERM. What became of it, in a word or two: "well" if it had lived and ended by itself."""
+        status = self.process.poll()
+        if status is not None:
+            outcome = f"died: {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"
+        else:
+            self.process.terminate()
+            try:
+                status = self.process.wait(patience)
+                outcome = "well" if status == 0 else f"ended with {status}"
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                outcome = "had to be killed"
+        self.process.stderr.close()
+        self.folder.cleanup()
+        return outcome
