@@ -1,4 +1,4 @@
-"""What is done to the server. Each attack is a function of the server and of when to stop, in one process or several."""
+"""What is done to the server. Each attack is a function of the server and of when to stop, in one process or more."""
 
 import dataclasses
 import gzip
