@@ -36,9 +36,11 @@ struct Calendar: Sendable {
     /// Milliseconds since 1970.
     func milliseconds(_ moment: Moment) -> Int { Int((origin + moment.nanoseconds) / 1_000_000) }
 
-    /// The moment that was so many milliseconds behind 1970, within the reach of the clock.
+    /// The moment that was so many milliseconds behind 1970, or the nearest one within 70 years of that: the difference
+    /// to any other fits into the clock's 64 bits.
     func moment(milliseconds: Int) -> Moment {
-        Moment(nanoseconds: Int64(milliseconds).multipliedReportingOverflow(by: 1_000_000).partialValue &- origin)
+        let reach = 2_200_000_000_000
+        return Moment(nanoseconds: Int64(min(max(milliseconds, -reach), reach)) * 1_000_000 - origin)
     }
 }
 

@@ -2,8 +2,10 @@
 // answers; `meta` is all else but the skeletons of past revisions, of which it only has the list: those are kept one by one, since a
 // commit adds one and forgets some, and few readers ever need one that this process has not made itself.
 //
-// What is read is checked: the digest of the head must be that of its revision. So a record that was torn or altered is noticed. (Of format 1,
-// whose digests were another function, only that the head is a state.)
+// What is read is checked: the digest of the head must be that of its revision, and `meta` ends with a sum of itself.
+// So a
+// record that was torn or altered is noticed. (Of format 1, whose digests were another function, only that the head is
+// a state; and `meta` that an older process wrote has no sum.) Numbers that are computed with are bounded, sum or not.
 
 import SnapshotKit
 
@@ -18,8 +20,9 @@ struct SessionRecord: Sendable, Equatable {
 
     init(meta: [UInt8], head: [UInt8]) { (self.meta, self.head) = (meta, head) }
 
-    init(_ session: Session) {
-        meta = Self.meta(session)
+    /// - Parameter hash: of the store, for the sum.
+    init(_ session: Session, by hash: KeyedHash) {
+        meta = Self.summed(Self.meta(session), by: hash)
         head = session.head.snapshot.documentJSON()
     }
 
@@ -58,16 +61,46 @@ struct SessionRecord: Sendable, Equatable {
         return writer.finished()
     }
 
+    // MARK: The sum
+
+    private static let sumName = Array(",\"sum\":\"".utf8)
+    /// The name, 16 digits, and the end of the object.
+    private static let sumLength = sumName.count + 16 + 2
+
+    /// An object with one member more: the sum of what it was.
+    private static func summed(_ object: [UInt8], by hash: KeyedHash) -> [UInt8] {
+        var writer = JSONWriter(capacity: object.count + sumLength)
+        writer.append(Array(object.dropLast()))
+        writer.append(sumName)
+        writer.append(hex: hash.sum(object))
+        writer.append("\"}")
+        return writer.bytes()
+    }
+
+    /// Whether `meta` is as it was written, as far as it tells.
+    private func isWhole(by hash: KeyedHash) -> Bool {
+        guard meta.count > Self.sumLength else { return true }
+        let object = meta.dropLast(Self.sumLength) + [UInt8(ascii: "}")]
+        guard meta[(object.count - 1)...].starts(with: Self.sumName) else { return true }
+        return Self.summed(Array(object), by: hash) == meta
+    }
+
     // MARK: Reading
+
+    /// Numbers that no record holds: what is computed from smaller ones cannot overflow.
+    private static let largestSequence: UInt64 = 1 << 62
+    private static let largestSkeleton = 1 << 40
 
     /// The session; of its past, only the list.
     func session(named name: String, hash: KeyedHash) throws(Failure) -> Session {
+        guard isWhole(by: hash) else { throw .damaged }
         guard let members = JSONSlice.members(of: meta), let format = members["format"]?.integer else { throw .damaged }
         guard Self.readable.contains(format) else { throw .format(format) }
         guard let revision = members.revision("revision"), let made = members["made"]?.integer,
             let startedOverAt = members["startedOverAt"]?.integer, let ttl = members["ttl"]?.integer,
             let pointers = members["ignore"]?.strings, let replays = members["replays"]?.elements,
-            let history = members["history"]?.elements
+            let history = members["history"]?.elements, revision.sequence < Self.largestSequence,
+            (0...Options.maxTimeToLive).contains(ttl)
         else { throw .damaged }
         let calendar = Calendar()
         let ignored = pointers.compactMap { JSONPointer($0) }
@@ -93,7 +126,7 @@ struct SessionRecord: Sendable, Equatable {
     ) {
         guard let members = value.members, let writer = members["writer"]?.string, let key = members["key"]?.string,
             let fingerprint = members["fingerprint"]?.string.flatMap({ UInt64($0, radix: 16) }),
-            let status = members["status"]?.integer, let done = members["done"]?.integer
+            let status = members["status"]?.integer, [200, 201].contains(status), let done = members["done"]?.integer
         else { throw .damaged }
         return (
             ReplayWindow.Key(writer: writer, key: key),
@@ -105,7 +138,7 @@ struct SessionRecord: Sendable, Equatable {
 
     private static func entry(_ value: JSONSlice, _ calendar: Calendar) throws(Failure) -> History.Entry {
         guard let parts = value.elements, (4...5).contains(parts.count), let revision = parts[0].string.flatMap({ Revision($0) }),
-            let bytes = parts[1].integer, bytes >= 0, let retired = parts[2].integer,
+            let bytes = parts[1].integer, (0...largestSkeleton).contains(bytes), let retired = parts[2].integer,
             let name = parts[3].string.flatMap({ UInt64($0, radix: 16) })
         else { throw .damaged }
         var marks = Marks.none

@@ -11,14 +11,19 @@ struct SessionRecordTests {
         let state = try Snapshot(json: Array("[{\"id\":1,\"content\":\"x\"},2]".utf8))
         let session = Writing(bounds: .init(), hash: hash, name: "a")
             .firstSession(state, settings: .init(timeToLive: .seconds(60), ignored: []), after: nil, maker: nil)
-        let record = SessionRecord(session)
+        let record = SessionRecord(session, by: hash)
         return SessionRecord(meta: Array(replacing(String(decoding: record.meta, as: UTF8.self)).utf8), head: record.head)
+    }
+
+    /// As a process wrote it that knew of no sum.
+    private func unsummed(_ replacing: (String) -> String = { $0 }) throws -> SessionRecord {
+        try record { replacing($0.replacing(/,"sum":"[0-9a-f]{16}"}$/, with: "}")) }
     }
 
     @Test func `what was written is read`() throws {
         let session = try record().session(named: "a", hash: hash)
         #expect(session.head.revision.sequence == 1 && session.head.snapshot.rowCount == 2)
-        #expect(SessionRecord(session).head == (try record()).head)
+        #expect(SessionRecord(session, by: hash).head == (try record()).head)
     }
 
     @Test func `a record whose head is not that of its revision is damaged`() throws {
@@ -32,7 +37,7 @@ struct SessionRecordTests {
         let digest = { (text: String) in
             text.replacing(/"format":2,"revision":"1-[0-9a-f]{16}"/, with: "\"format\":1,\"revision\":\"1-0123456789abcdef\"")
         }
-        let session = try record(digest).session(named: "a", hash: hash)
+        let session = try unsummed(digest).session(named: "a", hash: hash)
         #expect(session.head.revision.text == "1-0123456789abcdef")
         // The same state makes no revision of it; marks make one, with the digest that the state has.
         let writing = Writing(bounds: .init(), hash: hash, name: "a")
@@ -42,7 +47,47 @@ struct SessionRecordTests {
         let after = writing.session(after: session, marked, marks: marks, maker: nil).0
         #expect(after.head.revision.text == "2-0123456789abcdef")
         #expect(throws: SessionRecord.Failure.format(3)) {
-            try record { $0.replacing("\"format\":2", with: "\"format\":3") }.session(named: "a", hash: hash)
+            try unsummed { $0.replacing("\"format\":2", with: "\"format\":3") }.session(named: "a", hash: hash)
         }
+    }
+
+    @Test func `a record without a sum is read, and one that its sum does not fit is damaged`() throws {
+        #expect(try unsummed().session(named: "a", hash: hash).head.revision.sequence == 1)
+        let whole = try record()
+        for index in whole.meta.indices {
+            var other = whole
+            other.meta[index] ^= 1
+            // Where it is the sum's own name that is damaged, all else is whole.
+            guard let read = try? other.session(named: "a", hash: hash) else { continue }
+            #expect(index > whole.meta.count - 26 && SessionRecord(read, by: hash) == whole, "\(index)")
+        }
+        #expect(throws: SessionRecord.Failure.damaged) { try whole.session(named: "a", hash: KeyedHash(seed: 3, 4)) }
+    }
+
+    @Test(arguments: [
+        (#""ttl":60"#, #""ttl":9223372036854775807"#), (#""ttl":60"#, #""ttl":604801"#), (#""ttl":60"#, #""ttl":-1"#),
+        (#""revision":"1-"#, #""revision":"18446744073709551615-"#),
+        (#""history":[]"#, #""history":[["1-0123456789abcdef",-1,0,"0"]]"#),
+        (#""history":[]"#, #""history":[["1-0123456789abcdef",9223372036854775807,0,"0"]]"#),
+        (#""replays":[]"#, #""replays":[{"writer":"w","key":"k","fingerprint":"1","status":99,"done":0}]"#),
+    ])
+    func `numbers that no process writes are damage, and trap nothing`(_ right: String, _ wrong: String) throws {
+        #expect(throws: SessionRecord.Failure.damaged) {
+            try unsummed { text in
+                #expect(text.contains(right))
+                return text.replacing(right, with: wrong)
+            }.session(named: "a", hash: hash)
+        }
+    }
+
+    @Test(arguments: [Int.min, -1, 0, .max]) func `any moment can be compared with now`(_ milliseconds: Int) throws {
+        let session = try unsummed {
+            $0.replacing(#""history":[]"#, with: #""history":[["0-0123456789abcdef",1,\#(milliseconds),"0"]]"#)
+                .replacing(/"made":[0-9]+/, with: #""made":\#(milliseconds)"#)
+        }.session(named: "a", hash: hash)
+        _ = session.base(Revision("0-0123456789abcdef")!, at: .now, bounds: .init())
+        _ = Moment.now - session.head.made
+        let again = try SessionRecord(session, by: hash).session(named: "a", hash: hash)
+        #expect(again.head.revision == session.head.revision)
     }
 }

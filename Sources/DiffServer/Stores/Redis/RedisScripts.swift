@@ -84,10 +84,11 @@ enum RedisScripts {
         /// - Parameters:
         ///   - next: under its new version.
         ///   - before: what the session is to follow; nil for a new one.
-        init(_ next: Session, to key: RedisArgument, after before: Session?) {
+        ///   - hash: of the store.
+        init(_ next: Session, to key: RedisArgument, after before: Session?, by hash: KeyedHash) {
             let name = next.versionText
             let past = before.map { SessionRecord.Past(from: $0, to: next) }
-            let record = SessionRecord(next)
+            let record = SessionRecord(next, by: hash)
             var staging: [RedisArgument] = [
                 "HSET", key, RedisArgument("m" + name), RedisArgument(record.meta), RedisArgument("h" + name), RedisArgument(record.head),
             ]

@@ -216,7 +216,7 @@ final class RedisStore: SessionStore {
 
     private func put(_ next: Session, _ name: String, after before: Session?, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
         let key = RedisArgument(RedisScripts.key(name))
-        let commit = RedisScripts.Commit(next, to: key, after: before)
+        let commit = RedisScripts.Commit(next, to: key, after: before, by: hash)
         link(on: loop).run(RedisScripts.commit, keys: [key], commit.arguments, staging: commit.staging) { result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))

@@ -7,7 +7,7 @@ extension SQLiteStore {
         guard !table.holds(name) else { return done(.failure(.conflict)) }
         guard lines.enterAlone(name, again: { [self] in create(name, session, on: loop, done) }) else { return }
         let session = session.renamed()
-        let row = SessionRow(session, named: name)
+        let row = SessionRow(session, named: name, by: hash)
         writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
             try database.insert(row, hash: hash) ? .written : .conflict
         } done: { [self] result in
@@ -34,7 +34,7 @@ extension SQLiteStore {
     private func commit(
         _ next: Session, to slot: SessionSlot, standingOn before: Session, _ done: @escaping Completion<SessionSlot>
     ) {
-        let row = SessionRow(next, named: slot.name)
+        let row = SessionRow(next, named: slot.name, by: hash)
         let past = SessionRow.Past(from: before, to: next)
         let isNews = next.head.revision != before.head.revision
         let hasEntered = lines.enter(slot, behind: before.version, next: next) {
