@@ -4,6 +4,7 @@ import concurrent.futures
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import time
 
@@ -289,6 +290,21 @@ class Restarts(SQLiteCase):
 
 
 class Backups(SQLiteCase):
+    def test_after_a_stop_the_file_alone_is_all(self):
+        revisions = {f"s{number}": self.post(f"s{number}", {"state": [number]}).json["to"] for number in range(20)}
+        for session in revisions:
+            revisions[session] = self.post(session, {"state": [session]}).json["to"]
+        self.node.stop()
+        self.assertEqual([each.name for each in self.directory.iterdir()], ["sessions.db"])
+        copy = self.directory / "copy" / "sessions.db"
+        copy.parent.mkdir()
+        shutil.copy(self.path, copy)
+        self.path.unlink()
+        self.node.options = ("--store", f"sqlite:{copy}")
+        self.node.start()
+        for session, revision in revisions.items():
+            self.assertEqual(self.request("GET", session).json["revision"], revision)
+
     def test_as_the_page_says(self):
         first = self.post("s", {"state": ["a"]}).json["to"]
         saved = self.post("s", {"state": ["a", "b"]}).json["to"]

@@ -18,6 +18,7 @@ final class StoreFixture {
     private let folder: String
     private var opened: [any SessionStore] = []
     private var redis: RedisServer?
+    var database: String { folder + "/sessions.db" }
 
     init(_ kind: StoreKind) throws {
         self.kind = kind
@@ -41,7 +42,7 @@ final class StoreFixture {
         let store: any SessionStore
         switch kind {
         case .memory: store = MemoryStore(table: table, hash: .digests("tests"))
-        case .sqlite: store = try SQLiteStore(path: folder + "/sessions.db", isDurable: true, digestKey: "tests", table: table)
+        case .sqlite: store = try SQLiteStore(path: database, isDurable: true, digestKey: "tests", table: table)
         case .redis:
             let address = RedisAddress("unix:\(redis?.socket ?? "")")!
             store = try RedisStore(address, RedisOptions(), digestKey: "tests", table: table)

@@ -2,7 +2,8 @@ import CSQLite
 
 /// A connection to a database, and its prepared statements. Used by one thread at a time.
 final class SQLiteDatabase {
-    private let handle: OpaquePointer
+    /// Nil once it is closed.
+    private var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
 
     /// What SQLite answers when something is wrong.
@@ -27,9 +28,14 @@ final class SQLiteDatabase {
         sqlite3_busy_timeout(handle, 5000)
     }
 
-    deinit {
+    deinit { close() }
+
+    /// Closes the connection. The last one to a file moves its log into it first, unless another process is reading.
+    func close() {
         for statement in statements.values { sqlite3_finalize(statement) }
+        statements = [:]
         sqlite3_close_v2(handle)
+        handle = nil
     }
 
     /// A value of a row, or for a parameter.
@@ -71,6 +77,7 @@ final class SQLiteDatabase {
 
     private func prepared(_ sql: String) throws(Failure) -> OpaquePointer {
         if let statement = statements[sql] { return statement }
+        guard handle != nil else { throw Failure(message: "the database is closed") }
         var statement: OpaquePointer?
         guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else { throw failure() }
         statements[sql] = statement
@@ -90,7 +97,7 @@ final class SQLiteDatabase {
     private func failure() -> Failure { Failure(code: sqlite3_errcode(handle), message: String(cString: sqlite3_errmsg(handle))) }
 
     /// Whether no transaction is open: an error may have ended it.
-    var isIdle: Bool { sqlite3_get_autocommit(handle) != 0 }
+    var isIdle: Bool { handle == nil || sqlite3_get_autocommit(handle) != 0 }
 
     /// One row of a result, valid until the next one is asked for.
     struct Row {

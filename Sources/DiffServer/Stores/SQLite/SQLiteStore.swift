@@ -35,8 +35,10 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     var isReady: Bool { writer.isWell }
 
+    /// Writes what waits, moves the log into the file and removes it: then the file alone is the database.
     func close() {
-        writer.finish()
+        readQueue.sync { database.close() }
+        writer.close()
         file.release()
     }
 
@@ -86,7 +88,8 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             let session = try found.record.session(named: name, hash: hash).with(version: found.version)
             guard session.head.revision.text == found.revision else { throw .damaged }
             guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return self.found(name) }
-            table.stored(slot, until: Calendar().moment(milliseconds: found.expires))
+            let left = Calendar().moment(milliseconds: found.expires) - .now
+            table.stored(slot, until: .now + (left - session.settings.timeToLive / 16))
             return .success(Reading(slot, session, of: table))
         } catch {
             switch error {
@@ -115,7 +118,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     func readersChanged(of slot: SessionSlot) {}
 
     func sweep() {
-        for slot in table.sweep() { forget(slot.name) }
+        for slot in table.sweep() { forget(slot.name, within: slot.recency.timeToLive / 2) }
         for (slot, left) in table.usedSinceStored() + table.readWhileAway() {
             let name = slot.name
             writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.extend(name, by: left) }
@@ -131,8 +134,18 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         for name in (try? database.expired()) ?? [] where !table.isInUse(name) { forget(name) }
     }
 
-    private func forget(_ name: String) {
-        writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.forgetExpired(name) }
+    /// Takes out a session whose time is over here; alone, since its row may still be found. A row that was written
+    /// since ends later than `span`.
+    private func forget(_ name: String, within span: Duration = .zero) {
+        // Whoever is there uses it.
+        guard lines.enterAlone(name, again: {}) else { return }
+        guard !table.isInUse(name) else { return lines.leave(name, .success(())) }
+        writer.submit { (database) throws(SQLiteDatabase.Failure) in
+            try database.forgetExpired(name, within: span)
+            return .written
+        } done: { [lines] in
+            lines.leave(name, $0)
+        }
     }
 }
 

@@ -157,12 +157,15 @@ extension SQLiteDatabase {
     /// Some of those whose time is over.
     func expired() throws(Failure) -> [String] {
         var names: [String] = []
-        try run("SELECT name FROM session WHERE expires <= ? LIMIT 500", [.integer(Self.now)]) { names.append($0.text(0)) }
+        let sql = "SELECT name FROM session WHERE expires <= ? LIMIT 500"
+        try run(sql, [.integer(Self.now)]) { names.append($0.text(0)) }
         return names
     }
 
-    func forgetExpired(_ name: String) throws(Failure) {
-        try run("DELETE FROM session WHERE name = ? AND expires <= ?", [.text(name), .integer(Self.now)])
+    /// Takes a session away that ends within `span`.
+    func forgetExpired(_ name: String, within span: Duration = .zero) throws(Failure) {
+        let end = Calendar().milliseconds(.now + span)
+        try run("DELETE FROM session WHERE name = ? AND expires <= ?", [.text(name), .integer(end)])
     }
 
     // MARK: Settings
@@ -183,7 +186,7 @@ extension SQLiteDatabase {
     /// Milliseconds since 1970.
     private static var now: Int { Calendar().milliseconds(.now) }
 
-    private static func end(_ left: Duration) -> Int { Calendar().milliseconds(.now + left) }
+    private static func end(_ left: Duration) -> Int { Calendar().milliseconds(.now + left + left / 16) }
 }
 
 extension KeyedHash {

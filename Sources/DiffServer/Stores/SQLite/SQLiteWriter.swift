@@ -52,8 +52,13 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         }
     }
 
-    /// Returns when everything that was submitted is written.
-    func finish() { queue.sync { writeAll() } }
+    /// Writes everything that was submitted, moves the log into the file, and closes. What is submitted later fails.
+    func close() {
+        queue.sync {
+            writeAll()
+            database.close()
+        }
+    }
 
     private func writeAll() {
         while true {
