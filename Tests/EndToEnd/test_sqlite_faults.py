@@ -131,6 +131,10 @@ class FullDisk(SQLiteCase):
         self.assertEqual(self.client.request("GET", "/readyz").status, 200)
         self.assertEqual(self.shown("s"), known)
         self.assertEqual(self.post("s", {"edits": [{"op": "insert", "items": ["more"]}]}).status, 200)
+        log = [line for line in self.node.server.lines if "the store is" in line]
+        self.assertEqual(len(log), 2, log)
+        self.assertRegex(log[0], "^error: the store is out of use: .*(disk|full)")
+        self.assertRegex(log[1], r"^the store is in use again after \d+\.\d s$")
         self.restarted()
         self.assertEqual(self.shown("s"), [*known, "more"])
 
@@ -144,6 +148,96 @@ class FullDisk(SQLiteCase):
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, UNLIMITED)))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, f"^diffserver: {self.path}: disk I/O error\n$")
+
+
+class ChangedFiles(SQLiteCase):
+    """Files that are not there any more, or not the same, while the process uses them."""
+
+    def setUp(self):
+        super().setUp()
+        self.known = [f"row {number}" for number in range(50)]
+        self.post("s", {"state": self.known})
+        self.post("other", {"state": ["a"]})
+
+    def path_of(self, ending):
+        return pathlib.Path(f"{self.path}{ending}")
+
+    def assertNoticed(self, pattern):
+        deadline = time.monotonic() + 5
+        while self.client.request("GET", "/readyz").status == 200 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertEqual(self.client.request("GET", "/readyz").status, 503)
+        for _ in range(3):
+            answer = self.post("s", {"state": ["lost"]})
+            self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/store-unavailable"), answer)
+        self.assertEqual(self.request("GET", "never").status, 503)
+        self.assertEqual(self.shown("s"), self.known)
+        self.node.server.wait_for_line("the store is out of use")
+        log = [line for line in self.node.server.lines if "the store is" in line]
+        self.assertEqual(len(log), 1, log)
+        self.assertRegex(log[0], f"^error: the store is out of use: .*sessions.db{pattern}")
+
+    def test_nothing_is_acknowledged_into_a_file_that_is_gone(self):
+        for ending in ("", "-wal", "-shm"):
+            with self.subTest(ending):
+                moved = self.path_of(ending + ".moved")
+                self.path_of(ending).rename(moved)
+                # At once, and not only when somebody looks in a second.
+                self.assertEqual(self.post("s", {"state": ["lost"]}).status, 503)
+                self.assertNoticed(f"{ending} was removed while it is in use$")
+                moved.rename(self.path_of(ending))
+                self.node.server.wait_for_line("the store is in use again")
+                self.known.append("after" + ending)
+                self.assertEqual(self.post("s", {"state": self.known}).status, 200)
+                self.restarted()
+                self.assertEqual(self.shown("s"), self.known)
+
+    def test_a_file_in_the_place_of_another_is_not_written_to(self):
+        for ending in ("", "-wal", "-shm"):
+            with self.subTest(ending):
+                path, moved = self.path_of(ending), self.path_of(ending + ".moved")
+                os.link(path, moved)
+                shutil.copy(path, self.path_of(".new"))
+                self.path_of(".new").rename(path)
+                self.assertNoticed(f"{ending} was replaced while it is in use$")
+                other = path.read_bytes()
+                self.assertEqual(self.node.server.stop(), 0)
+                self.assertEqual(path.read_bytes(), other)
+                moved.rename(path)
+                self.node.start()
+                self.assertEqual(self.shown("s"), self.known)
+
+    def test_a_file_that_was_cut_takes_no_more_writes(self):
+        for ending in ("-shm", "-wal", ""):
+            for size in (0, 8192):
+                with self.subTest(ending, size=size):
+                    self.node.kill()
+                    for each in self.directory.iterdir():
+                        each.unlink()
+                    self.node.start()
+                    self.setUp_sessions()
+                    os.truncate(self.path_of(ending), size)
+                    self.assertNoticed(f"{ending} was cut while it is in use")
+                    self.node.kill()
+        self.node.start()
+
+    def setUp_sessions(self):
+        for session, state in (("s", self.known), ("other", ["a"]), ("large", [{"id": 1, "content": "x" * 70000}])):
+            self.assertEqual(self.post(session, {"state": state}).status, 201)
+
+    def test_vacuums_and_checkpoints_of_others_are_no_damage(self):
+        self.post("large", {"state": [{"id": number, "content": "x" * 2000} for number in range(500)]})
+        self.request("DELETE", "large")
+        before = self.path.stat().st_size
+        for statement in ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+            subprocess.run(["sqlite3", str(self.path), statement], check=True, capture_output=True)
+            self.known.append(f"{len(self.known)}")
+            self.assertEqual(self.post("s", {"state": self.known}).status, 200)
+        self.assertLess(self.path.stat().st_size, max(before, 1_000_000))
+        time.sleep(1.2)
+        self.assertEqual(self.client.request("GET", "/readyz").status, 200)
+        self.restarted()
+        self.assertEqual(self.shown("s"), self.known)
 
 
 class Damage(SQLiteCase):

@@ -40,12 +40,14 @@ enum StoreAddress: Sendable, Equatable {
     ///
     /// - Throws: what is wrong with the place, in words for whoever started the process.
     func open(table: SessionTable, options: Options, journal: Journal) throws(StoreError) -> any SessionStore {
+        let health = StoreHealth { journal.log($0, level: $1) }
         switch self {
-        case .memory: MemoryStore(table: table, hash: .digests(options.digestKey ?? Self.newDigestKey()))
+        case .memory: return MemoryStore(table: table, hash: .digests(options.digestKey ?? Self.newDigestKey()))
         case .sqlite(let path):
-            try SQLiteStore(path: path, isDurable: options.isDurable, digestKey: options.digestKey, table: table)
+            return try SQLiteStore(
+                path: path, isDurable: options.isDurable, digestKey: options.digestKey, table: table, health: health)
         case .redis(let address):
-            try RedisStore(
+            return try RedisStore(
                 address, try redisOptions(isEncrypted: address.usesTLS, options, journal), digestKey: options.digestKey, table: table)
         }
     }

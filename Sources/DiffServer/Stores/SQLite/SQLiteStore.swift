@@ -16,28 +16,37 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     private let database: SQLiteDatabase
     private let readQueue = DispatchQueue(label: "diff.sqlite.read")
     private let isDurable: Bool
+    private let watch: SQLiteWatch
+    private let health: StoreHealth
     let writer: SQLiteWriter
     let lines = SessionLines()
     /// Who waits for sessions that are being read.
     private let waiting = Locked<[String: [Completion<Reading?>]]>([:])
 
     /// - Throws: if the file cannot be used.
-    init(path: String, isDurable: Bool, digestKey: String?, table: SessionTable) throws(StoreError) {
+    init(
+        path: String, isDurable: Bool, digestKey: String?, table: SessionTable, health: StoreHealth = StoreHealth()
+    ) throws(StoreError) {
         self.table = table
+        self.health = health
         self.isDurable = isDurable
         signal(SIGXFSZ, SIG_IGN)  // A file that may not grow is an error of the write, not the end of the process.
         file = try SQLiteFile(path: path)
         let connection = try file.connection(isDurable: isDurable)
         hash = .digests(try file.digestKey(digestKey, connection))
-        writer = SQLiteWriter(connection)
+        watch = SQLiteWatch(path: path)
+        _ = watch.trouble(connection)
+        writer = SQLiteWriter(connection, watch, health)
         database = try file.connection(isDurable: isDurable)
     }
 
-    var isReady: Bool { writer.isWell }
+    var isReady: Bool { health.isWell }
 
     /// Writes what waits, moves the log into the file and removes it: then the file alone is the database.
     func close() {
-        readQueue.sync { database.close() }
+        readQueue.sync {
+            if watch.trouble(database) == nil { database.close() }
+        }
         writer.close()
         file.release()
     }
@@ -76,10 +85,26 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     private func found(_ name: String) -> Result<Reading?, StoreFailure> {
         // Somebody else may have made it while this request was waiting.
         if let reading = table.reading(name) { return .success(reading) }
+        let result = reading { (database) throws(SQLiteDatabase.Failure) in try database.session(named: name) }
+        return result.flatMap { found in found.map { adopt($0, name) } ?? .success(nil) }
+    }
+
+    /// Reads from the database, on its queue.
+    private func reading<Value>(
+        _ read: (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Value
+    ) -> Result<Value, StoreFailure> {
+        if watch.trouble(database) != nil {
+            writer.check()
+            return .failure(.unavailable("its files are not what they were"))
+        }
         do throws(SQLiteDatabase.Failure) {
-            guard let found = try database.session(named: name) else { return .success(nil) }
-            return adopt(found, name)
-        } catch { return .failure(StoreFailure(error)) }
+            let value = try read(database)
+            health.recover(.reads)
+            return .success(value)
+        } catch {
+            if !error.isLocal { health.fail(.reads, because: error.message) }
+            return .failure(StoreFailure(error))
+        }
     }
 
     private func adopt(_ found: FoundSession, _ name: String) -> Result<Reading?, StoreFailure> {
@@ -102,13 +127,16 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     func recall(_ sequence: UInt64, of reading: Reading, on loop: EventLoop?, _ done: @escaping Completion<Skeleton?>) {
         readQueue.async { [self] in
             let slot = reading.slot
-            do throws(SQLiteDatabase.Failure) {
-                let body = try database.skeleton(sequence, of: slot.name, hash: hash)
-                let skeleton = body.flatMap { try? Skeleton(document: $0, hash: hash) }
-                table.recall(sequence, of: slot, skeleton)
-                lines.recall(sequence, of: slot, skeleton)
-                done(.success(skeleton))
-            } catch { done(.failure(StoreFailure(error))) }
+            let body = self.reading { (database) throws(SQLiteDatabase.Failure) in
+                try database.skeleton(sequence, of: slot.name, hash: hash)
+            }
+            done(
+                body.map { body in
+                    let skeleton = body.flatMap { try? Skeleton(document: $0, hash: hash) }
+                    table.recall(sequence, of: slot, skeleton)
+                    lines.recall(sequence, of: slot, skeleton)
+                    return skeleton
+                })
         }
     }
 
@@ -123,15 +151,26 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             let name = slot.name
             writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.extend(name, by: left) }
         }
+        writer.check()
+        // It also finds out whether what could not be read can be read again.
         readQueue.async { [self] in forgetUnused() }
-        if !isDurable { readQueue.async { [self] in _ = try? database.run("PRAGMA wal_checkpoint(PASSIVE)") } }
+        if !isDurable {
+            readQueue.async { [self] in
+                _ = reading { (database) throws(SQLiteDatabase.Failure) in
+                    try database.run("PRAGMA wal_checkpoint(PASSIVE)")
+                }
+            }
+        }
         // Nobody may write to a process that is not ready, so it has to find out by itself that it is again.
-        if !writer.isWell { writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.probe() } }
+        if health.isFailing(.writes) {
+            writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.probe() }
+        }
     }
 
     /// Takes out sessions whose time ran out while they were not in memory. Those that are there have been used since.
     private func forgetUnused() {
-        for name in (try? database.expired()) ?? [] where !table.isInUse(name) { forget(name) }
+        let expired = reading { (database) throws(SQLiteDatabase.Failure) in try database.expired() }
+        for name in (try? expired.get()) ?? [] where !table.isInUse(name) { forget(name) }
     }
 
     /// Takes out a session whose time is over here; alone, since its row may still be found. A row that was written

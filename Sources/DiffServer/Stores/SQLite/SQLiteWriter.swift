@@ -23,17 +23,17 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     }
 
     private let database: SQLiteDatabase
+    private let watch: SQLiteWatch
+    private let health: StoreHealth
     private let queue = DispatchQueue(label: "diff.sqlite.write")
     private let jobs = Locked<[Job]>([])
-    /// Why the last group could not be written.
-    private let trouble = Locked<String?>(nil)
 
     /// How many are written at once at most: each keeps its answer waiting for all.
     private static let largestGroup = 1024
 
-    init(_ database: SQLiteDatabase) { self.database = database }
-
-    var isWell: Bool { trouble.withLock { $0 == nil } }
+    init(_ database: SQLiteDatabase, _ watch: SQLiteWatch, _ health: StoreHealth) {
+        (self.database, self.watch, self.health) = (database, watch, health)
+    }
 
     func submit(_ write: @escaping Write, done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void) {
         let isFirst = jobs.withLock { jobs in
@@ -56,8 +56,22 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     func close() {
         queue.sync {
             writeAll()
-            database.close()
+            // Else the log of whoever took its place would be removed.
+            if lost() == nil { database.close() }
         }
+    }
+
+    /// Looks after the files though nobody writes.
+    func check() { queue.async { _ = self.lost() } }
+
+    /// Nil, or why nothing can be written.
+    private func lost() -> StoreFailure? {
+        guard let trouble = watch.trouble(database) else {
+            health.recover(.file)
+            return nil
+        }
+        health.fail(.file, because: trouble)
+        return .unavailable("its files are not what they were")
     }
 
     private func writeAll() {
@@ -73,6 +87,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     }
 
     private func write(_ group: [Job]) {
+        if let failure = lost() { return group.forEach { $0.done(.failure(failure)) } }
         let outcomes: [Outcome]
         do throws(SQLiteDatabase.Failure) {
             outcomes = try written(group)
@@ -80,11 +95,12 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
             if !database.isIdle { _ = try? database.run("ROLLBACK") }
             // One session's damage is not the others' trouble.
             if error.isLocal, group.count > 1 { return group.forEach { write([$0]) } }
-            if !error.isLocal { trouble.withLock { $0 = error.message } }
+            if !error.isLocal { health.fail(.writes, because: error.message) }
             for job in group { job.done(.failure(StoreFailure(error))) }
             return
         }
-        trouble.withLock { $0 = nil }
+        if let failure = lost() { return group.forEach { $0.done(.failure(failure)) } }
+        health.recover(.writes)
         for (job, outcome) in zip(group, outcomes) { job.done(outcome == .written ? .success(()) : .failure(.conflict)) }
     }
 

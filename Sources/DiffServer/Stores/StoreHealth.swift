@@ -1,0 +1,57 @@
+import HTTPCore
+import Synchronization
+
+/// Whether a store can be used, and what an operator hears of it: one line when it fails, with the reason, and one when all
+/// of it is well again, however many requests notice.
+final class StoreHealth: Sendable {
+    /// What fails, and is well again, by itself.
+    enum Part: Hashable, Sendable {
+        case writes, reads
+        /// The files of a database.
+        case file
+        /// The key of the digests, on which nodes agree.
+        case key
+        /// What is said to subscribers.
+        case hints
+        case connection(ObjectIdentifier)
+    }
+
+    private struct State {
+        var failing: Set<Part> = []
+        var since = Moment.now
+    }
+
+    private let state = Locked(State())
+    private let isWhole = Atomic<Bool>(true)
+    private let log: @Sendable (_ message: String, _ level: String) -> Void
+
+    /// - Parameter log: takes a line; called under a lock.
+    init(_ log: @escaping @Sendable (_ message: String, _ level: String) -> Void = { _, _ in }) { self.log = log }
+
+    /// Whether nothing fails. Costs no lock.
+    var isWell: Bool { isWhole.load(ordering: .relaxed) }
+
+    func isFailing(_ part: Part) -> Bool { state.withLock { $0.failing.contains(part) } }
+
+    func fail(_ part: Part, because reason: String, at now: Moment = .now) {
+        state.withLock { state in
+            if state.failing.isEmpty {
+                state.since = now
+                isWhole.store(false, ordering: .relaxed)
+                log("the store is out of use: \(reason)", "error")
+            }
+            state.failing.insert(part)
+        }
+    }
+
+    /// Costs no lock where nothing fails.
+    func recover(_ part: Part, at now: Moment = .now) {
+        if isWell { return }
+        state.withLock { state in
+            guard state.failing.remove(part) != nil, state.failing.isEmpty else { return }
+            isWhole.store(true, ordering: .relaxed)
+            let tenths = Int((now - state.since) / .milliseconds(100))
+            log("the store is in use again after \(tenths / 10).\(tenths % 10) s", "info")
+        }
+    }
+}
