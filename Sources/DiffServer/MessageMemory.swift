@@ -15,9 +15,9 @@ struct MessageMemory: Sendable {
     private static let connection = 4096
     private let openConnections = Locked<(@Sendable () -> Int)?>(nil)
 
-    /// An eighth of the memory for each way, or else two bodies of the largest size, though no more than a quarter.
+    /// An eighth of the memory for each way, or else two bodies of the largest size, though no more than a quarter; but 8 MiB at least.
     init(memory: Int, maxBody: Int) {
-        let limit = max(memory / 8, min(maxBody, memory / 8) * 2, 1 << 20)
+        let limit = max(memory / 8, min(maxBody, memory / 8) * 2, 8 << 20)
         incoming = MemoryBudget(limit: limit)
         outgoing = MemoryBudget(limit: limit)
     }

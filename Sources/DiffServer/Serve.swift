@@ -32,7 +32,7 @@ enum Serve {
         }
         let limit = server.counters.connectionLimit
         if limit < options.maxConnections {
-            journal.log("connections are capped at \(limit), since the limit of descriptors is \(Descriptors.limit)", level: "warning")
+            journal.log("connections are capped at \(limit), since the limit of descriptors is \(Descriptors.limit)")
         }
         let housekeeping = Housekeeping(service, server, options)
         housekeeping.start()
