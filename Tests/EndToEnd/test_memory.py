@@ -160,11 +160,11 @@ class Memory:
         self.holding(attack)
 
     def test_held_requests_that_one_commit_answers(self):
-        self.put_session("held", self.state_of(250_000, 0))
+        self.put_session("held", self.state_of(100_000, 0))
         revision = self.get_session("held").json["revision"]
         for _ in range(4000):
             self.open(self.message("GET", f"/v1/sessions/held/changes?wait=60&since={revision}"), room=2048)
-        self.holding(lambda step: self.post_changes("held", self.state_of(250_000, step)), seconds=3)
+        self.holding(lambda step: self.post_changes("held", self.state_of(100_000, step)), seconds=3)
 
     def test_edits(self):
         self.put_session("edited", self.state_of(5_000_000, 0))

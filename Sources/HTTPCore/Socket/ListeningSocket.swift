@@ -73,6 +73,9 @@ struct ListeningSocket {
         }
     }
 
+    /// Octets of a connection that the kernel takes before it can send them.
+    private static let unsentBytes: Int32 = 128 * 1024
+
     private static func bound(
         to address: SocketAddress, sharesPort: Bool, options: ServerOptions
     ) throws(ListenError) -> Int32 {
@@ -82,8 +85,10 @@ struct ListeningSocket {
         if case .v6(let high, let low, _, _) = address {
             set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, high == 0 && low == 0 ? 0 : 1)
         }
-        // Accepted sockets inherit both of these.
+        // Accepted sockets inherit these.
         set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        // What the kernel holds for readers that are slow is memory too. What is on its way, and so the throughput, has no limit by this.
+        set(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentBytes)
         let stall = options.connectionLimits.writeStall.wholeNanoseconds / 1_000_000
         set(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: stall))
         guard address.withRaw({ bind(descriptor, $0, $1) }) == 0 else {
