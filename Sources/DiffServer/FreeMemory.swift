@@ -1,13 +1,29 @@
 import CSystem
 import Glibc
 
-/// Memory that the allocator holds and nobody uses.
-enum FreeMemory {
-    /// Gives it back to the system where the process holds `slack` bytes more than the `used` ones that are accounted for: sessions that were
-    /// evicted leave holes between those that stay.
-    static func giveBack(used: Int, slack: Int) {
-        guard let resident, resident > used + slack else { return }
-        malloc_trim(0)
+/// Memory that the allocator holds and nobody uses: sessions that were evicted leave holes between those that stay.
+struct FreeMemory {
+    /// Bytes of the process beyond those that are accounted for, from which on it is worth a try.
+    let slack: Int
+    /// What the process had when the last try was of no use.
+    private var useless: Int?
+
+    init(slack: Int) { self.slack = slack }
+
+    /// Gives it back to the system where the process holds `slack` bytes more than the `used` ones that are accounted for. Each try walks over
+    /// the whole heap, under its locks; so one that brought less than a quarter of the slack is not repeated before the process has grown by as
+    /// much, or has shrunk.
+    ///
+    /// - Parameters:
+    ///   - resident: the process's memory in bytes; nil if it is not known.
+    ///   - trim: gives back what it can.
+    mutating func giveBack(
+        used: Int, resident: () -> Int? = { Self.resident }, trim: () -> Void = { malloc_trim(0) }
+    ) {
+        guard let before = resident(), before > used + slack else { return useless = nil }
+        if let useless, before > useless - slack / 4, before < useless + slack / 4 { return }
+        trim()
+        useless = resident().flatMap { $0 > before - slack / 4 ? $0 : nil }
     }
 
     /// Memory of the process that is in use, in bytes (proc(5), statm).

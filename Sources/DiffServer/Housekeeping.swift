@@ -8,16 +8,15 @@ import HTTPCore
 final class Housekeeping: @unchecked Sendable {  // the state belongs to `queue`
     private let service: DiffService
     private let server: Server
-    /// Bytes that the process may hold beyond those of sessions.
-    private let slack: Int
     private let queue = DispatchQueue(label: "diff.housekeeping")
     private let timer: any DispatchSourceTimer
+    private var freeMemory: FreeMemory
     private var crowd = Crowd()
     private let file = LogFile(descriptor: STDERR_FILENO)
 
     init(_ service: DiffService, _ server: Server, _ options: Options) {
         (self.service, self.server) = (service, server)
-        slack = options.tableBounds.bytes / 16
+        freeMemory = FreeMemory(slack: options.tableBounds.bytes / 16)
         timer = DispatchSource.makeTimerSource(queue: queue)
     }
 
@@ -30,7 +29,7 @@ final class Housekeeping: @unchecked Sendable {  // the state belongs to `queue`
 
     private func turn() {
         service.store.sweep()
-        FreeMemory.giveBack(used: service.table.size.bytes, slack: slack)
+        freeMemory.giveBack(used: service.table.size.bytes)
         if file?.follow() == true { service.journal.log("the log goes on here: its file was moved or removed") }
         if let line = crowd.line(for: server.counters) { service.journal.log(line, level: "warning") }
     }

@@ -1,0 +1,58 @@
+import Testing
+
+@testable import diffserver
+
+@Suite struct FreeMemoryTests {
+    /// A process whose memory is a number, of which a try gives back what is said.
+    private final class Process {
+        var resident: Int
+        var tries = 0
+        var gain = 0
+
+        init(_ resident: Int) { self.resident = resident }
+
+        func turn(_ memory: inout FreeMemory, used: Int = 1000) {
+            memory.giveBack(
+                used: used, resident: { resident },
+                trim: {
+                    tries += 1
+                    resident -= gain
+                })
+        }
+    }
+
+    @Test func `without slack nothing is tried`() {
+        var memory = FreeMemory(slack: 100)
+        let process = Process(1100)
+        for _ in 0..<10 { process.turn(&memory) }
+        #expect(process.tries == 0)
+    }
+
+    @Test func `what did not help is not repeated until something has changed`() {
+        var memory = FreeMemory(slack: 100)
+        let process = Process(1500)
+        process.gain = 5
+        for _ in 0..<100 { process.turn(&memory) }
+        #expect(process.tries == 1)
+        process.resident += 20
+        process.turn(&memory)
+        #expect(process.tries == 1, "too little to matter")
+        process.resident += 10
+        for _ in 0..<10 { process.turn(&memory) }
+        #expect(process.tries == 2, "it has grown")
+        process.resident -= 200
+        for _ in 0..<10 { process.turn(&memory) }
+        #expect(process.tries == 3, "it has shrunk, so holes may have grown")
+        process.turn(&memory, used: 5000)
+        for _ in 0..<10 { process.turn(&memory) }
+        #expect(process.tries == 4, "it was accounted for between")
+    }
+
+    @Test func `what helps goes on`() {
+        var memory = FreeMemory(slack: 100)
+        let process = Process(1500)
+        process.gain = 50
+        for _ in 0..<100 { process.turn(&memory) }
+        #expect(process.tries == 8 && process.resident == 1100)
+    }
+}
