@@ -65,6 +65,7 @@ public enum Malformation: String, Sendable, CaseIterable {
     case targetEncoding =
         "The request target holds an escape that is not % and two hexadecimal digits, or not UTF-8, or a NUL."
     case connect = "CONNECT is for proxies."
+    case traceContent = "TRACE has no body."
     case version = "The HTTP version is malformed."
     case lineEnding = "A line does not end with CR LF."
     case blankLines = "More than one empty line stands before the request line."

@@ -122,6 +122,8 @@ struct RequestParser: Sendable {
     private mutating func finish(_ bytes: UnsafeRawBufferPointer) -> Progress {
         guard let line else { return .refused(.malformed(.requestLine)) }
         if let refusal = fields.refusal(for: line, bytes) { return .refused(refusal) }
+        // RFC 9110 §9.3.8. What a proxy does with such a body is anybody's guess.
+        if line.method == .other("TRACE"), fields.bodyLength != .none { return .refused(.malformed(.traceContent)) }
         guard let target = line.target(bytes) else { return .refused(.malformed(.targetEncoding)) }
         let parts = RequestHead.Parts(
             method: line.method, bytes: Array(bytes.slice(0, scanned)), fields: fields.spans,

@@ -63,6 +63,8 @@ import Testing
         ("GET http:/// HTTP/1.1\r\n", .malformed(.target)),
         ("GET http://u@a/ HTTP/1.1\r\n", .malformed(.target)),
         ("CONNECT a:80 HTTP/1.1\r\n", .malformed(.connect)),
+        ("TRACE / HTTP/1.1\r\n\(host)Content-Length: 1\r\n\r\n", .malformed(.traceContent)),
+        ("TRACE / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n", .malformed(.traceContent)),
         ("GET /%zz HTTP/1.1\r\n\(host)\r\n", .malformed(.targetEncoding)),
         ("GET /%4 HTTP/1.1\r\n\(host)\r\n", .malformed(.targetEncoding)),
         ("GET /%00 HTTP/1.1\r\n\(host)\r\n", .malformed(.targetEncoding)),
