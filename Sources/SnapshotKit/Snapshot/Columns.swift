@@ -202,10 +202,15 @@ final class Columns: Sendable {
             try nodes.withUnsafeBufferPointer { (nodes) throws(Failure) in
                 try sections.withUnsafeBufferPointer { (sections) throws(Failure) in
                     try payloads.withUnsafeBufferPointer { (payloads) throws(Failure) in
-                        try body(
-                            ColumnsView(
-                                columns: self, bytes: UnsafeRawBufferPointer(bytes), nodes: nodes, sections: sections, payloads: payloads,
-                                outline: ObjectIdentifier(outline), allVisible: rowOfItem.isEmpty))
+                        try rowOfItem.withUnsafeBufferPointer { (rowOfItem) throws(Failure) in
+                            try itemOfRow.withUnsafeBufferPointer { (itemOfRow) throws(Failure) in
+                                try body(
+                                    ColumnsView(
+                                        columns: self, bytes: UnsafeRawBufferPointer(bytes), nodes: nodes,
+                                        sections: sections, payloads: payloads, rowOfItem: rowOfItem,
+                                        itemOfRow: itemOfRow))
+                            }
+                        }
                     }
                 }
             }

@@ -82,9 +82,11 @@ struct ColumnsBuilder {
     @inline(__always)
     mutating func endItem(_ item: Int) { nodes[item].end = UInt32(truncatingIfNeeded: nodes.count) }
 
+    /// `hash`: that of the id, where it is known.
     @inline(__always)
-    mutating func setID(ofItem item: Int, start: Int, count: Int, flags: NodeFlags) {
+    mutating func setID(ofItem item: Int, start: Int, count: Int, flags: NodeFlags, hash: UInt32 = 0) {
         nodes[item].setID(start, count, flags)
+        nodes[item].hash = hash
         if flags.contains(.escapedID) { isFlat = false }
     }
 

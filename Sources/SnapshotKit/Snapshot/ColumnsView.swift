@@ -10,15 +10,20 @@ struct ColumnsView {
     let payloads: UnsafeBufferPointer<Payload>
     /// Whether each item is a row, so that rows and items have the same numbers.
     let allVisible: Bool
+    /// Both empty where it is.
+    private let rowOfItem: UnsafeBufferPointer<Int32>
+    private let itemOfRow: UnsafeBufferPointer<UInt32>
     private let outline: ObjectIdentifier
 
     init(
-        columns: Columns, bytes: UnsafeRawBufferPointer, nodes: UnsafeBufferPointer<Node>, sections: UnsafeBufferPointer<SectionNode>,
-        payloads: UnsafeBufferPointer<Payload>, outline: ObjectIdentifier, allVisible: Bool
+        columns: Columns, bytes: UnsafeRawBufferPointer, nodes: UnsafeBufferPointer<Node>,
+        sections: UnsafeBufferPointer<SectionNode>, payloads: UnsafeBufferPointer<Payload>,
+        rowOfItem: UnsafeBufferPointer<Int32>, itemOfRow: UnsafeBufferPointer<UInt32>
     ) {
         (self.columns, self.bytes, byteCount) = (columns, bytes.baseAddress!, bytes.count)
         (self.nodes, self.sections, self.payloads) = (nodes, sections, payloads)
-        (self.outline, self.allVisible) = (outline, allVisible)
+        (self.rowOfItem, self.itemOfRow, allVisible) = (rowOfItem, itemOfRow, rowOfItem.isEmpty)
+        outline = ObjectIdentifier(columns.outline)
     }
 
     /// Whether contents are gone.
@@ -30,11 +35,11 @@ struct ColumnsView {
     func hasOutline(of other: ColumnsView) -> Bool { outline == other.outline }
 
     @inline(__always)
-    func item(ofRow row: Int) -> Int { allVisible ? row : Int(columns.itemOfRow[row]) }
+    func item(ofRow row: Int) -> Int { allVisible ? row : Int(itemOfRow[row]) }
 
     /// -1 for an item that is not visible.
     @inline(__always)
-    func row(ofItem item: Int) -> Int { allVisible ? item : Int(columns.rowOfItem[item]) }
+    func row(ofItem item: Int) -> Int { allVisible ? item : Int(rowOfItem[item]) }
 
     @inline(__always)
     func rows(ofSection section: Int) -> Range<Int> {
