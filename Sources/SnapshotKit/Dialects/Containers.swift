@@ -8,27 +8,16 @@ enum Container: Hashable {
 /// The arrays of a state's document.
 struct Containers {
     /// Index of each item in its array.
-    let ordinals: [Int32]
+    let ordinals: SiblingOrdinals
     private let childrenOfSections: [[Int]]
     private let ends: [UInt32]
 
     init(_ view: ColumnsView) {
-        var ordinals = [Int32](repeating: 0, count: view.nodes.count)
-        var roots: [[Int]] = []
-        for section in view.sections.indices {
+        ordinals = SiblingOrdinals(view.nodes, sections: view.sections.count)
+        childrenOfSections = view.sections.indices.map { section in
             let range = Int(view.sections[section].firstItem)..<Int(view.sections[section].endItem)
-            roots.append(Self.siblings(range) { Int(view.nodes[$0].end) })
-            for (ordinal, item) in roots[section].enumerated() { ordinals[item] = Int32(truncatingIfNeeded: ordinal) }
+            return Self.siblings(range) { Int(view.nodes[$0].end) }
         }
-        for item in view.nodes.indices where Int(view.nodes[item].end) > item + 1 {
-            var ordinal: Int32 = 0
-            for child in Self.siblings(item + 1..<Int(view.nodes[item].end), end: { Int(view.nodes[$0].end) }) {
-                ordinals[child] = ordinal
-                ordinal += 1
-            }
-        }
-        self.ordinals = ordinals
-        childrenOfSections = roots
         ends = view.nodes.map(\.end)
     }
 

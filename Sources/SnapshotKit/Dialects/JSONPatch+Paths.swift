@@ -65,7 +65,7 @@ extension JSONPatch {
     /// The path of an item of the new document that is in the document by now.
     mutating func appendPath(item: Int) {
         let container = newTree.container(of: item, script.new)
-        let ordinal = Int(newTree.ordinals[item])
+        let ordinal = newTree.ordinals[item]
         guard let tracker = trackers[container] else {
             appendPath(container)
             return append(index: ordinal)
@@ -102,7 +102,7 @@ extension JSONPatch {
     /// The path of an old item that still stands in its old container.
     private mutating func appendPath(lostItem oldItem: Int) {
         let source = oldTree.container(of: oldItem, script.old)
-        let ordinal = Int(oldTree.ordinals[oldItem])
+        let ordinal = oldTree.ordinals[oldItem]
         appendPath(lost: source)
         if let container = new(source) {
             append(index: trackers[container]!.index(ofLeaver: ordinal))

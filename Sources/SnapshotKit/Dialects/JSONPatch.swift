@@ -92,6 +92,7 @@ struct JSONPatch {
     /// Decides what stays in a container of items, and tracks it if anything does not.
     private mutating func plan(_ container: Container) {
         let before = old(container)
+        if let before, keepsAll(container, before) { return }
         let oldChildren = before.map(oldTree.children) ?? []
         let children = newTree.children(of: container)
         let stays = before == nil ? arrivals(children) : kept(children, before!)
@@ -99,6 +100,26 @@ struct JSONPatch {
         let staying = Set(stays.map(\.old))
         let leavers = before == nil ? [] : oldChildren.indices.filter { !staying.contains($0) }
         trackers[container] = ListTracker(stays: stays, leavers: leavers, oldCount: oldChildren.count)
+    }
+
+    /// Whether a container holds what it held before, in the same order; then all of it stays. Most containers do, so this
+    /// makes no lists.
+    private mutating func keepsAll(_ container: Container, _ before: Container) -> Bool {
+        let (range, oldRange) = (
+            newTree.itemRange(of: container, script.new), oldTree.itemRange(of: before, script.old)
+        )
+        var (item, oldItem) = (range.lowerBound, oldRange.lowerBound)
+        while item < range.upperBound, oldItem < oldRange.upperBound {
+            guard partner(item) == oldItem else { return false }
+            (item, oldItem) = (Int(script.new.nodes[item].end), Int(script.old.nodes[oldItem].end))
+        }
+        guard item == range.upperBound, oldItem == oldRange.upperBound else { return false }
+        item = range.lowerBound
+        while item < range.upperBound {
+            itemStays[item] = true
+            item = Int(script.new.nodes[item].end)
+        }
+        return true
     }
 
     /// A container that is new holds its new elements from the start.
@@ -110,12 +131,12 @@ struct JSONPatch {
         var run = IncreasingRun()
         for (place, item) in children.enumerated() where partner(item) >= 0 {
             guard oldTree.container(of: partner(item), script.old) == container else { continue }
-            run.append(oldTree.ordinals[partner(item)], at: place)
+            run.append(Int32(truncatingIfNeeded: oldTree.ordinals[partner(item)]), at: place)
         }
         var stays: [ListTracker.Stay] = []
         run.find(fixedShift: 0) { place in
             let item = children[place]
-            stays.append(ListTracker.Stay(final: place, old: Int(oldTree.ordinals[partner(item)])))
+            stays.append(ListTracker.Stay(final: place, old: oldTree.ordinals[partner(item)]))
             itemStays[item] = true
         }
         return stays.reversed()
@@ -124,6 +145,7 @@ struct JSONPatch {
     // MARK: Placing
 
     mutating func placeAll() {
+        if trackers.isEmpty { return }
         for section in script.new.sections.indices { place(section: section) }
         for section in script.new.sections.indices { placeChildren(of: .section(section)) }
     }
@@ -161,15 +183,20 @@ struct JSONPatch {
     }
 
     private mutating func placeChildren(of container: Container) {
-        let children = newTree.children(of: container)
         if trackers[container] != nil {
+            let children = newTree.children(of: container)
             if case .item(let item) = container, partner(item) >= 0, !oldTree.hasChildren(partner(item)) {
                 openArray(of: item)
             }
             let arrivedWithContainer = arrives(container)
             for child in children { place(child, in: container, arrivedWithContainer: arrivedWithContainer) }
         }
-        for child in children where newTree.hasChildren(child) { placeChildren(of: .item(child)) }
+        let range = newTree.itemRange(of: container, script.new)
+        var child = range.lowerBound
+        while child < range.upperBound {
+            if newTree.hasChildren(child) { placeChildren(of: .item(child)) }
+            child = Int(script.new.nodes[child].end)
+        }
     }
 
     /// Whether a container is new, and so brought its new elements along.
@@ -249,7 +276,7 @@ struct JSONPatch {
     }
 
     private mutating func leave(_ oldItem: Int, _ source: Container) -> Int {
-        let ordinal = Int(oldTree.ordinals[oldItem])
+        let ordinal = oldTree.ordinals[oldItem]
         if let container = new(source) { return trackers[container]!.leave(ordinal) }
         if lostTrackers[source] == nil {
             let count = oldTree.children(of: source).count
@@ -271,7 +298,8 @@ struct JSONPatch {
 
     mutating func removeAll() {
         for section in script.new.sections.indices { removeLeavers(of: .section(section)) }
-        for item in script.new.nodes.indices where trackers[.item(item)] != nil { removeLeavers(of: .item(item)) }
+        let items = trackers.keys.compactMap { if case .item(let item) = $0 { item } else { nil } }
+        for item in items.sorted() { removeLeavers(of: .item(item)) }
         removeLeavers(of: .sections)
     }
 
