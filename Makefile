@@ -49,9 +49,10 @@ races: setup ## the server's tests under the thread sanitizer
 	swift test --skip-build --sanitize=thread --scratch-path .build/races --filter HTTPCoreTests
 	swift test --skip-build --sanitize=thread --scratch-path .build/races --filter DiffServerTests
 
-fuzz: setup ## fuzz states, changes, edits and the HTTP parser for FUZZ_SECONDS=60 each
+fuzz: setup ## fuzz states, changes, edits, the HTTP parser, and the work of a request for FUZZ_SECONDS=60 each
 	Tests/Fuzz/run $(or $(FUZZ_SECONDS),60)
 	Tests/Fuzz/http-parser/run.sh $(or $(FUZZ_SECONDS),60)
+	Tests/Fuzz/work/run $(or $(FUZZ_SECONDS),60)
 
 replay: setup-test build ## replay a list's history through the server; HISTORY=file.jsonl
 	@.ci/with-server Examples/replay --items-at /Incidents --id-at /UniqueId --every 10 $(HISTORY)
@@ -86,4 +87,4 @@ compose-test: image ## run Examples/compose.yaml with it, and try it; COMPOSE="d
 	.ci/compose
 
 clean: ## remove what was built
-	rm -rf .build Benchmarks/.build Benchmarks/http/EchoServer/.build Tests/Fuzz/.build Tests/Fuzz/http-parser/.build
+	rm -rf .build Benchmarks/.build Benchmarks/http/EchoServer/.build Tests/Fuzz/.build Tests/Fuzz/http-parser/.build Tests/Fuzz/work/.build

@@ -1,0 +1,17 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Built as the product is, without sanitizers: what is looked for is work, and they make their own.
+let package = Package(
+    name: "fuzz-work",
+    dependencies: [.package(name: "diffserver", path: "../../..")],
+    targets: [
+        .executableTarget(
+            name: "fuzz-work",
+            dependencies: [
+                .product(name: "SnapshotKit", package: "diffserver"), .product(name: "HTTPCore", package: "diffserver"),
+            ],
+            swiftSettings: [.treatAllWarnings(as: .error)])
+    ],
+    swiftLanguageModes: [.v6]
+)

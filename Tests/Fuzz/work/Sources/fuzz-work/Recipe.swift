@@ -1,0 +1,136 @@
+/// What a request is made of, as a few numbers: small enough to keep, to read, and to change one at a time.
+struct Recipe: Equatable {
+    /// A number of a recipe; each is below its limit.
+    enum Part: String, CaseIterable {
+        /// What is asked for, a `Request.Kind`.
+        case kind
+        /// Items of a state, at most; sections, and levels of items besides the first.
+        case rows, sections, levels
+        /// What a content is, how deep and how wide it is, how long its names are, and whether they are escaped.
+        case content, depth, width, name, escapes
+        /// How items changed places, and how contents changed.
+        case order, change
+        /// How the answer is written.
+        case dialect, style, staging
+        /// Places that are left out, and segments of a pointer.
+        case ignored, segments
+        /// One element in so many is bad; 0: none.
+        case bad
+        /// Edits of a batch, and what they are.
+        case edits, edit
+        /// Elements of a header that is a list.
+        case elements
+        case seed
+
+        var limit: Int {
+            switch self {
+            case .kind: Request.Kind.allCases.count
+            case .rows: 100_001
+            case .sections: 200
+            case .levels: 8
+            case .content: Content.allCases.count
+            case .depth: 56
+            case .width: 20_000
+            case .name: 2_000
+            case .escapes: 2
+            case .order: Order.allCases.count
+            case .change: Change.allCases.count
+            case .dialect: 6
+            case .style, .staging: 2
+            case .ignored, .segments: 65
+            case .bad: 4
+            case .edits: 1_001
+            case .edit: EditKind.allCases.count
+            case .elements: 15_000
+            case .seed: 1_000_000
+            }
+        }
+    }
+
+    private var numbers = [Int](repeating: 0, count: Part.allCases.count)
+
+    subscript(part: Part) -> Int {
+        get { numbers[Part.allCases.firstIndex(of: part)!] }
+        set { numbers[Part.allCases.firstIndex(of: part)!] = min(max(newValue, 0), part.limit - 1) }
+    }
+
+    /// Any recipe.
+    init(random: inout some RandomNumberGenerator) {
+        for part in Part.allCases { self[part] = Self.number(part, &random) }
+    }
+
+    /// Reads `rows=100 depth=3`: what is not named is 0.
+    init?(_ text: some StringProtocol) {
+        for word in text.split(separator: " ") {
+            let pair = word.split(separator: "=")
+            guard pair.count == 2, let part = Part(rawValue: String(pair[0])), let number = Int(pair[1]) else {
+                return nil
+            }
+            self[part] = number
+        }
+    }
+
+    /// What `init` reads.
+    var text: String {
+        Part.allCases.filter { self[$0] != 0 }.map { "\($0.rawValue)=\(self[$0])" }.joined(separator: " ")
+    }
+
+    /// Another recipe, in which one to three numbers are others.
+    func changed(_ random: inout some RandomNumberGenerator) -> Recipe {
+        var recipe = self
+        for _ in 0...Int.random(in: 0...2, using: &random) {
+            let part = Part.allCases.randomElement(using: &random)!
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: recipe[part] *= 2
+            case 1: recipe[part] += Int.random(in: -1...1, using: &random)
+            default: recipe[part] = Self.number(part, &random)
+            }
+        }
+        return recipe
+    }
+
+    /// Small numbers as often as large ones, and the ends more often than either.
+    private static func number(_ part: Part, _ random: inout some RandomNumberGenerator) -> Int {
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0: 0
+        case 1: part.limit - 1
+        case 2...4: Int.random(in: 0..<part.limit, using: &random)
+        default: Int.random(in: 0..<min(part.limit, 12), using: &random)
+        }
+    }
+}
+
+/// What a content is.
+enum Content: Int, CaseIterable {
+    case none, small, deep, wide, deepAndWide, array, text, arrays
+}
+
+/// Where the items of the new state stand.
+enum Order: Int, CaseIterable {
+    case same, reversed, rotated, shuffled, others, reparented, swapped, half
+}
+
+/// What became of the contents.
+enum Change: Int, CaseIterable {
+    case same, reordered, reorderedAndChanged, changed, spaced, otherMembers
+}
+
+/// What the edits of a batch are.
+enum EditKind: Int, CaseIterable {
+    case insert, delete, move, update, collapse, clear, sections, moveIntoEachOther, reload, mixed
+}
+
+/// A small generator whose numbers are the same everywhere (splitmix64).
+struct Numbers: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: Int) { state = UInt64(truncatingIfNeeded: seed) }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
