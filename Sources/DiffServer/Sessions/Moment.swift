@@ -33,8 +33,16 @@ struct Calendar: Sendable {
         origin = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Moment.now.nanoseconds
     }
 
+    private init(origin: Int64) { self.origin = origin }
+
+    /// The same, set ahead or, by a negative span, back.
+    func set(by span: Duration) -> Calendar { Calendar(origin: origin + span.components.seconds * 1_000_000_000) }
+
     /// Milliseconds since 1970.
     func milliseconds(_ moment: Moment) -> Int { Int((origin + moment.nanoseconds) / 1_000_000) }
+
+    /// The same of something that is over; one that was written under a clock that was ahead is over now.
+    func past(milliseconds: Int, at now: Moment = .now) -> Moment { min(moment(milliseconds: milliseconds), now) }
 
     /// The moment that was so many milliseconds behind 1970, or the nearest one within 70 years of that: the difference
     /// to any other fits into the clock's 64 bits.

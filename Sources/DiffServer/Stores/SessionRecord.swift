@@ -116,7 +116,7 @@ struct SessionRecord: Sendable, Equatable {
                 revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: try members.marks(),
                 parent: members.revision("parent"),
                 maker: members["maker"]?.string.flatMap { UInt64($0, radix: 16) }.map(RequestFingerprint.init(value:)),
-                made: calendar.moment(milliseconds: made)),
+                made: calendar.past(milliseconds: made)),
             history: History(entries), settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored), replays: window,
             startedOverAt: UInt64(clamping: startedOverAt))
     }
@@ -132,7 +132,7 @@ struct SessionRecord: Sendable, Equatable {
             ReplayWindow.Key(writer: writer, key: key),
             ReplayWindow.Entry(
                 fingerprint: RequestFingerprint(value: fingerprint), status: status, before: members.revision("before"),
-                done: calendar.moment(milliseconds: done))
+                done: calendar.past(milliseconds: done))
         )
     }
 
@@ -147,7 +147,7 @@ struct SessionRecord: Sendable, Equatable {
             marks = written
         }
         return History.Entry(
-            revision: revision, skeleton: nil, bytes: bytes, marks: marks, retired: calendar.moment(milliseconds: retired), name: name)
+            revision: revision, skeleton: nil, bytes: bytes, marks: marks, retired: calendar.past(milliseconds: retired), name: name)
     }
 }
 

@@ -34,7 +34,11 @@ final class StoreFixture {
     }
 
     /// What the first process sees.
-    func store(bounds: SessionTable.Bounds = .init()) throws -> any SessionStore {
+    ///
+    /// - Parameter ahead: how far the machine's calendar is from the right one, in seconds; it is asked each time.
+    func store(
+        bounds: SessionTable.Bounds = .init(), ahead: @escaping @Sendable () -> Int = { 0 }
+    ) throws -> any SessionStore {
         var options = Options()
         options.tableBounds = bounds
         let messages = MessageMemory(memory: bounds.bytes, maxBody: options.maxBodyBytes)
@@ -42,7 +46,10 @@ final class StoreFixture {
         let store: any SessionStore
         switch kind {
         case .memory: store = MemoryStore(table: table, hash: .digests("tests"))
-        case .sqlite: store = try SQLiteStore(path: database, isDurable: true, digestKey: "tests", table: table)
+        case .sqlite:
+            store = try SQLiteStore(
+                path: database, isDurable: true, digestKey: "tests", table: table,
+                wall: { Calendar().set(by: .seconds(ahead())) })
         case .redis:
             let address = RedisAddress("unix:\(redis?.socket ?? "")")!
             store = try RedisStore(address, RedisOptions(), digestKey: "tests", table: table)
@@ -53,14 +60,16 @@ final class StoreFixture {
 
     /// What a process sees that comes later: the same sessions, of which it has read nothing. For stores that end with their process, or
     /// that one process owns, it is the one after it.
-    func later(than store: any SessionStore) throws -> any SessionStore {
+    func later(
+        than store: any SessionStore, ahead: @escaping @Sendable () -> Int = { 0 }
+    ) throws -> any SessionStore {
         switch kind {
         case .memory: return store
         case .redis: return try self.store(bounds: store.table.bounds)
         case .sqlite:
             store.close()
             opened.removeAll { $0 === store }
-            return try self.store()
+            return try self.store(ahead: ahead)
         }
     }
 }

@@ -5,6 +5,8 @@ final class SQLiteDatabase {
     /// Nil once it is closed.
     private var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
+    /// By which sessions end.
+    var clock = StoreClock(after: nil, wall: Calendar())
 
     /// What SQLite answers when something is wrong.
     struct Failure: Error {

@@ -60,6 +60,13 @@ struct SQLiteFile {
         } catch { throw StoreError("\(path): \(error.message)") }
     }
 
+    /// Sets the clock of the sessions in the file.
+    func startClock(_ database: SQLiteDatabase, wall: Calendar) throws(StoreError) {
+        do throws(SQLiteDatabase.Failure) {
+            try database.startClock(wall: wall)
+        } catch { throw StoreError("\(path): \(error.message)") }
+    }
+
     private func create(_ database: SQLiteDatabase) throws(SQLiteDatabase.Failure) {
         try database.run("BEGIN")
         for table in SQLiteDatabase.schema { try database.run(table) }

@@ -23,10 +23,17 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     /// Who waits for sessions that are being read.
     private let waiting = Locked<[String: [Completion<Reading?>]]>([:])
 
+    /// The machine's calendar.
+    private let wall: @Sendable () -> Calendar
+    /// When it was written down last how late it is.
+    private let clockKept = Locked(Moment.now)
+
     /// - Throws: if the file cannot be used.
     init(
-        path: String, isDurable: Bool, digestKey: String?, table: SessionTable, health: StoreHealth = StoreHealth()
+        path: String, isDurable: Bool, digestKey: String?, table: SessionTable, health: StoreHealth = StoreHealth(),
+        wall: @escaping @Sendable () -> Calendar = { Calendar() }
     ) throws(StoreError) {
+        self.wall = wall
         self.table = table
         self.health = health
         self.isDurable = isDurable
@@ -36,8 +43,10 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         hash = .digests(try file.digestKey(digestKey, connection))
         watch = SQLiteWatch(path: path)
         _ = watch.trouble(connection)
+        try file.startClock(connection, wall: wall())
         writer = SQLiteWriter(connection, watch, health)
         database = try file.connection(isDurable: isDurable)
+        database.clock = connection.clock
     }
 
     var isReady: Bool { health.isWell }
@@ -47,6 +56,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         readQueue.sync {
             if watch.trouble(database) == nil { database.close() }
         }
+        keepClock()
         writer.close()
         file.release()
     }
@@ -113,7 +123,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             let session = try found.record.session(named: name, hash: hash).with(version: found.version)
             guard session.head.revision.text == found.revision else { throw .damaged }
             guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return self.found(name) }
-            let left = Calendar().moment(milliseconds: found.expires) - .now
+            let left = database.clock.moment(milliseconds: found.expires) - .now
             table.stored(slot, until: .now + (left - session.settings.timeToLive / 16))
             return .success(Reading(slot, session, of: table))
         } catch {
@@ -152,6 +162,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.extend(name, by: left) }
         }
         writer.check()
+        if clockKept.withLock({ $0 + .seconds(600) <= .now }) { keepClock() }
         // It also finds out whether what could not be read can be read again.
         readQueue.async { [self] in forgetUnused() }
         if !isDurable {
@@ -165,6 +176,12 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         if health.isFailing(.writes) {
             writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.probe() }
         }
+    }
+
+    /// Every ten minutes and at the end: a process that is killed leaves a clock that is late by no more than that.
+    private func keepClock() {
+        clockKept.withLock { $0 = .now }
+        writer.submit { [wall] (database) throws(SQLiteDatabase.Failure) in try database.keepClock(wall: wall()) }
     }
 
     /// Takes out sessions whose time ran out while they were not in memory. Those that are there have been used since.

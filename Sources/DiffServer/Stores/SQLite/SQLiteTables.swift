@@ -69,7 +69,7 @@ extension SQLiteDatabase {
         var found: FoundSession?
         try run(
             "SELECT version, revision, expires, sum, meta, head FROM session WHERE name = ? AND expires > ?",
-            [.text(name), .integer(Self.now)]
+            [.text(name), .integer(now)]
         ) { row in
             found = FoundSession(
                 version: row.word(0), revision: row.text(1), expires: row.integer(2),
@@ -87,7 +87,7 @@ extension SQLiteDatabase {
                 ON CONFLICT (name) DO NOTHING
             """,
             [
-                .text(row.name), .word(row.version), .text(row.revision.text), .integer(Self.end(row.timeToLive)),
+                .text(row.name), .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)),
                 .word(hash.sum(row.record.meta)), .blob(row.record.meta), .blob(row.record.head),
             ])
         return count == 1
@@ -98,7 +98,7 @@ extension SQLiteDatabase {
         _ row: SessionRow, standingOn version: UInt64, withHead: Bool, _ past: SessionRow.Past, hash: KeyedHash
     ) throws(Failure) -> Bool {
         var values: [Value] = [
-            .word(row.version), .text(row.revision.text), .integer(Self.end(row.timeToLive)), .word(hash.sum(row.record.meta)),
+            .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)), .word(hash.sum(row.record.meta)),
             .blob(row.record.meta),
         ]
         if withHead { values.append(.blob(row.record.head)) }
@@ -151,20 +151,20 @@ extension SQLiteDatabase {
 
     /// A session was used: it ends this much later than now.
     func extend(_ name: String, by left: Duration) throws(Failure) {
-        try run("UPDATE session SET expires = ? WHERE name = ?", [.integer(Self.end(left)), .text(name)])
+        try run("UPDATE session SET expires = ? WHERE name = ?", [.integer(end(left)), .text(name)])
     }
 
     /// Some of those whose time is over.
     func expired() throws(Failure) -> [String] {
         var names: [String] = []
         let sql = "SELECT name FROM session WHERE expires <= ? LIMIT 500"
-        try run(sql, [.integer(Self.now)]) { names.append($0.text(0)) }
+        try run(sql, [.integer(now)]) { names.append($0.text(0)) }
         return names
     }
 
     /// Takes a session away that ends within `span`.
     func forgetExpired(_ name: String, within span: Duration = .zero) throws(Failure) {
-        let end = Calendar().milliseconds(.now + span)
+        let end = clock.milliseconds(.now + span)
         try run("DELETE FROM session WHERE name = ? AND expires <= ?", [.text(name), .integer(end)])
     }
 
@@ -180,13 +180,13 @@ extension SQLiteDatabase {
 
     /// Writes something that is of no use but to see that it can be written.
     func probe() throws(Failure) {
-        try run("INSERT OR REPLACE INTO setting VALUES ('probe', ?)", [.text("\(Self.now)")])
+        try run("INSERT OR REPLACE INTO setting VALUES ('probe', ?)", [.text("\(now)")])
     }
 
-    /// Milliseconds since 1970.
-    private static var now: Int { Calendar().milliseconds(.now) }
+    /// Milliseconds by the store's clock.
+    private var now: Int { clock.milliseconds(.now) }
 
-    private static func end(_ left: Duration) -> Int { Calendar().milliseconds(.now + left + left / 16) }
+    private func end(_ left: Duration) -> Int { clock.milliseconds(.now + left + left / 16) }
 }
 
 extension KeyedHash {
