@@ -9,33 +9,31 @@ import json
 import time
 
 INTERVAL = 0.01
+# In turn, since each belongs to a loop of the server, and an attack may well be on another.
+CONNECTIONS = 8
 PATH = "/v1/sessions/innocent/changes"
 
 
 def run(server, until, pipe):
+    """Asks until then, and sends the latencies in seconds, and how many requests failed."""
     latencies, failures = [], 0
-    connection, revision = None, None
-    start = time.monotonic()
-    number = 0
+    connections, revision = [None] * CONNECTIONS, None
+    start, number = time.monotonic(), 0
     while (due := start + number * INTERVAL) < until:
         time.sleep(max(0, due - time.monotonic()))
-        left = until - time.monotonic()
-        if left <= 0:
-            latencies.append(time.monotonic() - due)
-            failures += 1
-            number += 1
-            continue
+        left, at = until - time.monotonic(), number % CONNECTIONS
         try:
-            if connection is None:
-                connection = connect(server, left)
-            connection.sock.settimeout(max(0.05, left))
-            revision = ask(connection, number, revision)
+            if left <= 0:
+                raise TimeoutError
+            if connections[at] is None:
+                connections[at] = connect(server, left)
+            connections[at].sock.settimeout(max(0.05, left))
+            revision = ask(connections[at], number, revision)
         except (OSError, http.client.HTTPException, ValueError, KeyError):
             failures += 1
-            if connection is not None:
-                connection.close()
-            connection = None
-            time.sleep(0.005)
+            if connections[at] is not None:
+                connections[at].close()
+            connections[at] = None
         latencies.append(time.monotonic() - due)
         number += 1
     pipe.send((latencies, failures))
@@ -52,7 +50,7 @@ def connect(server, timeout):
 
 def ask(connection, number, revision):
     """A post of 20 rows, one of them changed, and every other time a read of what changed."""
-    if number % 2 and revision:
+    if number // CONNECTIONS % 2 and revision:
         connection.request("GET", f"{PATH}?since={revision}")
     else:
         body = json.dumps([{"id": row, "content": {"n": number if row == number % 20 else row}} for row in range(20)])
