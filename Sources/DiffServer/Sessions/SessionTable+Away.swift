@@ -27,6 +27,17 @@ extension SessionTable {
         registry.withLock { $0.slots[name] != nil || ($0.away[name]?.slot?.readerCount ?? 0) > 0 }
     }
 
+    /// Has all sessions leave memory, since none of them is what the store holds.
+    func sendAllAway() {
+        let held = registry.withLock { registry in
+            Array(registry.slots.values).map { slot in
+                registry.remove(slot)
+                return registry.sendAway(slot)
+            }
+        }
+        withExtendedLifetime(held) {}
+    }
+
     /// Of the sessions that are away, those that are read, where a store should write down that they are used. Forgets
     /// slots that nobody holds any more. O(sessions away).
     func readWhileAway(at now: Moment = .now) -> [(slot: SessionSlot, left: Duration)] {

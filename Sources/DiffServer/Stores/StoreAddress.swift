@@ -48,12 +48,13 @@ enum StoreAddress: Sendable, Equatable {
                 path: path, isDurable: options.isDurable, digestKey: options.digestKey, table: table, health: health)
         case .redis(let address):
             return try RedisStore(
-                address, try redisOptions(isEncrypted: address.usesTLS, options, journal), digestKey: options.digestKey, table: table)
+                address, try redisOptions(isEncrypted: address.usesTLS, options, health), digestKey: options.digestKey,
+                table: table)
         }
     }
 
     private func redisOptions(
-        isEncrypted: Bool, _ options: Options, _ journal: Journal
+        isEncrypted: Bool, _ options: Options, _ health: StoreHealth
     ) throws(StoreError) -> RedisOptions {
         var redis = RedisOptions()
         if isEncrypted {
@@ -61,7 +62,7 @@ enum StoreAddress: Sendable, Equatable {
                 throw StoreError("--store-ca: \(error)")
             }
         }
-        redis.notice = { journal.log($0, level: "warning") }
+        redis.health = health
         return redis
     }
 

@@ -11,7 +11,7 @@ public final class Fingerprints: Sendable {
     /// Of the sections' contents.
     let sections: [UInt64]
     /// The function.
-    let hash: KeyedHash
+    package let hash: KeyedHash
     /// Of the hashes of what stands at each place.
     private let sum: UInt64
 

@@ -59,7 +59,7 @@ struct SessionRecordTests {
             other.meta[index] ^= 1
             // Where it is the sum's own name that is damaged, all else is whole.
             guard let read = try? other.session(named: "a", hash: hash) else { continue }
-            #expect(index > whole.meta.count - 26 && SessionRecord(read, by: hash) == whole, "\(index)")
+            #expect(index > whole.meta.count - 26 && SessionRecord(read, by: hash).head == whole.head, "\(index)")
         }
         #expect(throws: SessionRecord.Failure.damaged) { try whole.session(named: "a", hash: KeyedHash(seed: 3, 4)) }
     }

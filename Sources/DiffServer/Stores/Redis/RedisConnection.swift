@@ -18,6 +18,7 @@ final class RedisConnection: @unchecked Sendable {
         var error: RedisError?
     }
 
+    let destination: ConnectAddress
     private let loop: EventLoop
     private let reader = RedisReader()
     private var socket: OutgoingConnection?
@@ -25,6 +26,8 @@ final class RedisConnection: @unchecked Sendable {
     private var watchdog: Timer?
     private var isOpen = false
     private var isRetired = false
+    /// Itself, from when it is retired until the last answer: nobody else holds it then.
+    private var retired: RedisConnection?
 
     /// How long an answer may take.
     var patience: Duration
@@ -36,6 +39,7 @@ final class RedisConnection: @unchecked Sendable {
     var whenReceived: ((RedisReply) -> Void)?
 
     init(to destination: ConnectAddress, tls: OutgoingTLS?, on loop: EventLoop, patience: Duration) {
+        self.destination = destination
         self.loop = loop
         self.patience = patience
         socket = OutgoingConnection(
@@ -68,7 +72,7 @@ final class RedisConnection: @unchecked Sendable {
     /// Closes once the last command has its answer; takes no more meanwhile.
     func retire() {
         isRetired = true
-        if outstanding.isEmpty { lose("retired") }
+        if outstanding.isEmpty { lose("retired") } else { retired = self }
     }
 
     /// Closes, and fails what has no answer.
@@ -78,6 +82,9 @@ final class RedisConnection: @unchecked Sendable {
         socket.close()
         watchdog?.cancel()
         watchdog = nil
+        let itself = retired
+        retired = nil
+        defer { withExtendedLifetime(itself) {} }
         // What was never sent was not executed.
         let failure: RedisFailure = isOpen ? .lost(reason) : .unavailable(reason)
         let whenLost = whenLost

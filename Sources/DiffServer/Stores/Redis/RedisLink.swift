@@ -32,6 +32,9 @@ final class RedisLink: Sendable {
         }
     }
 
+    /// Connects anew, unless to `server` already; what has been sent is answered first.
+    func leave(for server: ConnectAddress) { onLoop { [confined] in confined.leave(for: server) } }
+
     /// Closes, and fails what has no answer.
     func close() { onLoop { [confined] in confined.close() } }
 
@@ -61,7 +64,7 @@ final class RedisLink: Sendable {
             }
             standing.whenDown = { [unowned self] failure in
                 isUp.store(false, ordering: .relaxed)
-                reason = .unavailable(failure.description)
+                reason = if case .denied = failure { failure } else { .unavailable(failure.description) }
                 if !standing.isHopeful { failWaiting() }
             }
             standing.start()
@@ -76,6 +79,8 @@ final class RedisLink: Sendable {
                 completion(.failure(reason))
             }
         }
+
+        func leave(for server: ConnectAddress) { standing.leave(for: server) }
 
         func close() {
             standing.close()

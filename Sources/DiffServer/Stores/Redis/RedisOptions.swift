@@ -14,6 +14,9 @@ struct RedisOptions: Sendable {
     var maxWaiting = 10_000
     /// How the connection is called in `CLIENT LIST`.
     var name = "diffserver"
-    /// Hears, on the loop, what an operator may want to know: a lost connection and why, and one that is there again.
-    var notice: @Sendable (String) -> Void = { _ in }
+    /// Hears of what fails, and of what is well again.
+    var health = StoreHealth()
+    /// Whether a login that is refused does not matter, as with sentinels: most have no password, though their servers
+    /// do.
+    var mayRefuseLogin = false
 }

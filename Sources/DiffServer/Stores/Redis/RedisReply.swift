@@ -29,6 +29,8 @@ enum RedisFailure: Error, Sendable, Hashable {
     case lost(String)
     /// Redis says no.
     case refused(RedisError)
+    /// Redis does not take our credentials, or has no such database: nothing that time heals.
+    case denied(String)
 }
 
 extension RedisReply {
@@ -49,7 +51,7 @@ extension RedisReply {
 extension RedisFailure: CustomStringConvertible {
     var description: String {
         switch self {
-        case .unavailable(let reason), .lost(let reason): reason
+        case .unavailable(let reason), .lost(let reason), .denied(let reason): reason
         case .refused(let error): error.text
         }
     }

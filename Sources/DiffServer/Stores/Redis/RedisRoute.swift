@@ -85,7 +85,11 @@ final class RedisRoute: @unchecked Sendable {
             guard case .failure(let failure) = result else { return }
             refusal.withLock { $0 = $0 ?? failure }
         }
-        if let login { connection.send(login, mustSucceed) }
+        if let login {
+            connection.send(login) { [options] result in
+                if !options.mayRefuseLogin { mustSucceed(result) }
+            }
+        }
         if address.database != 0 { connection.send(RedisCommand("SELECT", RedisArgument(address.database)), mustSucceed) }
         // A user may not be allowed to have a name; it is only for people.
         connection.send(RedisCommand("CLIENT", "SETNAME", RedisArgument(options.name))) { _ in }
@@ -93,11 +97,19 @@ final class RedisRoute: @unchecked Sendable {
             let failure = refusal.withLock { $0 } ?? Self.failure(of: result)
             if let failure {
                 connection.retire()
-                return arrival(.failure(.unavailable("\(destination): \(failure)")))
+                let text = "\(destination): \(failure)"
+                return arrival(.failure(Self.isForGood(failure) ? .denied(text) : .unavailable(text)))
             }
             connection.patience = options.commandTimeout
             arrival(.success(connection))
         }
+    }
+
+    /// Whether what was said to a greeting does not change by itself: a password, a user or a database that is not
+    /// there.
+    private static func isForGood(_ failure: RedisFailure) -> Bool {
+        guard case .refused(let error) = failure else { return false }
+        return ["WRONGPASS", "NOAUTH", "ERR"].contains(error.code)
     }
 
     /// `PONG`, or the role of a primary, is what is wanted.

@@ -19,6 +19,10 @@ import SnapshotKit
 
 enum RedisScripts {
     static let prefix = "diffserver:"
+    /// The key of the digests, on which all nodes agree.
+    static let digestKey = prefix + "key"
+    /// Is written, and spoken on, to see whether that can be done.
+    static let probeKey = prefix + "probe"
 
     /// The key of a session, and its channel.
     static func key(_ session: String) -> String { "\(prefix){\(session)}" }
@@ -42,19 +46,24 @@ enum RedisScripts {
         return {found[1], record[1], record[2]}
         """)
 
-    /// The version that is expected (empty: none), the new one, whose fields are there, revision, time, then the names of skeletons that go
-    /// → 1, or 0 where the version is another.
+    /// The version that is expected (empty: none), the new one, whose fields are there, revision, time, the key of its
+    /// digests,
+    /// then the names of skeletons that go → 1; 0 where the version is another; -1 where nodes agree on another key, or
+    /// on none:
+    /// then this node has not heard yet that Redis was emptied, and what it writes nobody else could read. (That the
+    /// key is in another slot does not matter to a single Redis, nor does one in cluster mode mind that has all slots.)
     static let commit = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't')
         local before = found[1] or ''
-        if before ~= ARGV[1] then
+        local agrees = redis.call('GET', '\(digestKey)') == ARGV[5]
+        if before ~= ARGV[1] or not agrees then
             redis.call('HDEL', KEYS[1], 'm' .. ARGV[2], 'h' .. ARGV[2], 'k' .. ARGV[2])
-            return 0
+            return agrees and 0 or -1
         end
         redis.call('HSET', KEYS[1], 'v', ARGV[2], 'r', ARGV[3], 't', ARGV[4])
         redis.call('HDEL', KEYS[1], 'm' .. before, 'h' .. before)
-        for i = 5, #ARGV do redis.call('HDEL', KEYS[1], 'k' .. ARGV[i]) end
+        for i = 6, #ARGV do redis.call('HDEL', KEYS[1], 'k' .. ARGV[i]) end
         local time = math.floor(tonumber(ARGV[4]) * 17 / 16)
         if found[2] ~= ARGV[4] or redis.call('PTTL', KEYS[1]) < time then redis.call('PEXPIRE', KEYS[1], time) end
         redis.call('PUBLISH', KEYS[1], ARGV[2])
@@ -76,6 +85,14 @@ enum RedisScripts {
         return redis.call('GET', KEYS[1])
         """)
 
+    /// Does what a commit does, to no effect.
+    static let probe = RedisScript(
+        """
+        redis.call('SET', KEYS[1], '', 'PX', 60000)
+        redis.call('PUBLISH', KEYS[1], '')
+        return 1
+        """)
+
     /// What a commit comes to: the command that puts its fields there, and the arguments of `commit`.
     struct Commit {
         let staging: [RedisArgument]
@@ -85,7 +102,10 @@ enum RedisScripts {
         ///   - next: under its new version.
         ///   - before: what the session is to follow; nil for a new one.
         ///   - hash: of the store.
-        init(_ next: Session, to key: RedisArgument, after before: Session?, by hash: KeyedHash) {
+        ///   - digestKey: of that hash.
+        init(
+            _ next: Session, to key: RedisArgument, after before: Session?, by hash: KeyedHash, digestKey: String
+        ) {
             let name = next.versionText
             let past = before.map { SessionRecord.Past(from: $0, to: next) }
             let record = SessionRecord(next, by: hash)
@@ -97,7 +117,7 @@ enum RedisScripts {
             arguments =
                 [
                     RedisArgument(before?.versionText ?? ""), RedisArgument(name), RedisArgument(next.head.revision.text),
-                    RedisArgument(Int(next.settings.timeToLive / .milliseconds(1))),
+                    RedisArgument(Int(next.settings.timeToLive / .milliseconds(1))), RedisArgument(digestKey),
                 ] + (past?.removed ?? []).map { RedisArgument(Session.text($0.name)) }
         }
     }

@@ -12,12 +12,10 @@
 import Dispatch
 import HTTPCore
 import SnapshotKit
-import Synchronization
 
 /// Sessions in Redis.
 final class RedisStore: SessionStore {
     let table: SessionTable
-    let hash: KeyedHash
     let isTable = false
     let isSole = false
 
@@ -28,15 +26,16 @@ final class RedisStore: SessionStore {
     private let link: RedisLink
     private let links = Locked<[ObjectIdentifier: RedisLink]>([:])
     private let watch: RedisWatch
-    private let digestKey: String
-    private let isAgreed = Atomic<Bool>(true)
+    private let agreement: KeyAgreement
     private let lines = SessionLines()
     private let workers = Workers(count: 2)
 
     /// Records above this take longer to read than the other requests of a loop should wait.
     private static let largeRecord = 256 * 1024
 
-    /// - Throws: if Redis cannot be reached, or its sessions were made with another key.
+    /// Waits for a first answer; a Redis that cannot be reached or used now may come later.
+    ///
+    /// - Throws: if Redis does not take our credentials, or its sessions were made with another key.
     init(_ address: RedisAddress, _ options: RedisOptions, digestKey: String?, table: SessionTable) throws(StoreError) {
         self.table = table
         self.address = address
@@ -44,14 +43,13 @@ final class RedisStore: SessionStore {
         do throws(ListenError) { loop = try EventLoop.standalone() } catch { throw StoreError("\(error)") }
         link = RedisLink(address, options, on: loop)
         watch = RedisWatch(address, options, on: loop)
-        do throws(StoreError) {
-            self.digestKey = try Self.agreedKey(digestKey, link, address)
-        } catch {
+        agreement = KeyAgreement(digestKey, link, options.health)
+        if let problem = agreement.settled() {
             link.close()
             loop.end()
-            throw error
+            throw StoreError("\(address): \(problem)")
         }
-        hash = .digests(self.digestKey)
+        probe()
         watch.start { [weak self] slot in
             self?.revalidate(slot)
         } renewed: { [weak self] in
@@ -59,13 +57,21 @@ final class RedisStore: SessionStore {
         }
     }
 
-    var isReady: Bool { link.isUp && isAgreed.load(ordering: .relaxed) }
+    var hash: KeyedHash { agreement.hash }
+
+    var isReady: Bool { options.health.isWell && link.isUp && agreement.holds }
 
     func close() {
         watch.close()
         link.close()
         for link in links.withLock({ Array($0.values) }) { link.close() }
         loop.end()
+    }
+
+    /// Another server is the primary now.
+    private func leave(for server: ConnectAddress) {
+        watch.leave(for: server)
+        for link in links.withLock({ Array($0.values) }) + [link] { link.leave(for: server) }
     }
 
     /// The link of a request's loop.
@@ -107,6 +113,7 @@ final class RedisStore: SessionStore {
         _ name: String, _ known: Reading?, version: String, keepingFor longer: Duration, attempts: Int = 4,
         on loop: EventLoop?, _ done: @escaping Completion<Reading?>
     ) {
+        guard agreement.holds else { return done(.failure(.disagreed)) }
         let slot = known?.slot ?? table.awaySlot(name)
         let revision = known?.session.head.revision ?? slot?.revision
         let arguments = [RedisArgument(version), RedisArgument(Int(longer / .milliseconds(1)))]
@@ -147,7 +154,13 @@ final class RedisStore: SessionStore {
             done(.success(Reading(slot, session, of: table)))
         } catch {
             switch error {
-            case .damaged: done(.failure(.damaged(name)))
+            case .damaged:
+                // Perhaps nodes have agreed on another key since.
+                agreement.renew { [self] hasChanged in
+                    if hasChanged { forgetOldKey() }
+                    guard hasChanged, attempts > 1 else { return done(.failure(.damaged(name))) }
+                    read(name, nil, version: "", keepingFor: .zero, attempts: attempts - 1, on: loop, done)
+                }
             case .format(let format): done(.failure(.unavailable("the record of \"\(name)\" has format \(format)")))
             }
         }
@@ -214,13 +227,26 @@ final class RedisStore: SessionStore {
         }
     }
 
-    private func put(_ next: Session, _ name: String, after before: Session?, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
+    private func put(
+        _ next: Session, _ name: String, after before: Session?, on loop: EventLoop?, _ done: @escaping Completion<Void>
+    ) {
+        guard let digestKey = agreement.key else { return done(.failure(.disagreed)) }
+        let hash = KeyedHash.digests(digestKey)
+        // Computed before nodes agreed on another key.
+        guard next.head.fingerprints.hash == hash else { return done(.failure(.conflict)) }
         let key = RedisArgument(RedisScripts.key(name))
-        let commit = RedisScripts.Commit(next, to: key, after: before, by: hash)
-        link(on: loop).run(RedisScripts.commit, keys: [key], commit.arguments, staging: commit.staging) { result in
+        let commit = RedisScripts.Commit(next, to: key, after: before, by: hash, digestKey: digestKey)
+        let link = link(on: loop)
+        link.run(RedisScripts.commit, keys: [key], commit.arguments, staging: commit.staging) { [self] result in
+            heed(result)
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(.integer(1)): done(.success(()))
+            case .success(.integer(-1)):
+                agreement.renew { [self] hasChanged in
+                    if hasChanged { forgetOldKey() }
+                    done(.failure(agreement.holds ? .conflict : .disagreed))
+                }
             case .success: done(.failure(.conflict))
             }
         }
@@ -258,7 +284,23 @@ final class RedisStore: SessionStore {
     func sweep() {
         // What nobody here used in time leaves the cache; in Redis it ends by itself.
         _ = table.sweep()
-        if watch.sweep() { assertKey() }
+        if watch.sweep() || !agreement.holds { assertKey() }
+        // Nobody may write to a process that is not ready, so it has to find out by itself that it is again.
+        if options.health.isFailing(.writes) { probe() }
+    }
+
+    /// Does what a write does, and hears whether it can be done.
+    private func probe() {
+        link.run(RedisScripts.probe, keys: [RedisArgument(RedisScripts.probeKey)]) { [self] in heed($0) }
+    }
+
+    /// Whether a write was taken. One that was lost on the way says nothing: the connection tells of itself.
+    private func heed(_ result: Result<RedisReply, RedisFailure>) {
+        switch result {
+        case .success: options.health.recover(.writes)
+        case .failure(.refused(let error)): options.health.fail(.writes, because: "redis: \(error.text)")
+        case .failure: break
+        }
     }
 
     /// Sees to it that the slot holds the head, and its readers hear of it.
@@ -274,37 +316,15 @@ final class RedisStore: SessionStore {
 
     // MARK: The key
 
-    private static let keyName = RedisArgument(RedisScripts.prefix + "key")
-
-    /// The key of the digests of all who share this Redis: the given one, or a new one, if it has none yet.
-    private static func agreedKey(_ given: String?, _ link: RedisLink, _ address: RedisAddress) throws(StoreError) -> String {
-        let answer = Locked<Result<RedisReply, RedisFailure>>(.failure(.unavailable("no answer")))
-        let isThere = DispatchSemaphore(value: 0)
-        let proposal = given ?? StoreAddress.newDigestKey()
-        link.run(RedisScripts.agree, keys: [keyName], [RedisArgument(proposal)]) { result in
-            answer.withLock { $0 = result }
-            isThere.signal()
-        }
-        isThere.wait()
-        switch answer.withLock({ $0 }) {
-        case .failure(let failure): throw StoreError("\(address): \(failure)")
-        case .success(let reply):
-            guard let key = reply.text else { throw StoreError("\(address): its \(RedisScripts.prefix)key is no text") }
-            if let given, given != key { throw StoreError("\(address): used with another --digest-key") }
-            return key
-        }
-    }
-
-    /// Puts the key back where the store was emptied. If a process with another one was faster, this one can be of no use any more.
+    /// Puts the key back where the store was emptied, or takes over the one that another node put there first.
     private func assertKey() {
-        link.run(RedisScripts.agree, keys: [Self.keyName], [RedisArgument(digestKey)]) { [self] result in
-            guard case .success(let reply) = result else { return }
-            let agrees = reply.text == digestKey
-            if isAgreed.exchange(agrees, ordering: .relaxed), !agrees {
-                options.notice("redis: it was emptied and is used with another digest key now; this process must be started again")
-            }
+        agreement.renew { [self] hasChanged in
+            if hasChanged { forgetOldKey() }
         }
     }
+
+    /// What is in memory was made with a key that nobody uses any more.
+    private func forgetOldKey() { table.sendAllAway() }
 }
 
 /// What `read` brings.
@@ -335,10 +355,13 @@ extension Session {
 }
 
 extension StoreFailure {
+    /// Nodes have not agreed on a key, so nobody else could read what this one writes.
+    fileprivate static let disagreed = StoreFailure.unavailable("its key is not known")
+
     /// In words for a client, who is told no addresses; the log has the reason.
     init(_ failure: RedisFailure) {
         switch failure {
-        case .unavailable: self = .unavailable("no connection")
+        case .unavailable, .denied: self = .unavailable("no connection")
         case .lost: self = .unavailable("the connection was lost")
         case .refused(let error): self = .unavailable(String(error.code))
         }

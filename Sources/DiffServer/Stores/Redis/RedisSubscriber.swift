@@ -12,6 +12,8 @@ final class RedisSubscriber: Sendable {
     struct Handlers: Sendable {
         var message: @Sendable (_ channel: String, _ payload: [UInt8]) -> Void
         var renewed: @Sendable () -> Void
+        /// Why the server lets us subscribe to nothing; nil where it does.
+        var refused: @Sendable (RedisError?) -> Void = { _ in }
     }
 
     let loop: EventLoop
@@ -33,6 +35,9 @@ final class RedisSubscriber: Sendable {
     }
 
     func unsubscribe(_ channel: String) { onLoop { [confined] in confined.unsubscribe(channel) } }
+
+    /// Connects anew, unless to `server` already.
+    func leave(for server: ConnectAddress) { onLoop { [confined] in confined.leave(for: server) } }
 
     func close() { onLoop { [confined] in confined.close() } }
 

@@ -38,6 +38,8 @@ final class RedisSubscriptions: @unchecked Sendable {
         standing.start()
     }
 
+    func leave(for server: ConnectAddress) { standing.leave(for: server) }
+
     func close() {
         standing.close()
         down(.unavailable("closed"))
@@ -122,13 +124,18 @@ final class RedisSubscriptions: @unchecked Sendable {
         isSilent = false
         // A PING is answered in an array only while there are subscriptions.
         guard let parts = reply.elements, parts.count == 3, let kind = parts[0].text, let name = parts[1].text else {
-            if case .error(let error) = reply { connection?.lose(error.text) }
+            if case .error(let error) = reply {
+                handlers.refused(error)
+                connection?.lose(error.text)
+            }
             return
         }
         switch (kind, parts[2]) {
         case ("message", .bytes(let payload)):
             if channels[name]?.isConfirmed == true { handlers.message(name, payload) }
-        case ("subscribe", _): confirmed(name)
+        case ("subscribe", _):
+            handlers.refused(nil)
+            confirmed(name)
         default: break
         }
     }

@@ -39,13 +39,22 @@ final class RedisWatch: Sendable {
             address, options, on: loop,
             .init(
                 message: { [weak self] channel, version in self?.hear(channel, version) },
-                renewed: { [weak self] in self?.renew() }))
+                renewed: { [weak self] in self?.renew() },
+                refused: { [health = options.health] error in
+                    guard let error else { return health.recover(.hints) }
+                    health.fail(.hints, because: "redis: \(error.text)")
+                }))
+        // Of use only to find out whether we may subscribe at all before anybody reads.
+        subscriber.subscribe(RedisScripts.probeKey) { _ in }
         state.withLock {
             $0.subscriber = subscriber
             $0.revalidate = revalidate
             $0.renewed = renewed
         }
     }
+
+    /// Connects anew, unless to `server` already.
+    func leave(for server: ConnectAddress) { state.withLock { $0.subscriber }?.leave(for: server) }
 
     func close() {
         let subscriber = state.withLock { state in

@@ -15,7 +15,7 @@ final class StandingConnection: @unchecked Sendable {
 
     private let loop: EventLoop
     private let route: RedisRoute
-    private let notice: @Sendable (String) -> Void
+    private let health: StoreHealth
     private var backOff: BackOff
     private var state = State.idle
     private var upSince = Moment.now
@@ -31,10 +31,12 @@ final class StandingConnection: @unchecked Sendable {
 
     init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop) {
         self.loop = loop
-        notice = options.notice
+        health = options.health
         route = RedisRoute(address, options, on: loop)
         backOff = BackOff(options.backOff)
     }
+
+    private var part: StoreHealth.Part { .connection(ObjectIdentifier(self)) }
 
     var connection: RedisConnection? {
         if case .up(let connection) = state { return connection }
@@ -61,6 +63,12 @@ final class StandingConnection: @unchecked Sendable {
         connection.whenMisplaced = nil
         down(.unavailable(reason))
         connection.retire()
+    }
+
+    /// Connects anew because `server` is the primary now, unless that is where the connection leads.
+    func leave(for server: ConnectAddress) {
+        guard case .up(let connection) = state, connection.destination != server else { return }
+        renew(because: "\(server) is the primary now")
     }
 
     func close() {
@@ -91,7 +99,7 @@ final class StandingConnection: @unchecked Sendable {
         guard !connection.isLost else { return fail(.unavailable("lost at once")) }
         state = .up(connection)
         upSince = .now
-        if hasFailed { notice("redis: connected again") }
+        health.recover(part)
         hasFailed = false
         connection.whenLost = { [weak self] in self?.down($0) }
         connection.whenMisplaced = { [weak self] in self?.renew(because: $0.text) }
@@ -99,14 +107,14 @@ final class StandingConnection: @unchecked Sendable {
     }
 
     private func down(_ failure: RedisFailure) {
-        notice("redis: connection lost: \(failure)")
+        health.fail(part, because: "redis: connection lost: \(failure)")
         if .now - upSince >= Self.probation { backOff.reset() }
         pause()
         whenDown(failure)
     }
 
     private func fail(_ failure: RedisFailure) {
-        if !hasFailed { notice("redis: no connection: \(failure)") }
+        if !hasFailed { health.fail(part, because: "redis: no connection: \(failure)") }
         hasFailed = true
         pause()
         whenDown(failure)

@@ -67,7 +67,7 @@ struct RedisLinkTests {
         #expect(await alone.send("ACL", "WHOAMI") == .success(.text("default")))
         for (address, code) in [("redis://node:x@", "WRONGPASS"), ("redis://", "NOAUTH")] {
             let wrong = try TestLink("\(address)127.0.0.1:\(server.port)")
-            guard case .failure(.unavailable(let reason)) = await wrong.send("PING") else {
+            guard case .failure(.denied(let reason)) = await wrong.send("PING") else {
                 Issue.record("let in by \(address)")
                 return
             }
@@ -111,13 +111,26 @@ struct RedisLinkTests {
         }
     }
 
+    @Test func whatWasAskedOfAServerThatIsLeftIsAnswered() async throws {
+        let (old, new) = (try RedisServer(), try RedisServer())
+        let test = try TestLink("redis://127.0.0.1:\(old.port)")
+        #expect(await test.send("PING") == .success(.text("PONG")))
+        old.pause()
+        async let asked = test.send("ECHO", "a")
+        try await Task.sleep(for: .milliseconds(50))
+        test.link.leave(for: .tcp(host: "127.0.0.1", port: new.port))
+        try await Task.sleep(for: .milliseconds(50))
+        old.resume()
+        #expect(await asked == .success(.text("a")))
+    }
+
     @Test func aServerThatNeverAnswersIsLost() async throws {
         let server = try RedisServer()
         let notices = Locked<[String]>([])
         let test = try TestLink("unix:\(server.socket)") {
             $0.commandTimeout = .milliseconds(200)
             $0.connectTimeout = .milliseconds(100)
-            $0.notice = { notice in notices.withLock { $0.append(notice) } }
+            $0.health = StoreHealth { line, _ in notices.withLock { $0.append(line) } }
         }
         #expect(await test.send("PING") == .success(.text("PONG")))
         server.pause()
@@ -132,8 +145,9 @@ struct RedisLinkTests {
         server.resume()
         #expect(await test.eventually(.text("PONG"), "PING"))
         let said = notices.withLock { $0 }
-        #expect(said.first?.hasPrefix("redis: connection lost: no answer within") == true)
-        #expect(said.last == "redis: connected again")
+        #expect(said.count == 2)
+        #expect(said.first?.hasPrefix("the store is out of use: redis: connection lost: no answer within") == true)
+        #expect(said.last?.hasPrefix("the store is in use again after") == true)
     }
 
     @Test(arguments: [

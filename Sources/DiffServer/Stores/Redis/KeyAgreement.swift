@@ -1,0 +1,99 @@
+// All nodes of a Redis hash states by one key, which the first of them puts there. Whoever empties Redis takes the key away with
+// the sessions, and whichever node comes first puts its own there again. So the key that Redis has is the one that counts, each
+// commit compares it, and a node that has another takes that over: it loses nothing, since the sessions of its own key are gone.
+
+import Dispatch
+import HTTPCore
+import SnapshotKit
+import Synchronization
+
+/// The key of the digests, as far as this node and Redis agree on it.
+final class KeyAgreement: Sendable {
+    private struct State {
+        /// Nil before the first answer, or where Redis has another than the operator's.
+        var key: String?
+        var hash: KeyedHash
+    }
+
+    /// The operator's.
+    private let given: String?
+    private let proposal: String
+    private let link: RedisLink
+    private let health: StoreHealth
+    private let state: Locked<State>
+    private let isSettled = Atomic<Bool>(false)
+
+    init(_ given: String?, _ link: RedisLink, _ health: StoreHealth) {
+        (self.given, self.link, self.health) = (given, link, health)
+        proposal = given ?? StoreAddress.newDigestKey()
+        state = Locked(State(key: nil, hash: .digests(proposal)))
+    }
+
+    /// Whether the key is known. Costs no lock.
+    var holds: Bool { isSettled.load(ordering: .relaxed) }
+
+    var key: String? { state.withLock { $0.key } }
+
+    /// Of the key; of no use to anybody else while that is not known.
+    var hash: KeyedHash { state.withLock { $0.hash } }
+
+    /// Asks for the first time, and waits for what comes of it.
+    ///
+    /// - Returns: why it can come to nothing, as far as that is known.
+    func settled() -> String? {
+        let problem = Locked<String?>(nil)
+        let isThere = DispatchSemaphore(value: 0)
+        ask { [self] result in
+            if case .failure(.denied(let reason)) = result { problem.withLock { $0 = reason } }
+            take(result)
+            if case .success = result, !holds { problem.withLock { $0 = "used with another --digest-key" } }
+            isThere.signal()
+        }
+        isThere.wait()
+        return problem.withLock { $0 }
+    }
+
+    /// Asks again.
+    ///
+    /// - Parameter done: told whether this node has taken over another key than it had.
+    func renew(_ done: @escaping @Sendable (_ hasChanged: Bool) -> Void) { ask { [self] in done(take($0)) } }
+
+    private func ask(_ done: @escaping RedisLink.Completion) {
+        let proposal = key ?? proposal
+        link.run(RedisScripts.agree, keys: [RedisArgument(RedisScripts.digestKey)], [RedisArgument(proposal)], done)
+    }
+
+    @discardableResult
+    private func take(_ result: Result<RedisReply, RedisFailure>) -> Bool {
+        let text: String
+        switch result {
+        case .success(let reply):
+            guard let found = reply.text else {
+                lose("redis: its \(RedisScripts.digestKey) is no text")
+                return false
+            }
+            text = found
+        case .failure(let failure):
+            // What was agreed on holds until a commit hears otherwise.
+            if !holds { health.fail(.key, because: "redis: \(failure)") }
+            return false
+        }
+        if let given, given != text {
+            lose("redis: used with another --digest-key")
+            return false
+        }
+        let hasChanged = state.withLock { state in
+            defer { state = State(key: text, hash: state.key == text ? state.hash : .digests(text)) }
+            return state.key != nil && state.key != text
+        }
+        isSettled.store(true, ordering: .relaxed)
+        health.recover(.key)
+        return hasChanged
+    }
+
+    private func lose(_ reason: String) {
+        isSettled.store(false, ordering: .relaxed)
+        state.withLock { $0.key = nil }
+        health.fail(.key, because: reason)
+    }
+}
