@@ -6,7 +6,7 @@ import unittest
 
 from support.client import Client, session_path
 from support.node import Node
-from support.redis import IS_INSTALLED, MISSING, Redis
+from support.redis import IS_INSTALLED, MISSING, Group, Redis
 from support.server import binary, environment
 from support.store import names_its_stores
 
@@ -177,3 +177,22 @@ class Keys(RedisCase):
         redis.say("DEL", "diffserver:key")
         self.eventually(lambda: self.is_ready(given), "it is ready")
         self.assertEqual(self.post(given, "s", ["a"]).status, 201)
+
+
+class Failover(RedisCase):
+    def test_a_primary_that_lives_on_is_left_as_soon_as_sentinels_name_another(self):
+        group = Group()
+        self.addCleanup(group.close)
+        node = self.node(group.address)
+        self.assertEqual(self.post(node, "s", ["a"]).status, 201)
+        old, new = group.primary, group.replica
+        old.say("WAIT", "1", "2000")
+        # Sentinels take the primary for dead while it is only deaf to them: it goes on to answer the node.
+        for sentinel in group.sentinels:
+            sentinel.say("SENTINEL", "SET", group.NAME, "down-after-milliseconds", "100")
+        self.assertIn(b"OK", group.sentinels[0].say("SENTINEL", "FAILOVER", group.NAME))
+        group.wait_for(lambda: b"role:master" in new.say("INFO", "replication"), "the replica is promoted")
+        node.server.wait_for_line(f"127.0.0.1:{new.port} is the primary now", 10)
+        self.eventually(lambda: self.post(node, "s", ["a", "b"]).status == 200, "it writes to the new one", 5)
+        self.assertNotEqual(new.say("HGET", "diffserver:{s}", "v"), b"$-1\r\n")
+        self.assertIn(b"2-", new.say("HGET", "diffserver:{s}", "r"))

@@ -26,6 +26,7 @@ final class RedisStore: SessionStore {
     private let link: RedisLink
     private let links = Locked<[ObjectIdentifier: RedisLink]>([:])
     private let watch: RedisWatch
+    private let sentinels = Locked<SentinelWatch?>(nil)
     private let agreement: KeyAgreement
     private let lines = SessionLines()
     private let workers = Workers(count: 2)
@@ -55,6 +56,9 @@ final class RedisStore: SessionStore {
         } renewed: { [weak self] in
             self?.assertKey()
         }
+        sentinels.withLock {
+            $0 = SentinelWatch(address, options, on: loop) { [weak self] server in self?.leave(for: server) }
+        }
     }
 
     var hash: KeyedHash { agreement.hash }
@@ -62,6 +66,7 @@ final class RedisStore: SessionStore {
     var isReady: Bool { options.health.isWell && link.isUp && agreement.holds }
 
     func close() {
+        sentinels.withLock { $0 }?.close()
         watch.close()
         link.close()
         for link in links.withLock({ Array($0.values) }) { link.close() }
