@@ -215,9 +215,11 @@ final class SessionTable: Sendable {
         evict(registry.withLock { $0.evict(within: room, sparing: nil, isCache: isCache) })
     }
 
-    /// Whether a session fits at all, whatever else would be thrown out. What a store keeps always does: it takes the
-    /// place of all others while it is used.
-    func hasRoom(for session: Session) -> Bool { isCache || session.footprint <= bounds.bytes }
+    /// Whether a session fits at all, whatever else would be thrown out. Of what a store keeps, the newest state alone
+    /// has to: history leaves memory, and comes back when it is needed.
+    func hasRoom(for session: Session) -> Bool {
+        (isCache ? session.head.footprint : session.footprint) <= bounds.bytes
+    }
 
     /// The session in a slot, awake from now on; nil once it is gone. O(1), and O(items) if it was resting.
     func session(in slot: SessionSlot) -> Session? {

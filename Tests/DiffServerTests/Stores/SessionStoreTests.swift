@@ -255,16 +255,29 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases.filter { $0 != .memory })
-    func `states of any size are kept beside a budget of any`(_ kind: StoreKind) async throws {
+    func `history takes no room from the newest state`(_ kind: StoreKind) async throws {
         let fixture = try StoreFixture(kind)
         defer { fixture.close() }
-        let store = try fixture.store(bounds: SessionTable.Bounds(bytes: 1))
-        let one = try store.first("s", "[0]")
-        let slot = try await store.created("s", one)
-        let reading = try #require(try await store.opened("s"))
-        try await store.committed(try store.next("s", reading.session, "[1]"), to: slot, after: reading.session)
+        let state = { (number: Int) in #"[{"id":\#(number),"content":"\#(String(repeating: "x", count: 3000))"}]"# }
+        let hash = KeyedHash.digests("tests")
+        let one = Writing(bounds: .init(), hash: hash, name: "s").firstSession(
+            try Snapshot(json: state(1)), settings: .init(timeToLive: .seconds(60), ignored: []), after: nil, maker: nil)
+        let store = try fixture.store(bounds: SessionTable.Bounds(bytes: one.footprint + 100))
+        var (slot, session) = (try await store.created("s", one), one)
+        for number in 2...20 {
+            let next = try store.next("s", session, state(number))
+            session = try await store.committed(next, to: slot, after: session)
+        }
+        #expect(session.footprint > store.table.bounds.bytes)
         _ = try await store.created("t", one)
-        #expect(try await store.opened("s")?.session.head.revision.sequence == 2)
+        #expect(slot.session == nil)
+        let reading = try #require(try await store.opened("s"))
+        #expect(reading.session.head.revision.sequence == 20)
+        slot = reading.slot
+        let large = try store.next("s", reading.session, state(1).replacing("x", with: "xxx"))
+        await #expect(throws: StoreFailure.capacity) {
+            try await store.committed(large, to: slot, after: reading.session)
+        }
     }
 
     @Test(arguments: StoreKind.allCases.filter { $0 != .memory })
