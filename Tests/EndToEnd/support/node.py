@@ -7,12 +7,12 @@ from .server import Server
 class Node:
     """A node on a port of its own."""
 
-    def __init__(self, *options):
-        self.options, self.host, self.port = options, "127.0.0.1", free_port()
+    def __init__(self, *options, variables=None):
+        self.options, self.variables, self.host, self.port = options, variables, "127.0.0.1", free_port()
         self.start()
 
     def start(self):
-        self.server = Server(*self.options, listen=f"127.0.0.1:{self.port}")
+        self.server = Server(*self.options, listen=f"127.0.0.1:{self.port}", variables=self.variables)
 
     def kill(self):
         self.server.process.kill()

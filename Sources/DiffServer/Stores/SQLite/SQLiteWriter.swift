@@ -105,6 +105,8 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     }
 
     private func written(_ group: [Job]) throws(SQLiteDatabase.Failure) -> [Outcome] {
+        // Where memory was short, the end of the last one may have failed too.
+        if !database.isIdle { try database.run("ROLLBACK") }
         try database.run("BEGIN IMMEDIATE")
         var outcomes: [Outcome] = []
         for job in group { outcomes.append(try job.write(database)) }
