@@ -5,7 +5,10 @@ public struct Skeleton: Sendable {
     let columns: Columns
     let fingerprints: Fingerprints
 
-    init(_ columns: Columns, _ fingerprints: Fingerprints) { (self.columns, self.fingerprints) = (columns, fingerprints) }
+    init(_ columns: Columns, _ fingerprints: Fingerprints) {
+        assert(columns.brokenInvariant == nil, columns.brokenInvariant ?? "")
+        (self.columns, self.fingerprints) = (columns, fingerprints)
+    }
 
     /// Keeps what a skeleton keeps. O(n).
     ///
@@ -31,6 +34,7 @@ public struct Skeleton: Sendable {
                 bytes: ids.padded(), nodes: nodes, sections: sections, isSkeleton: true, rowOfItem: view.columns.rowOfItem,
                 itemOfRow: view.columns.itemOfRow, outline: outline)
         }
+        assert(columns.brokenInvariant == nil, columns.brokenInvariant ?? "")
     }
 
     /// Names the records of ids, order and nesting, as long as the skeleton lives: skeletons with the same name share them.

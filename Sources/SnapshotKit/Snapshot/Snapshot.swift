@@ -9,7 +9,10 @@
 public struct Snapshot: Sendable {
     let columns: Columns
 
-    init(_ columns: Columns) { self.columns = columns }
+    init(_ columns: Columns) {
+        assert(columns.brokenInvariant == nil, columns.brokenInvariant ?? "")
+        self.columns = columns
+    }
 
     /// A state without sections.
     public static let empty = Snapshot(Columns(bytes: DocumentText.trailer, nodes: [], sections: []))

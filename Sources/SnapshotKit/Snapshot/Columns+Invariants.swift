@@ -1,0 +1,107 @@
+// What all code that reads columns relies on, unchecked. Checked after each build of a state or a skeleton wherever
+// assertions are: in the tests, and in the fuzzers.
+
+extension Columns {
+    /// The first invariant that does not hold; nil where all do. O(n).
+    var brokenInvariant: String? {
+        withView { view in
+            brokenBytes(view) ?? brokenSections(view) ?? brokenOutline(view) ?? brokenRows(view)
+                ?? (isSkeleton ? nil : brokenTables(view))
+        }
+    }
+
+    /// Ranges lie before the padding, and hold what their flags say.
+    private func brokenBytes(_ view: ColumnsView) -> String? {
+        let end = bytes.count - JSONScanner.padding
+        guard end >= 0, bytes[end...].allSatisfy({ $0 == 0 }) else { return "no padding behind the bytes" }
+        guard payloads.isEmpty || payloads.count == nodes.count else { return "payloads are not one an item" }
+        let holds = { (start: UInt32, count: Int) in Int(start) + count <= end }
+        for (item, node) in nodes.enumerated() {
+            guard node.idCount > 0, holds(node.idStart, Int(node.idCount)) else { return "the id of item \(item)" }
+            if isSkeleton { continue }
+            let shown = node.flags.isDisjoint(with: [.hasContent, .hasKind]) ? Payload() : payloads[item]
+            if node.flags.contains(.hasContent) {
+                guard shown.contentCount > 0, holds(shown.contentStart, Int(shown.contentCount)) else {
+                    return "the content of item \(item)"
+                }
+            }
+            if node.flags.contains(.hasKind) {
+                guard holds(shown.kindStart, 2), bytes[Int(shown.kindStart)] == UInt8(ascii: "\"") else {
+                    return "the kind of item \(item)"
+                }
+            }
+        }
+        for (index, section) in sections.enumerated() {
+            guard section.idCount > 0, holds(section.idStart, Int(section.idCount)) else {
+                return "the id of section \(index)"
+            }
+            guard holds(section.contentStart, Int(section.contentCount)) else {
+                return "the content of section \(index)"
+            }
+        }
+        return nil
+    }
+
+    /// Sections cover the items without gaps, in order.
+    private func brokenSections(_ view: ColumnsView) -> String? {
+        var next: UInt32 = 0
+        for (index, section) in sections.enumerated() {
+            guard section.firstItem == next, section.endItem >= next else { return "the items of section \(index)" }
+            next = section.endItem
+        }
+        return Int(next) == nodes.count ? nil : "items outside of the sections"
+    }
+
+    /// Each subtree lies in that of its parent, which stands before it.
+    private func brokenOutline(_ view: ColumnsView) -> String? {
+        for (index, section) in sections.enumerated() {
+            var open: [Int] = []
+            for item in Int(section.firstItem)..<Int(section.endItem) {
+                while let last = open.last, Int(nodes[last].end) <= item { open.removeLast() }
+                let node = nodes[item]
+                let end = open.last.map { nodes[$0].end } ?? section.endItem
+                guard Int(node.section) == index, Int(node.parent) == open.last ?? -1, Int(node.level) == open.count,
+                    Int(node.end) > item, node.end <= end
+                else { return "the place of item \(item)" }
+                open.append(item)
+            }
+        }
+        return nil
+    }
+
+    /// Rows are the items that nothing hides, in order.
+    private func brokenRows(_ view: ColumnsView) -> String? {
+        var row = 0
+        for (index, section) in sections.enumerated() {
+            guard Int(section.firstRow) == row else { return "the rows of section \(index)" }
+            var shown = section.flags.contains(.isCollapsed) ? section.endItem : section.firstItem
+            for item in Int(section.firstItem)..<Int(section.endItem) {
+                let isHidden = item < Int(shown)
+                guard nodes[item].flags.contains(.isHidden) == isHidden,
+                    view.row(ofItem: item) == (isHidden ? -1 : row), isHidden || view.item(ofRow: row) == item
+                else { return "the row of item \(item)" }
+                if isHidden { continue }
+                row += 1
+                if nodes[item].flags.contains(.isCollapsed) { shown = nodes[item].end }
+            }
+            guard Int(section.endRow) == row else { return "the rows of section \(index)" }
+        }
+        return nil
+    }
+
+    /// Each id leads to what has it, so that no two have one.
+    private func brokenTables(_ view: ColumnsView) -> String? {
+        for item in nodes.indices where view.item(withID: view.id(ofItem: item).text, hash: nodes[item].hash) != item {
+            return "item \(item) is not found by its id"
+        }
+        for index in sections.indices
+        where view.section(withID: view.id(ofSection: index).text, hash: sections[index].hash) != index {
+            return "section \(index) is not found by its id"
+        }
+        for (item, node) in nodes.enumerated() {
+            let id = view.id(ofItem: item)
+            guard node.hash == idHash(id.start, id.count) else { return "the hash of item \(item)" }
+        }
+        return nil
+    }
+}
