@@ -53,6 +53,13 @@ import Testing
         #expect(Self.start - calendar.past(milliseconds: before, at: Self.start) >= .seconds(4))
     }
 
+    @Test func `what one calendar reads another writes again`() {
+        for milliseconds in 1_800_000_000_000..<1_800_000_000_020 {
+            let moment = Calendar().moment(milliseconds: milliseconds)
+            #expect(Calendar().milliseconds(moment) == milliseconds)
+        }
+    }
+
     // MARK: A store whose machine has a wrong clock
 
     /// The clock is wrong, right again, or wrong only later; a session is found by the next process each time.
