@@ -1,12 +1,17 @@
 """A Redis that is away, full, emptied, or that forbids: the node is not ready, says why once, and finds back by itself."""
 
+import concurrent.futures
+import random
+import re
 import subprocess
 import time
 import unittest
 
-from support.client import Client, session_path
+from support.client import Client, session_path, target
 from support.node import Node
+from support.proxy import Proxy, cut, delay, double, flip
 from support.redis import IS_INSTALLED, MISSING, Group, Redis
+from support.replica import Replica
 from support.server import binary, environment
 from support.store import names_its_stores
 
@@ -196,3 +201,106 @@ class Failover(RedisCase):
         self.eventually(lambda: self.post(node, "s", ["a", "b"]).status == 200, "it writes to the new one", 5)
         self.assertNotEqual(new.say("HGET", "diffserver:{s}", "v"), b"$-1\r\n")
         self.assertIn(b"2-", new.say("HGET", "diffserver:{s}", "r"))
+
+
+class OldRecords(RedisCase):
+    """What nodes of earlier versions wrote, and write beside this one."""
+
+    def value(self, redis, *words):
+        reply = redis.say(*words)
+        return reply.split(b"\r\n", 1)[1][:-2]
+
+    def rewritten(self, redis, change):
+        """Has the record of a session changed; what is there of its past loses its sums."""
+        key = "diffserver:{s}"
+        version = self.value(redis, "HGET", key, "v").decode()
+        meta = self.value(redis, "HGET", key, f"m{version}")
+        self.assertRegex(meta, rb',"sum":"[0-9a-f]{16}"}$')
+        redis.say("HSET", key, f"m{version}", change(re.sub(rb',"sum":"[0-9a-f]{16}"}$', b"}", meta)))
+        for field in re.findall(rb"k[0-9a-f]+", redis.say("HKEYS", key)):
+            skeleton = self.value(redis, "HGET", key, field)
+            redis.say("HSET", key, field, re.sub(rb"\n[0-9a-f]{16}$", b"", skeleton))
+
+    def test_records_without_sums_and_of_format_1_are_read_and_written_on(self):
+        redis = self.redis()
+        nodes = [self.node(self.address(redis))]
+        first = self.post(nodes[0], "s", ["a"]).json["to"]
+        second = self.post(nodes[0], "s", ["a", "b"]).json["to"]
+        nodes.append(self.node(self.address(redis)))
+        self.rewritten(redis, lambda meta: meta)
+        since = {"since": first}
+        answer = self.ask(nodes[1], "GET", target(session_path("s", "changes"), since))
+        self.assertEqual([each["op"] for each in answer.json.get("changes", [])], ["insert"], answer)
+        third = self.post(nodes[1], "s", ["a", "b", "c"]).json["to"]
+        self.assertEqual(self.ask(nodes[0], "GET", session_path("s")).json["revision"], third)
+
+        old = third.split("-")[0] + "-0123456789abcdef"
+        self.rewritten(
+            redis, lambda meta: meta.replace(third.encode(), old.encode()).replace(b'"format":2', b'"format":1'))
+        nodes.append(self.node(self.address(redis)))
+        self.assertEqual(self.ask(nodes[2], "GET", session_path("s")).json["revision"], old)
+        fourth = self.post(nodes[2], "s", ["b", "c"])
+        self.assertEqual((fourth.status, fourth.json["from"]), (200, old), fourth)
+        for node in nodes:
+            answer = self.ask(node, "GET", target(session_path("s", "changes"), {"since": second}))
+            self.assertEqual([each["op"] for each in answer.json["changes"]], ["remove", "insert"], answer)
+
+
+class BadNetworks(RedisCase):
+    """A proxy between a node and Redis cuts, flips, doubles and delays; another node sees what is true."""
+
+    def test_nothing_acknowledged_is_lost_and_nothing_wrong_is_shown(self):
+        redis = self.redis()
+        proxy = Proxy(redis.port, 5)
+        self.addCleanup(proxy.close)
+        bad = self.node(f"redis://127.0.0.1:{proxy.port}", "--max-sessions", "2")
+        good = self.node(self.address(redis))
+        for faults in ([cut], [flip], [double], [delay], [cut, flip, double, delay]):
+            with self.subTest([each.__name__ for each in faults]):
+                proxy.count = 0
+                proxy.faults = faults
+                with concurrent.futures.ThreadPoolExecutor(6) as threads:
+                    name = "-".join(each.__name__ for each in faults)
+                    known = list(threads.map(lambda seed: self.write_and_read(bad, f"{name}-{seed}", seed), range(6)))
+                proxy.faults = []
+                self.assertGreater(proxy.count, 5)
+                self.eventually(lambda: self.is_ready(bad), "it is ready")
+                for session, allowed in known:
+                    for node in (good, bad):
+                        answer = self.ask(node, "GET", session_path(session))
+                        self.assertIn(answer.status, (200, 404), answer)
+                        self.assertIn(self.shown(answer), allowed)
+
+    @staticmethod
+    def shown(answer):
+        if answer.status == 404:
+            return None
+        rows = [row for section in answer.json["state"]["sections"] for row in section["items"]]
+        return tuple((row["id"], str(row["content"])) for row in rows)
+
+    def write_and_read(self, node, session, seed):
+        """The only writer of its session: returns which states may be there. A reader follows beside it."""
+        chance, allowed, replica = random.Random(seed), [None], Replica("keyed")
+        for turn in range(8):
+            content = f"{turn} {seed} " + "x" * 50
+            rows = [{"id": number, "content": content} for number in range(chance.randrange(1, 12))]
+            answer = self.ask(node, "POST", session_path(session, "changes"), {"state": rows})
+            state = tuple((row["id"], row["content"]) for row in rows)
+            if answer.status in (200, 201):
+                allowed = [state]
+            else:
+                self.assertEqual(answer.status, 503, answer)
+                allowed.append(state)
+            query = {"since": replica.revision} if replica.revision else {}
+            answer = self.ask(node, "GET", target(session_path(session, "changes"), query))
+            if answer.status == 200:
+                self.assertNotEqual(replica.receive(answer.exact), "ask", answer)
+            else:
+                self.assertIn(answer.status, (503, 404) if None in allowed else (503,), answer)
+            answer = self.ask(node, "GET", session_path(session))
+            if answer.status != 503:
+                self.assertIn(self.shown(answer), allowed)
+            if answer.status == 200:
+                if replica.revision == answer.json["revision"]:
+                    self.assertTrue(replica.shows(answer.exact["state"]))
+        return session, allowed

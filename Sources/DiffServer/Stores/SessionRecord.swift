@@ -168,6 +168,26 @@ extension SessionRecord {
     }
 }
 
+extension KeyedHash {
+    private static let seal = UInt8(ascii: "\n")
+
+    /// A document, and behind it on a line of its own a sum, for stores that keep none beside it.
+    func sealed(_ document: [UInt8]) -> [UInt8] {
+        var writer = JSONWriter(capacity: document.count + 32)
+        writer.append(document)
+        writer.append(byte: Self.seal)
+        writer.append(hex: sum(document))
+        return writer.bytes()
+    }
+
+    /// The document, also one that an older process wrote without a sum; nil where the sum is another.
+    func unsealed(_ bytes: [UInt8]) -> [UInt8]? {
+        let document = Array(bytes.dropLast(17))
+        guard bytes.count > 17, bytes[document.count] == Self.seal else { return bytes }
+        return sealed(document) == bytes ? document : nil
+    }
+}
+
 extension History.Entry {
     /// The skeleton as a store keeps it; empty if it is not here.
     var document: [UInt8] {

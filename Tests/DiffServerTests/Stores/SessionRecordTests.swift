@@ -90,4 +90,16 @@ struct SessionRecordTests {
         let again = try SessionRecord(session, by: hash).session(named: "a", hash: hash)
         #expect(again.head.revision == session.head.revision)
     }
+
+    @Test func `a sealed document is what it was, or nothing`() {
+        let document = Array("{\"a\":[1,2,3]}".utf8)
+        let sealed = hash.sealed(document)
+        #expect(hash.unsealed(sealed) == document && hash.unsealed(document) == document && hash.unsealed([]) == [])
+        for index in sealed.indices where index != document.count {
+            var other = sealed
+            other[index] ^= 1
+            #expect(hash.unsealed(other) == nil)
+        }
+        #expect(KeyedHash(seed: 3, 4).unsealed(sealed) == nil)
+    }
 }

@@ -261,7 +261,8 @@ import Testing
         let state = { (number: Int) in #"[{"id":\#(number),"content":"\#(String(repeating: "x", count: 3000))"}]"# }
         let hash = KeyedHash.digests("tests")
         let one = Writing(bounds: .init(), hash: hash, name: "s").firstSession(
-            try Snapshot(json: state(1)), settings: .init(timeToLive: .seconds(60), ignored: []), after: nil, maker: nil)
+            try Snapshot(json: state(1)), settings: .init(timeToLive: .seconds(60), ignored: []), after: nil,
+            maker: nil)
         let store = try fixture.store(bounds: SessionTable.Bounds(bytes: one.footprint + 100))
         var (slot, session) = (try await store.created("s", one), one)
         for number in 2...20 {

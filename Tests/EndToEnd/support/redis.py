@@ -1,5 +1,9 @@
-"""Redis as Debian has it: servers and sentinels on free ports, each with a directory of its own."""
+"""Redis as Debian has it: servers and sentinels on free ports, each with a directory of its own.
 
+Or Valkey, where there is nothing else, or DIFFSERVER_REDIS=valkey-server says so.
+"""
+
+import os
 import pathlib
 import shutil
 import signal
@@ -10,7 +14,8 @@ import time
 
 from .ports import free_port
 
-IS_INSTALLED = bool(shutil.which("redis-server"))
+SERVER = os.environ.get("DIFFSERVER_REDIS") or shutil.which("redis-server") or "valkey-server"
+IS_INSTALLED = bool(shutil.which(SERVER))
 MISSING = "redis-server is not installed"
 
 
@@ -23,7 +28,7 @@ class Redis:
         kept = [] if sentinel else ['save ""', "appendonly no", "repl-diskless-sync-delay 0"]
         lines = ["bind 127.0.0.1", f"port {self.port}", f"dir {self.directory}", f"logfile {self.directory}/log", *kept, *settings]
         (self.directory / "redis.conf").write_text("\n".join(lines) + "\n")
-        self.arguments = ["redis-server", str(self.directory / "redis.conf")] + (["--sentinel"] if sentinel else [])
+        self.arguments = [SERVER, str(self.directory / "redis.conf")] + (["--sentinel"] if sentinel else [])
         self.process = None
         self.start()
 

@@ -6,7 +6,8 @@
 //     r  the revision, for people
 //     t  its time to live in milliseconds; what is read somewhere lives longer, since its readers are heard of only now and then
 //     m<version>  the record's meta, h<version>  its head
-//     k<version>  the skeleton of the revision that was retired when the session came to that version
+//     k<version>  the skeleton of the revision that was retired when the session came to that version, and behind it a
+//     sum
 //
 // A commit puts its fields there first, under its own version and so in nobody's way, then has the script compare: that makes them the
 // session, or takes them away again. Both happen in one transaction. The large values never pass through a script, where Lua would hash each
@@ -48,14 +49,15 @@ enum RedisScripts {
 
     /// The version that is expected (empty: none), the new one, whose fields are there, revision, time, the key of its
     /// digests,
-    /// then the names of skeletons that go → 1; 0 where the version is another; -1 where nodes agree on another key, or
-    /// on none:
+    /// then the names of skeletons that go → 1, also where somebody on the way had it done before; 0 where the version
+    /// is another; -1 where nodes agree on another key, or on none:
     /// then this node has not heard yet that Redis was emptied, and what it writes nobody else could read. (That the
     /// key is in another slot does not matter to a single Redis, nor does one in cluster mode mind that has all slots.)
     static let commit = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't')
         local before = found[1] or ''
+        if before == ARGV[2] then return 1 end
         local agrees = redis.call('GET', '\(digestKey)') == ARGV[5]
         if before ~= ARGV[1] or not agrees then
             redis.call('HDEL', KEYS[1], 'm' .. ARGV[2], 'h' .. ARGV[2], 'k' .. ARGV[2])
@@ -112,7 +114,9 @@ enum RedisScripts {
             var staging: [RedisArgument] = [
                 "HSET", key, RedisArgument("m" + name), RedisArgument(record.meta), RedisArgument("h" + name), RedisArgument(record.head),
             ]
-            if let added = past?.added { staging += [RedisArgument("k" + name), RedisArgument(added.document)] }
+            if let added = past?.added {
+                staging += [RedisArgument("k" + name), RedisArgument(hash.sealed(added.document))]
+            }
             self.staging = staging
             arguments =
                 [

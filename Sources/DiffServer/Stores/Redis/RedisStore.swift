@@ -182,7 +182,9 @@ final class RedisStore: SessionStore {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(let reply):
                 var skeleton: Skeleton?
-                if case .bytes(let bytes) = reply { skeleton = try? Skeleton(document: bytes, hash: hash) }
+                if case .bytes(let bytes) = reply, let document = hash.unsealed(bytes) {
+                    skeleton = try? Skeleton(document: document, hash: hash)
+                }
                 table.recall(sequence, of: slot, skeleton)
                 lines.recall(sequence, of: slot, skeleton)
                 done(.success(skeleton))

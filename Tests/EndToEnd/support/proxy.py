@@ -1,0 +1,87 @@
+"""A proxy on TCP that does to what goes through it what networks do at their worst."""
+
+import random
+import socket
+import threading
+import time
+
+from .ports import free_port
+
+
+class Proxy:
+    """Passes everything on until it is told what to do wrong: `faults` are functions of (chance, bytes, towards the server) that
+    return what is passed on, or None to cut the connection."""
+
+    def __init__(self, port, seed):
+        self.server_port, self.port = port, free_port()
+        self.faults, self.count = [], 0
+        self.chance = random.Random(seed)
+        self.listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(("127.0.0.1", self.server_port), 5)
+            except OSError:
+                client.close()
+                continue
+            muted = threading.Event()
+            for source, target, is_request in ((client, server, True), (server, client, False)):
+                source.settimeout(None)
+                threading.Thread(target=self._pass, args=(source, target, is_request, muted), daemon=True).start()
+
+    def _pass(self, source, target, is_request, muted):
+        try:
+            while True:
+                data = source.recv(65536)
+                if data and self.faults and self.chance.random() < 0.1:
+                    self.count += 1
+                    fault = self.chance.choice(self.faults)
+                    data = fault(self.chance, data, is_request)
+                    if data and fault is double and is_request:
+                        muted.set()
+                        target.sendall(data)
+                        time.sleep(0.02)
+                        break
+                if not data or (muted.is_set() and not is_request):
+                    break
+                target.sendall(data)
+        except OSError:
+            pass
+        for each in (source, target):
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.listener.close()
+
+
+def cut(chance, data, is_request):
+    """Nothing more, in either direction."""
+    return None
+
+
+def flip(chance, data, is_request):
+    """A bit of a record. Shorter answers say what was done, which nothing could tell from what was not."""
+    if is_request or len(data) < 400:
+        return data
+    place = chance.randrange(100, len(data))
+    return data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1:]
+
+
+def double(chance, data, is_request):
+    """Commands that are executed twice, by somebody between who sends again; then the connection is lost, since nobody could tell
+    the answers of the one from those of the other."""
+    return data + data if is_request else data
+
+
+def delay(chance, data, is_request):
+    time.sleep(chance.random() * 0.1)
+    return data
