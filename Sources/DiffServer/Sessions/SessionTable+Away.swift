@@ -1,9 +1,7 @@
 // A table in front of a store is a cache, so a session that leaves it has not ended. Its slot lets go of the value
-// only. While anybody holds the
-// slot, be it a reader that waits or a request on its way, the table finds it by name, and the session comes back into
-// the same slot. So a
-// name has one slot at a time, a reader stays registered wherever its session is, and a commit finds those whom it has
-// to wake.
+// only. While anybody holds the slot, be it a reader that waits or a request on its way, the table finds it by name,
+// and the session comes back into the same slot. So a name has one slot at a time, a reader stays registered wherever
+// its session is, and a commit finds those whom it has to wake.
 
 /// A slot whose session is away, for as long as somebody holds it.
 struct AwaySlot {

@@ -3,9 +3,9 @@
 // commit adds one and forgets some, and few readers ever need one that this process has not made itself.
 //
 // What is read is checked: the digest of the head must be that of its revision, and `meta` ends with a sum of itself.
-// So a
-// record that was torn or altered is noticed. (Of format 1, whose digests were another function, only that the head is
-// a state; and `meta` that an older process wrote has no sum.) Numbers that are computed with are bounded, sum or not.
+// So a record that was torn or altered is noticed. (Of format 1, whose digests were another function, only that the
+// head is a state; and `meta` that an older process wrote has no sum.) Numbers that are computed with are bounded, sum
+// or not.
 
 import SnapshotKit
 

@@ -48,11 +48,10 @@ enum RedisScripts {
         """)
 
     /// The version that is expected (empty: none), the new one, whose fields are there, revision, time, the key of its
-    /// digests,
-    /// then the names of skeletons that go → 1, also where somebody on the way had it done before; 0 where the version
-    /// is another; -1 where nodes agree on another key, or on none:
-    /// then this node has not heard yet that Redis was emptied, and what it writes nobody else could read. (That the
-    /// key is in another slot does not matter to a single Redis, nor does one in cluster mode mind that has all slots.)
+    /// digests, then the names of skeletons that go → 1, also where somebody on the way had it done before; 0 where the
+    /// version is another; -1 where nodes agree on another key, or on none: then this node has not heard yet that Redis was
+    /// emptied, and what it writes nobody else could read. (That the key is in another slot does not matter to a single
+    /// Redis, nor does one in cluster mode mind that has all slots.)
     static let commit = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't')

@@ -4,10 +4,10 @@
 // hears that it is the head); a write is tried on what the table holds, and Redis compares. So no answer is ever stale, and no write is
 // ever based on what is no longer there, however late a hint comes: hints only wake readers.
 //
-// What a read brings is taken into the table only in place of what it was asked with; otherwise somebody else was faster, and it is asked
-// again. So a slot never goes back to an older value. A request goes on with what it has read whether or not that is
-// still in the table: else
-// sessions that are read at once and do not fit into memory together would push each other out for ever.
+// What a read brings is taken into the table only in place of what it was asked with; otherwise somebody else was
+// faster, and it is asked again. So a slot never goes back to an older value. A request goes on with what it has read
+// whether or not that is still in the table: else sessions that are read at once and do not fit into memory together
+// would push each other out for ever.
 
 import Dispatch
 import HTTPCore
@@ -147,9 +147,8 @@ final class RedisStore: SessionStore {
             if let known { session = session.inheriting(from: known.session) }
             let adopted = table.adopt(session, as: name, inPlaceOf: known?.slot, at: known?.session.head.revision)
             // Where somebody else was faster, it is asked again, so that nobody here is told something older than his
-            // neighbour. At the last
-            // what was read is the answer: it was the head while it was asked for, and a write that stands on it is
-            // compared.
+            // neighbour. At the last what was read is the answer: it was the head while it was asked for, and a write
+            // that stands on it is compared.
             guard let slot = adopted ?? (attempts > 1 ? nil : table.anySlot(name)) else {
                 let known = table.reading(name)
                 let version = known?.session.versionText ?? ""
