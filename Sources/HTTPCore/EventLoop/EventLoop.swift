@@ -9,6 +9,10 @@ import Synchronization
 ///
 /// Order of one turn: events of descriptors, work handed over, alarms, then the connections that were marked on the way. So what an endpoint
 /// did to other connections in this turn is written once, at its end; and what all of them want from another server, last.
+///
+/// One commit may answer ten thousand held requests, so work handed over and marked connections get a slice of the turn each, and what is left
+/// then waits for the next one, behind the events that came meanwhile. Connections that were marked in the turn have a slice of their own before
+/// those that are left over: who comes by himself never stands behind a crowd.
 public final class EventLoop: Sendable {
     /// Which loop of its server this is, from 0; -1 for one of no server.
     public let index: Int
@@ -29,7 +33,15 @@ public final class EventLoop: Sendable {
         let wheel = TimerWheel(now: .now())
         var now = Instant.now()
         @exclusivity(unchecked) var date = DateField()
-        @exclusivity(unchecked) var marked: [Connection] = []
+        /// Handed over, in order.
+        @exclusivity(unchecked) var jobs = Backlog<@Sendable () -> Void>()
+        /// Alarms that are due.
+        @exclusivity(unchecked) var due = Backlog<Alarm>()
+        @exclusivity(unchecked) var marked = Backlog<Connection>()
+        /// Those that were marked before this turn's end, which are advanced now, and those that were left over by earlier turns. Both have
+        /// a slice.
+        @exclusivity(unchecked) var fresh = Backlog<Connection>()
+        @exclusivity(unchecked) var left = Backlog<Connection>()
         @exclusivity(unchecked) var outgoing: [OutgoingConnection] = []
         /// By descriptor: they are small and dense, and an event that outlived its descriptor finds nobody, or at worst
         /// another connection, which then reads in vain.
@@ -37,6 +49,8 @@ public final class EventLoop: Sendable {
         @exclusivity(unchecked) var spareBuffers: [OutputBuffer] = []
         @exclusivity(unchecked) var spareInput: [[UInt8]] = []
         lazy var deflater = Deflater()
+        /// Whether there is nothing to do before something happens.
+        var isIdle: Bool { marked.isEmpty && left.isEmpty && outgoing.isEmpty && jobs.isEmpty && due.isEmpty }
         let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchBytes, alignment: 64)
 
         deinit { scratch.deallocate() }
@@ -152,7 +166,7 @@ extension EventLoop {
     }
 
     /// Has `connection` go on at the end of this turn. The connection sees to it that it is marked once.
-    func mark(_ connection: Connection) { confined.marked.append(connection) }
+    func mark(_ connection: Connection) { confined.marked.append(CollectionOfOne(connection)) }
 
     /// The same for a connection to another server.
     func mark(_ connection: OutgoingConnection) { confined.outgoing.append(connection) }
@@ -223,7 +237,7 @@ extension EventLoop {
             thread.store(0, ordering: .relaxed)
         }
         while !isStopping.load(ordering: .relaxed) {
-            let isIdle = confined.marked.isEmpty && confined.outgoing.isEmpty
+            let isIdle = confined.isIdle
             let patience = isIdle ? confined.wheel.sleepMilliseconds(now: .now()) : 0
             let count = epoll_wait(epoll, events, Int32(capacity), patience)
             turn(at: .now(), wallClock: Instant.wallClockSeconds()) {
@@ -235,13 +249,15 @@ extension EventLoop {
     }
 
     /// One turn. Time is a parameter, so that a test can be the thread, the clock and the descriptors.
-    func turn(at now: Instant, wallClock: Int = 0, events: () -> Void = {}) {
+    func turn(at now: Instant, wallClock: Int = 0, events: () -> Void = {}, clock: () -> Instant = Instant.now) {
         turnCount.store(turns &+ 1, ordering: .relaxed)
         confined.now = now
         confined.date.update(wallClock)
         events()
-        for alarm in confined.wheel.expired(by: now) { alarm.ring() }
-        advanceMarked()
+        confined.jobs.work(clock) { $0() }
+        confined.due.append(confined.wheel.expired(by: now))
+        confined.due.work(clock) { $0.ring() }
+        advanceMarked(clock)
     }
 
     /// Makes the caller's thread the loop's.
@@ -253,26 +269,33 @@ extension EventLoop {
         if event.data.fd == wakeup {
             var count: UInt64 = 0
             _ = read(wakeup, &count, 8)
-            runJobs()
+            takeJobs()
         } else if Int(event.data.fd) < confined.watched.count, let receiver = confined.watched[Int(event.data.fd)] {
             receiver.receive(events: event.events)
         }
     }
 
-    func runJobs() {
-        let batch = jobs.withLock { jobs in
-            let batch = jobs
-            jobs = []
-            return batch
-        }
-        for job in batch { job() }
+    private func takeJobs() {
+        confined.jobs.append(
+            jobs.withLock { jobs in
+                let batch = jobs
+                jobs = []
+                return batch
+            })
     }
 
-    private func advanceMarked() {
+    /// Does all that was handed over.
+    func runJobs() {
+        takeJobs()
+        while let job = confined.jobs.next() { job() }
+    }
+
+    private func advanceMarked(_ clock: () -> Instant) {
         // Those that are marked anew meanwhile wait for the next turn: a writer that is always ready must not starve the others.
-        let batch = confined.marked
-        confined.marked.removeAll(keepingCapacity: batch.isEmpty)
-        for connection in batch { connection.advanceMarked() }
+        swap(&confined.marked, &confined.fresh)
+        confined.fresh.work(clock) { $0.advanceMarked() }
+        confined.left.work(clock) { $0.advanceMarked() }
+        while let connection = confined.fresh.next() { confined.left.append(CollectionOfOne(connection)) }
         guard !confined.outgoing.isEmpty else { return }
         let outgoing = confined.outgoing
         confined.outgoing.removeAll(keepingCapacity: true)

@@ -41,8 +41,8 @@ final class TimerWheel {
         if alarm.isHanging { unhang(alarm) }
     }
 
-    /// Takes down what is due by `now`, in no particular order within a tick. Each is to `ring` next, before anything else is armed: what one
-    /// of them does may end the owner of another, which then disarms it.
+    /// Takes down what is due by `now`, in no particular order within a tick. Each is to `ring` soon; what one of them does may end the owner
+    /// of another, which then disarms it.
     func expired(by now: Instant) -> [Alarm] {
         let last = now.nanoseconds / Self.tick
         guard last > current else { return [] }

@@ -80,7 +80,7 @@ final class ScriptedTransport: Transport {
 /// A connection over a script, with a loop whose thread and clock is the test.
 final class ScriptedConnection {
     let transport: ScriptedTransport
-    let service = TestService()
+    let service: TestService
     let shard: Shard
     private(set) weak var connection: Connection?
     private(set) var now = Instant.now()
@@ -92,6 +92,7 @@ final class ScriptedConnection {
         var options = ServerOptions(listen: [])
         change(&options)
         self.transport = transport
+        service = TestService()
         loop = try EventLoop(index: 0)
         loop.adoptThread()
         shard = Shard(
@@ -99,6 +100,17 @@ final class ScriptedConnection {
             workers: Self.workers, counters: ServerCounters(), tls: Certificates(),
             relief: BacklogRelief(budget: options.outgoing))
         loop.turn(at: now)
+        connect()
+    }
+
+    /// One more on the loop of another, of whose clock it is a copy.
+    init(_ transport: ScriptedTransport, beside other: ScriptedConnection) {
+        (self.transport, loop, shard, now) = (transport, other.loop, other.shard, other.now)
+        service = other.service
+        connect()
+    }
+
+    private func connect() {
         let address = SocketAddress.v4(address: 0x7F00_0001, port: 1)
         let connection = Connection(
             shard: shard, transport: transport, descriptor: -1, peer: Peer(remote: address, local: address))
@@ -122,6 +134,9 @@ final class ScriptedConnection {
         transport.endsInput = true
         loop.turn(at: now) { connection?.receive(events: EPOLLIN.rawValue | EPOLLRDHUP.rawValue) }
     }
+
+    /// A turn of the loop without events, with a clock of its own.
+    func turn(_ clock: () -> Instant) { loop.turn(at: now, clock: clock) }
 
     func pass(_ duration: Duration) {
         // In steps, as a loop would: an alarm may arm itself anew.
