@@ -131,14 +131,24 @@ class Secrets(unittest.TestCase):
         self.addCleanup(server.stop)
         self.assertTrue(any("warning" in line and "--token-secret-file" in line for line in server.lines), server.lines)
 
+    def test_they_are_in_no_line_about_a_store_that_does_not_answer(self):
+        secret = "hunter2hunter2"
+        for address in (f"redis://u:{secret}@127.0.0.1:1", f"redis://:{secret}@127.0.0.1:1/"):
+            with self.subTest(address):
+                server = Server("--store", address)
+                try:
+                    server.wait_for_line("redis")
+                finally:
+                    server.stop()
+                self.assertFalse([line for line in server.lines if secret in line], server.lines)
+
     def test_they_are_in_no_message_and_no_line_of_the_log(self):
         secret = "hunter2hunter2"
         for arguments in (["--key", secret], ["--token-secret", secret], [f"--key={secret}"],
                           ["--token-secret", "x" * 32, secret], ["--key-file", self.file("keys", secret)],
                           ["--token-secret-file", self.file("short", secret)],
                           ["--store-password-file", self.file("password", secret)],
-                          ["--store", f"redis://u:{secret}@h:1:2"], ["--store", f"redis://u:{secret}@127.0.0.1:1"],
-                          ["--store", f"redis://:{secret}@127.0.0.1:1/"]):
+                          ["--store", f"redis://u:{secret}@h:1:2"]):
             with self.subTest(arguments):
                 ran = command("serve", "--listen", "127.0.0.1:0", *arguments, seconds=30)
                 self.assertGreater(ran.returncode, 0, ran)

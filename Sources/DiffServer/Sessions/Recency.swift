@@ -16,6 +16,8 @@ struct Recency {
     var timeToLive = Duration.seconds(3600)
     /// Charged to the table's budget.
     var bytes = 0
+    /// Those of the newest state, awake.
+    var stateBytes = 0
     /// Whether the session is awake, and was used since it was last asked whether it may rest.
     fileprivate(set) var isAwake = false
     fileprivate var wasUsed = false

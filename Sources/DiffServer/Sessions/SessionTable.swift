@@ -93,8 +93,8 @@ final class SessionTable: Sendable {
     /// What the table holds of a session, be it over or not the head. Does not count as use.
     func peek(_ name: String) -> Session? { registry.withLock { $0.slots[name] }.flatMap { session(in: $0) } }
 
-    /// The bytes that a session holds, packed or not; 0 where it is not here. Does not count as use.
-    func weight(of name: String) -> Int { registry.withLock { $0.slots[name]?.recency.bytes } ?? 0 }
+    /// The bytes of a session's newest state, as it is when it is awake; 0 where it is not here. Does not count as use.
+    func weight(of name: String) -> Int { registry.withLock { $0.slots[name]?.recency.stateBytes } ?? 0 }
 
     /// Whether a session is here, used or not.
     func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
@@ -134,7 +134,7 @@ final class SessionTable: Sendable {
             slot.recency.stored = slot.recency.expires
             registry.add(slot)
             tired = registry.awake.wake(slot)
-            registry.charge(slot, session.footprint)
+            registry.charge(slot, session)
             return (slot, registry.evict(within: room, sparing: slot, isCache: isCache))
         }
         if let tired { rest(tired) }
@@ -161,7 +161,7 @@ final class SessionTable: Sendable {
             slot.recency.expires = .now + next.settings.timeToLive
             slot.recency.stored = slot.recency.expires
             registry.ends.update(slot)
-            registry.charge(slot, next.footprint)
+            registry.charge(slot, next)
             return registry.evict(within: room, sparing: slot, isCache: isCache)
         }
         if let tired { rest(tired) }
@@ -178,7 +178,12 @@ final class SessionTable: Sendable {
     }
 
     /// A store has written down that a session ends then.
-    func stored(_ slot: SessionSlot, until end: Moment) { registry.withLock { _ in slot.recency.stored = end } }
+    func stored(_ slot: SessionSlot, until end: Moment) {
+        registry.withLock { registry in
+            slot.recency.stored = end
+            registry.used.note(slot)
+        }
+    }
 
     /// Puts a skeleton that a store brought into a session's history, or takes its revision out if there is none.
     func recall(_ sequence: UInt64, of slot: SessionSlot, _ skeleton: Skeleton?) {
@@ -233,7 +238,7 @@ final class SessionTable: Sendable {
     private func charge(_ slot: SessionSlot, _ session: Session) {
         let tired = registry.withLock { registry -> SessionSlot? in
             guard slot.recency.isListed else { return nil }
-            registry.charge(slot, session.footprint)
+            registry.charge(slot, session)
             return registry.awake.wake(slot)
         }
         if let tired { rest(tired) }
@@ -302,6 +307,11 @@ final class SessionTable: Sendable {
 }
 
 extension SessionTable.Registry {
+    mutating func charge(_ slot: SessionSlot, _ session: Session) {
+        charge(slot, session.footprint)
+        slot.recency.stateBytes = session.head.footprint
+    }
+
     mutating func charge(_ slot: SessionSlot, _ bytes: Int) {
         self.bytes += bytes - slot.recency.bytes
         slot.recency.bytes = bytes

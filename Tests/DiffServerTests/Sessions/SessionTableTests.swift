@@ -121,6 +121,66 @@ import Testing
         #expect(slot.session?.replays.entries.map(\.key.key) == ["k"])
     }
 
+    @Test func `what a session weighs is its newest state, not its past`() throws {
+        let table = table(.init())
+        var one = try session("a", bytes: 5000)
+        let slot = try table.create("a", one).get()
+        let weight = table.weight(of: "a")
+        for number in 0..<20 {
+            let next = try Snapshot(json: #"[{"id":"\#(number)","content":"\#(String(repeating: "x", count: 5000))"}]"#)
+            let after = writing("a").session(after: one, next, maker: nil).0
+            _ = try table.commit(after, to: slot, at: one.head.revision).get()
+            one = after
+        }
+        #expect(table.size.bytes > weight + 2000 && table.weight(of: "a") < weight + 500 && table.weight(of: "b") == 0)
+    }
+
+    // MARK: Leaving
+
+    @Test func `those with readers leave in order of use behind all others`() throws {
+        let table = table(.init(sessions: 6))
+        let reader = Reader()
+        var slots: [String: SessionSlot] = [:]
+        for name in ["a", "b", "c", "d", "e", "f"] { slots[name] = try table.create(name, session(name)).get() }
+        for name in ["a", "c", "e"] { _ = slots[name]?.add(reader, limit: 1) }
+        _ = table.slot("a")
+        table.remove(reader, from: slots["c"]!)
+        var left: [String] = []
+        for new in ["1", "2", "3", "4", "5"] {
+            _ = try table.create(new, session(new)).get()
+            left += ["a", "b", "c", "d", "e", "f"].filter { !table.holds($0) && !left.contains($0) }
+        }
+        // Nobody reads c any more, and that was a use of it. Then come those that have just been made.
+        #expect(left == ["b", "d", "f", "c"])
+        for new in ["6", "7", "8", "9"] { _ = try table.create(new, session(new)).get() }
+        #expect(names(table, "ae") == "ae")
+    }
+
+    @Test func `each session ends in its second, however it was used`() throws {
+        let table = table(.init())
+        let times = [1, 3, 60, 1023, 1024, 1025, 5000, 100_000]
+        for time in times { _ = try table.create("\(time)", session("a", ttl: .seconds(time))).get() }
+        _ = try table.create("used", session("a", ttl: .seconds(60))).get()
+        var ended: [Int] = []
+        for second in stride(from: 0, through: 101_000, by: 1) {
+            if second == 50 { _ = table.slot("used", at: start + .seconds(50)) }
+            for slot in table.sweep(at: start + .seconds(second)) {
+                // The clock has gone on a little between `start` and the making.
+                #expect(slot.name == "used" ? abs(second - 110) <= 2 : abs(second - Int(slot.name)!) <= 2 + 1, "\(slot.name) at \(second)")
+                ended.append(second)
+            }
+        }
+        #expect(ended.count == times.count + 1 && table.size == (0, 0))
+    }
+
+    @Test func `a sweep that comes late misses nobody`() throws {
+        let table = table(.init())
+        for number in 0..<3000 { _ = try table.create("\(number)", session("a", ttl: .seconds(1 + number))).get() }
+        #expect(table.sweep(at: start + .seconds(1500)).count >= 1490)
+        #expect(table.sweep(at: start + .seconds(90_000)).count <= 1510)
+        #expect(table.size == (0, 0))
+    }
+
     // MARK: Rest
 
     @Test func `those that nobody used of late rest, and are as they were`() throws {
