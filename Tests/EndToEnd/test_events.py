@@ -293,6 +293,18 @@ class Life(StreamCase):
         self.assertEqual(self.stream(session, None, Last_Event_ID=first).next_event().id, head)
 
 
+class Lives(StreamCase):
+    options = ("--stream-life", "1s", "--max-streams", "2")
+
+    def test_a_stream_that_ended_is_not_counted_any_more(self):
+        session, first = self.made(["a"])
+        for _ in range(3):
+            streams = [self.opened(session, first) for _ in range(2)]
+            for stream in streams:
+                self.assertIsNone(stream.next(3))
+        self.assertIn("diffserver_streams 0", self.get("/metrics").text)
+
+
 class TooMany(StreamCase):
     options = ("--max-streams", "2")
 

@@ -130,6 +130,16 @@ class Server:
                 continue
         return found & of_clients
 
+    def processor_ticks(self, thread):
+        """What the threads whose names begin so have used of the processor, in clock ticks."""
+        ticks = 0
+        for number in os.listdir(f"/proc/{self.pid}/task"):
+            with open(f"/proc/{self.pid}/task/{number}/stat", encoding="ascii") as stat:
+                name, fields = stat.read().split(" (", 1)[1].rsplit(") ", 1)
+            if name.startswith(thread):
+                ticks += sum(int(each) for each in fields.split()[11:13])
+        return ticks
+
     def resident_bytes(self):
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
