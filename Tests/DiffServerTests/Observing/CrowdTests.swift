@@ -9,7 +9,8 @@ import Testing
         func told(_ open: Int, refused: Int = 0, pauses: Int = 0) -> String? {
             crowd.line(
                 for: Server.Counters(
-                    connectionLimit: 100, openConnections: open, acceptedConnections: 0, refusedConnections: refused, acceptPauses: pauses, relievedConnections: 0))
+                    connectionLimit: 100, openConnections: open, acceptedConnections: 0, refusedConnections: refused, acceptPauses: pauses,
+                    relievedConnections: 0))
         }
         #expect(told(100) == nil, "nobody was refused")
         #expect(told(100, refused: 1) == "connections are at their limit of 100: more are refused")
