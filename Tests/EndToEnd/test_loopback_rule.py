@@ -20,6 +20,18 @@ def outside_address():
         return None if found.startswith("127.") else found
 
 
+def metrics_from_outside(test):
+    """The answer to a request for the metrics that comes over an address that is not the loopback."""
+    outside = outside_address()
+    if outside is None:
+        test.skipTest("this machine has no outside address")
+    connection = RawConnection.to(socket.create_connection((outside, test.server.port), 10))
+    test.addCleanup(connection.close)
+    connection.send(f"GET /metrics HTTP/1.1\r\nHost: {outside}\r\n\r\n")
+    return connection.answer()
+
+
+
 class Loopback(ServiceCase):
     options = ("--origin", "https://named.example")
 
@@ -105,13 +117,7 @@ class OffTheLoopback(ServiceCase):
                 self.assertIn(answer.status, (401, 403), answer)
 
     def test_metrics_need_a_key_over_an_outside_address(self):
-        outside = outside_address()
-        if outside is None:
-            self.skipTest("this machine has no outside address")
-        connection = RawConnection.to(socket.create_connection((outside, self.server.port), 10))
-        self.addCleanup(connection.close)
-        connection.send(f"GET /metrics HTTP/1.1\r\nHost: {outside}\r\n\r\n")
-        self.assertProblem(connection.answer(), 401, "unauthenticated")
+        self.assertProblem(metrics_from_outside(self), 401, "unauthenticated")
 
     def test_the_key_that_is_printed_opens(self):
         log = "\n".join(self.server.lines)
@@ -151,13 +157,7 @@ class Open(ServiceCase):
                 self.assertStatus(self.client.request("POST", "/v1/diff", {"old": [], "new": []}, headers), 200)
 
     def test_over_an_outside_address_too(self):
-        outside = outside_address()
-        if outside is None:
-            self.skipTest("this machine has no outside address")
-        connection = RawConnection.to(socket.create_connection((outside, self.server.port), 10))
-        self.addCleanup(connection.close)
-        connection.send(f"GET /metrics HTTP/1.1\r\nHost: {outside}\r\n\r\n")
-        self.assertStatus(connection.answer(), 200)
+        self.assertStatus(metrics_from_outside(self), 200)
 
 
 class UnixSocket(ServiceCase):
