@@ -157,6 +157,8 @@ struct ExpiryWheel {
                 } else if Self.place(slot.recency.expires.wholeSeconds + 1) != Self.place(past) {
                     remove(slot)
                     add(slot)
+                } else {
+                    slot.recency.dueSecond = slot.recency.expires.wholeSeconds + 1
                 }
             }
         }

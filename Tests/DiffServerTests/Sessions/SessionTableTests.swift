@@ -88,6 +88,18 @@ import Testing
         #expect(table.sweep(at: start + .seconds(1061)).map(\.name) == ["a"])
     }
 
+    @Test func `one that stays in its place of the wheel for a round can still end sooner`() throws {
+        var wheel = ExpiryWheel(at: start)
+        let slot = SessionSlot(name: "a", try session("a"))
+        slot.recency.expires = start + .seconds(60)
+        wheel.add(slot)
+        slot.recency.expires = start + .seconds(60 + 1024)
+        #expect(wheel.ended(by: start + .seconds(62)).isEmpty)
+        slot.recency.expires = start + .seconds(100)
+        wheel.update(slot)
+        #expect(wheel.ended(by: start + .seconds(102)).map(\.name) == ["a"])
+    }
+
     @Test func `a name is free as soon as its session is gone`() async throws {
         let table = table(.init())
         await withTaskGroup(of: Void.self) { group in
