@@ -243,6 +243,8 @@ extension Connection {
             let smaller = loop.deflater?.compressed(body.bytes[...]).map(Body.bytes)
             return respond(response.encoded(smaller), rest: rest)
         }
+        // What waits for a worker cannot be let go to make room, as what waits for a reader can.
+        if !body.isShared, shard.options.outgoing.isExceeded { return answer(response.varying(), body, rest) }
         if lifecycle.phase == .deciding { happen(.deferred) }
         let link = PendingLink(self)
         pending = link
@@ -264,6 +266,11 @@ private enum WholeBody {
         case .own(let bytes): bytes.count
         case .shared(let prefix, let rest): prefix.count + rest.count
         }
+    }
+
+    /// Whether no more memory is needed for one reader more.
+    var isShared: Bool {
+        if case .shared(let prefix, _) = self { prefix.isEmpty } else { false }
     }
 
     /// All of it, copied where it is shared.

@@ -113,6 +113,22 @@ import Testing
         #expect(clients[4].receive(octets: 5_000_000) >= 5_000_000)
     }
 
+    @Test(arguments: ["pieces", "bytes/1048576"])
+    func whatWaitsForAWorkerIsWithinTheBudget(path: String) throws {
+        let workers = Workers(count: 1)
+        let server = try TestServer(workers: workers) { $0.outgoing = MemoryBudget(limit: 4 << 20) }
+        workers.run { [service = server.service] in service.goOn.wait() }
+        defer { server.service.goOn.signal() }
+        server.service.shared.withLock { [outgoing = server.options.outgoing] in
+            $0 = SharedBody([UInt8](repeating: 0x78, count: 1 << 20), in: outgoing)
+        }
+        let clients = try (0..<20).map { _ in try Client(server.address, receiveBuffer: 4096) }
+        for client in clients { client.send("GET /\(path) HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n") }
+        // The others get it as it is.
+        #expect(eventually { server.answers >= 14 })
+        #expect(server.options.outgoing.inUse < 8 << 20)
+    }
+
     @Test func aPartOfAStreamIsFramedOnce() throws {
         let body = SharedBody(partOfStream: Array("hello".utf8), in: MemoryBudget())
         #expect(String(decoding: body.bytes(isFramed: true), as: UTF8.self) == "5\r\nhello\r\n")

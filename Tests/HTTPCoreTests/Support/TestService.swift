@@ -37,6 +37,9 @@ final class TestService: Service {
             return .answer(Self.answer([UInt8](repeating: UInt8(ascii: "x"), count: count)))
         case "shared":
             return .answer(Response(status: 200, body: shared.withLock { $0 }.map { .shared($0) } ?? .empty))
+        case "pieces":
+            let body = shared.withLock { $0 }.map { Body.shared(prefix: Array("start".utf8), $0) } ?? .empty
+            return .answer(Response(status: 200, body: body, isCompressible: true))
         case "stream": return .answer(Response(status: 200, body: .stream { self.stream($0) }))
         case "flood": return .answer(Response(status: 200, body: .stream { self.flood($0) }))
         case nil: return .answer(Response(status: 200, text: "root"))
@@ -109,12 +112,12 @@ struct TestServer {
     let address: SocketAddress
     let options: ServerOptions
 
-    init(_ change: (inout ServerOptions) -> Void = { _ in }) throws {
+    init(workers: Workers? = nil, _ change: (inout ServerOptions) -> Void = { _ in }) throws {
         var options = ServerOptions(listen: [.tcp(host: "127.0.0.1", port: 0)])
         options.loops = 2
         change(&options)
         self.options = options
-        server = Server(options: options, service: service)
+        server = Server(options: options, service: service, workers: workers)
         address = try server.start()[0]
     }
 
