@@ -16,7 +16,9 @@ final class DiffService: Service {
     let metrics = Metrics()
     /// What the sockets count, once they are open.
     private let sockets = Locked<Server?>(nil)
-    private let rateLimit: RateLimit
+    /// Requests of a key or a token, and of a peer.
+    private let rateLimit: RateLimit<String>
+    private let peerRateLimit: RateLimit<PeerNetwork>
     private let messages: MessageMemory
     let lifecycle = Lifecycle()
     private let crossOrigin: CrossOrigin
@@ -30,6 +32,7 @@ final class DiffService: Service {
         self.access = access
         self.journal = journal
         rateLimit = RateLimit(perSecond: options.rate)
+        peerRateLimit = RateLimit(perSecond: options.peerRate)
         crossOrigin = CrossOrigin(origins: access.origins)
         workers = Workers(count: options.serverOptions.loops)
     }
@@ -56,7 +59,7 @@ final class DiffService: Service {
         let call = Call(
             head: head, peer: peer, route: route, place: place, session: session, identity: identity,
             // A page or a probe has no parameters, and takes any: what is asked for cannot be misunderstood.
-            parameters: route.right == .none
+            parameters: route.right.isPublic
                 ? Parameters() : try Parameters(head.query, known: route.parameters, lists: route.lists),
             acceptance: Acceptance(head), service: self)
         if !route.mediaTypes.isEmpty, call.acceptance.best(of: route.mediaTypes) == nil {
@@ -88,36 +91,46 @@ final class DiffService: Service {
         switch match {
         case .found(let route, let place): return (route, place)
         case .methodNotAllowed(let allow):
-            if !Self.isPublic(head.path) { try checkRate(access.identity(head, peer, for: .read)) }
+            try checkRate(Self.isPublic(head.path) ? nil : access.identity(head, peer, for: .read), peer)
             throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
         case .notFound:
-            try checkRate(access.identity(head, peer, for: .read))
+            try checkRate(access.identity(head, peer, for: .read), peer)
             throw Problem(.routeNotFound, "nothing is at \(head.instance)")
         }
     }
 
     private static func isPublic(_ path: [String]) -> Bool {
         guard case .found(let route, _) = routes.match(.get, path) else { return false }
-        if case .none = route.right { return true }
-        return false
+        return route.right.isPublic
     }
 
     private func admitted(
         _ route: Route, to session: String?, _ head: RequestHead, _ peer: Peer
     ) throws(Problem) -> Identity {
-        if case .none = route.right { return .anyone }
+        if route.right.isPublic {
+            if route.right != .probe { try checkRate(nil, peer) }
+            return .anyone
+        }
         let identity = try access.identity(head, peer, for: route.right)
         guard identity.has(route.right, session: session) else {
             throw Problem(.forbidden, "these credentials are not good for this")
         }
-        try checkRate(identity)
+        try checkRate(identity, peer)
         if let session { try Self.check(session: session) }
         return identity
     }
 
-    private func checkRate(_ identity: Identity) throws(Problem) {
-        guard let wait = rateLimit.refuses(identity.bucket) else { return }
-        throw Problem(.tooManyRequests, "more than \(options.rate ?? 0) requests a second", retryAfter: wait)
+    /// The peer's rate comes first, so that one address cannot use up the rate of a key that others hold too.
+    ///
+    /// - Parameter identity: nil for a page that is open to all: its address alone is counted.
+    private func checkRate(_ identity: Identity?, _ peer: Peer) throws(Problem) {
+        if let network = peer.network, let wait = peerRateLimit.refuses(network) {
+            let reason = "more than \(options.peerRate ?? 0) requests a second of one address"
+            throw Problem(.tooManyRequests, reason, retryAfter: wait)
+        }
+        if let identity, let wait = rateLimit.refuses(identity.bucket) {
+            throw Problem(.tooManyRequests, "more than \(options.rate ?? 0) requests a second", retryAfter: wait)
+        }
     }
 
     private static func check(session: String) throws(Problem) {

@@ -122,6 +122,10 @@ enum OptionTable {
             $0.rate = Int($1)
             return counts.contains($0.rate ?? 0)
         },
+        text("--peer-rate", "COUNT", "requests a second of one IPv4 address or IPv6 /64 (default no limit)") {
+            $0.peerRate = Int($1)
+            return counts.contains($0.peerRate ?? 0)
+        },
         bytes("--max-body", "a request's body, on the wire and inflated, at most 1 GiB", \.maxBodyBytes, 1...1 << 30),
         count("--max-sections", "sections of a state", \.stateLimits.maxSections),
         count("--max-items", "items of a state, children included", \.stateLimits.maxItems),
@@ -146,6 +150,10 @@ enum OptionTable {
 
     private static let connections: [Option] = [
         count("--max-connections", "connections at once", \.maxConnections),
+        text("--peer-connections", "COUNT", "connections at once of one IPv4 address or IPv6 /64 (default no limit)") {
+            $0.peerConnections = Int($1)
+            return counts.contains($0.peerConnections ?? 0)
+        },
         bytes(
             "--max-request-line", "a request line, at most 16 MiB", \.messageLimits.maxRequestLineBytes, 1...16 << 20),
         bytes("--max-headers", "a request's headers, at most 16 MiB", \.messageLimits.maxHeaderBytes, 1...16 << 20),

@@ -29,6 +29,8 @@ struct Options: Sendable {
     var requiresIfMatch = false
     /// Requests a second of one key or token; nil for no limit.
     var rate: Int?
+    /// Requests a second of one peer; nil for no limit.
+    var peerRate: Int?
 
     // MARK: Encryption
 
@@ -47,6 +49,8 @@ struct Options: Sendable {
     var messageLimits = MessageLimits()
     var connectionLimits = ConnectionLimits()
     var maxConnections = 20_000
+    /// Connections at once of one peer; nil for no limit.
+    var peerConnections: Int?
     var loops: Int?
     var drain = Duration.seconds(10)
     /// How long a loop may take for one turn before the process ends itself; nil for ever.
@@ -68,6 +72,7 @@ struct Options: Sendable {
         options.messageLimits = messageLimits
         options.connectionLimits = connectionLimits
         options.maxConnections = maxConnections
+        options.maxPeerConnections = peerConnections
         // Each loop may have a connection to the store, and its successor; the rest is for files.
         options.reservedDescriptors = 16 + 2 * options.loops
         if let certificate, let certificateKey {

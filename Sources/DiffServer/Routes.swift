@@ -85,8 +85,8 @@ let routes = Router<Route>([
         .post, "/v1/sessions/{session}/tokens",
         Route(
             name: "tokens", right: .write, prepare: PostTokens.prepare)),
-    .init(.get, "/livez", Route(name: "livez", right: .none, mediaTypes: [], answer: GetHealth.live)),
-    .init(.get, "/readyz", Route(name: "readyz", right: .none, mediaTypes: [], answer: GetHealth.ready)),
+    .init(.get, "/livez", Route(name: "livez", right: .probe, mediaTypes: [], answer: GetHealth.live)),
+    .init(.get, "/readyz", Route(name: "readyz", right: .probe, mediaTypes: [], answer: GetHealth.ready)),
     .init(.get, "/", Route(name: "page", right: .none, mediaTypes: [], answer: GetFile.page.answer)),
     .init(.get, "/client.js", Route(name: "page", right: .none, mediaTypes: [], answer: GetFile.client.answer)),
     .init(.get, "/client.d.ts", Route(name: "page", right: .none, mediaTypes: [], answer: GetFile.clientTypes.answer)),

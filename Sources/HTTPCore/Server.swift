@@ -11,7 +11,7 @@ public final class Server: Sendable {
     private let options: ServerOptions
     private let service: any Service
     private let workers: Workers
-    private let counts = ServerCounters()
+    private let counts: ServerCounters
     private let certificates = Certificates()
     private let running = Locked<Running>(Running())
 
@@ -28,6 +28,7 @@ public final class Server: Sendable {
     public init(options: ServerOptions, service: any Service, workers: Workers? = nil) {
         self.options = options
         self.service = service
+        counts = ServerCounters(peerLimit: options.maxPeerConnections)
         self.workers = workers ?? Workers(count: options.loops)
     }
 
@@ -104,6 +105,7 @@ public final class Server: Sendable {
             openConnections: counts.open.load(ordering: .relaxed),
             acceptedConnections: counts.accepted.load(ordering: .relaxed),
             refusedConnections: counts.refused.load(ordering: .relaxed),
+            refusedConnectionsOfPeers: counts.refusedOfPeers.load(ordering: .relaxed),
             acceptPauses: counts.acceptPauses.load(ordering: .relaxed),
             relievedConnections: counts.relieved.load(ordering: .relaxed))
     }
@@ -155,6 +157,8 @@ public final class Server: Sendable {
         public var acceptedConnections: Int
         /// Connections that were closed because there were too many; a part of those accepted.
         public var refusedConnections: Int
+        /// Connections that were closed because their peer had too many; a part of those accepted.
+        public var refusedConnectionsOfPeers = 0
         /// How often accepting had to pause because the process or the machine had no descriptor or no memory left.
         public var acceptPauses: Int
         /// Connections that were closed because too much waited for their peers in all.

@@ -15,6 +15,9 @@ public struct ServerOptions: Sendable {
     /// Connections at once, all loops together; one more is answered 503 and closed. Fewer where the process may not have so many
     /// descriptors. Default 20,000.
     public var maxConnections = 20_000
+    /// Connections at once of one peer (`PeerNetwork`), all loops together; one more is answered 503 and closed. Of one
+    /// peer 16 may hear that at once, still more are closed without a word. Unix sockets have none. Default nil: none.
+    public var maxPeerConnections: Int?
     /// Counts, and bounds, what has come of messages that are not complete. Default: no bound.
     public var incoming = MemoryBudget()
     /// Counts answers that wait for their readers. Where they are more than its limit, the connections on which most waits are closed until

@@ -57,17 +57,32 @@ final class Shard: @unchecked Sendable {
             close(descriptor)
             return
         }
+        var place: PeerPlace?
+        var isServed = true
+        if let peers = counters.peers, let network = PeerNetwork(remote) {
+            guard let taken = peers.place(for: network) else {
+                counters.refusedOfPeers.add(1, ordering: .relaxed)
+                close(descriptor)
+                return
+            }
+            isServed = taken.isServed
+            place = consume taken
+        }
         let local = listener.address.isWildcard ? ListeningSocket.name(of: descriptor) : nil
         let peer = Peer(remote: remote, local: local ?? listener.address, isTLS: listener.isTLS)
         guard let transport = transport(descriptor, listener) else {
             close(descriptor)
             return
         }
-        let connection = Connection(shard: self, transport: transport, descriptor: descriptor, peer: peer)
+        let connection = Connection(
+            shard: self, transport: transport, descriptor: descriptor, peer: peer, place: place)
         adopt(connection)
         if open >= room.connections {
             counters.refused.add(1, ordering: .relaxed)
             connection.refuse(.tooManyConnections(limit: room.connections))
+        } else if !isServed, let peers = counters.peers {
+            counters.refusedOfPeers.add(1, ordering: .relaxed)
+            connection.refuse(.tooManyOfPeer(limit: peers.limit))
         }
         connection.begin()
     }
@@ -154,6 +169,11 @@ final class ServerCounters: Sendable {
     let open = Atomic<Int>(0)
     let accepted = Atomic<Int>(0)
     let refused = Atomic<Int>(0)
+    let refusedOfPeers = Atomic<Int>(0)
     let acceptPauses = Atomic<Int>(0)
     let relieved = Atomic<Int>(0)
+    /// The connections of each peer; nil where they have no limit.
+    let peers: PeerConnections?
+
+    init(peerLimit: Int? = nil) { peers = peerLimit.map(PeerConnections.init) }
 }

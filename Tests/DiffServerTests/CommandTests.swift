@@ -48,13 +48,16 @@ import Testing
         let most = try options([
             "--max-body", "1GiB", "--memory", "1024GiB", "--body-rate", "1024GiB", "--body-window", "7d",
             "--max-sessions", "1000000000",
-            "--rate", "1000000000", "--stream-life", "7d",
+            "--rate", "1000000000", "--stream-life", "7d", "--peer-rate", "1000000000",
+            "--peer-connections", "1000000000",
         ])
         #expect(2 * most.maxBodyBytes + most.tableBounds.bytes < .max)
         #expect(Double(most.connectionLimits.minBodyRate) * 7 * 86_400 < Double(Int.max))
-        #expect(RateLimit(perSecond: most.rate).refuses("a") == nil)
+        #expect(RateLimit<String>(perSecond: most.rate).refuses("a") == nil)
         for beyond in [
             ["--max-body", "1025MiB"], ["--memory", "1025GiB"], ["--stream-life", "8d"], ["--rate", "1000000001"],
+            ["--peer-rate", "1000000001"], ["--peer-connections", "1000000001"],
+            ["--peer-rate", "0"], ["--peer-connections", "0"],
         ] {
             #expect(refusal(beyond) != nil, "\(beyond)")
         }

@@ -156,6 +156,9 @@ extension Problem {
         case .tooManyConnections(let limit):
             self.init(.capacity, "more than \(limit) connections")
             self.limit = limit
+        case .tooManyOfPeer(let limit):
+            self.init(.capacity, "more than \(limit) connections of one address")
+            self.limit = limit
         }
     }
 }

@@ -35,6 +35,8 @@ enum Identity: Sendable {
 enum Right: Sendable {
     /// Nothing: open to all.
     case none
+    /// Nothing, and however often: who asks decides by the answer whether to restart the process, or to send it work.
+    case probe
     /// A key, or to be on this machine.
     case operate
     /// A key that is good for any session.
@@ -47,11 +49,21 @@ enum Right: Sendable {
     case write
 }
 
+extension Right {
+    /// Whether it is asked of nobody who they are.
+    var isPublic: Bool {
+        switch self {
+        case .none, .probe: true
+        case .operate, .compute, .read, .edit, .write: false
+        }
+    }
+}
+
 extension Identity {
     /// Whether it has a right to a session (nil: to none in particular).
     func has(_ right: Right, session: String?) -> Bool {
         switch (self, right) {
-        case (_, .none), (.anyone, _), (.writer, .operate), (.writer, .compute): return true
+        case (_, .none), (_, .probe), (.anyone, _), (.writer, .operate), (.writer, .compute): return true
         case (.writer(_, let prefix), .read), (.writer(_, let prefix), .edit), (.writer(_, let prefix), .write):
             return session.map { $0.utf8.starts(with: prefix.utf8) } ?? true
         case (.client(let token, _), .read): return token.session == session && token.scopes.contains(.read)

@@ -85,6 +85,9 @@ final class Metrics: Sendable {
         text.single("diffserver_connections_accepted_total", "counter", "Connections.", connections?.acceptedConnections ?? 0)
         text.single("diffserver_connections_refused_total", "counter", "Connections above the limit.", connections?.refusedConnections ?? 0)
         text.single(
+            "diffserver_peer_connections_refused_total", "counter", "Connections above the limit of their address.",
+            connections?.refusedConnectionsOfPeers ?? 0)
+        text.single(
             "diffserver_accept_pauses_total", "counter", "Times that no descriptor or memory was left for a connection.",
             connections?.acceptPauses ?? 0)
         let (sessions, bytes) = store.table.size

@@ -58,6 +58,9 @@ final class Connection: EventReceiver {
     /// When a peer that shut its side while it waits for an answer is asked whether it is there.
     var probeDue: Instant?
 
+    /// What it takes of its peer's room; nil where that has no limit.
+    private var place: PeerPlace?
+
     private var isMarked = false
     private var isAdvancing = false
     private var watchesRoom = false
@@ -65,12 +68,15 @@ final class Connection: EventReceiver {
 
     var limits: ConnectionLimits { shard.limits }
 
-    init(shard: Shard, transport: any Transport, descriptor: Int32, peer: Peer) {
+    init(
+        shard: Shard, transport: any Transport, descriptor: Int32, peer: Peer, place: consuming PeerPlace? = nil
+    ) {
         self.shard = shard
         loop = shard.loop
         self.transport = transport
         self.descriptor = descriptor
         self.peer = peer
+        self.place = place
         lifecycle = Lifecycle(needsHandshake: peer.isTLS)
         parser = RequestParser(limits: shard.options.messageLimits)
         phaseBegan = shard.loop.now
@@ -233,6 +239,7 @@ final class Connection: EventReceiver {
         loop.forget(descriptor)
         transport.close(politely: politely)
         shard.remove(self)
+        place = nil
         let pending = self.pending
         let writer = self.writer
         self.pending = nil

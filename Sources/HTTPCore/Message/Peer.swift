@@ -26,6 +26,8 @@ public struct Peer: Sendable, Hashable {
     /// The subject of the client's certificate as one line (RFC 2253), if it gave one; it has been verified then.
     public var clientCertificateSubject: String? { ends.clientCertificateSubject }
 
+    /// What counts as one peer where each has a limit; nil over a Unix socket.
+    public var network: PeerNetwork? { PeerNetwork(remote) }
     /// The address of the client as text, without its port.
     public var address: String { remote.host }
     /// Whether the client is this machine: 127/8, ::1, either of them in the other's clothes, or a Unix socket.

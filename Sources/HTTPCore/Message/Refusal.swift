@@ -25,6 +25,8 @@ public enum Refusal: Sendable, Hashable {
     case malformedContent
     /// 503: more connections than the limit.
     case tooManyConnections(limit: Int)
+    /// 503: more connections of this peer than the limit.
+    case tooManyOfPeer(limit: Int)
     /// 503: what has come of this message does not fit beside what has come of others.
     case noRoom
 
@@ -51,7 +53,7 @@ public enum Refusal: Sendable, Hashable {
         case .expectationFailed: 417
         case .timeout: 408
         case .contentTooLarge, .contentTooDense: 413
-        case .tooManyConnections, .noRoom: 503
+        case .tooManyConnections, .tooManyOfPeer, .noRoom: 503
         }
     }
 }

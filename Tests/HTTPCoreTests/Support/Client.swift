@@ -7,7 +7,7 @@ import Glibc
 final class Client {
     let descriptor: Int32
 
-    init(_ address: SocketAddress, receiveBuffer: Int32? = nil) throws {
+    init(_ address: SocketAddress, from source: SocketAddress? = nil, receiveBuffer: Int32? = nil) throws {
         let family =
             switch address {
             case .v4: AF_INET
@@ -18,6 +18,7 @@ final class Client {
         if var size = receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4) }
         var patience = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        if let source, source.withRaw({ bind(descriptor, $0, $1) }) != 0 { throw Failure(errno) }
         guard address.withRaw({ connect(descriptor, $0, $1) }) == 0 else { throw Failure(errno) }
     }
 

@@ -1,0 +1,136 @@
+import CSystem
+import Dispatch
+import Glibc
+import Testing
+
+@testable import HTTPCore
+
+@Suite struct PeerConnectionsTests {
+    private static let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    /// Places that live until the value ends.
+    private final class Places {
+        private(set) var places: [Held] = []
+
+        final class Held {
+            let place: PeerPlace
+            init(_ place: consuming PeerPlace) { self.place = place }
+        }
+
+        /// Takes one more; whether it is served, or nil where there is none.
+        func take(_ connections: PeerConnections, _ network: PeerNetwork) -> Bool? {
+            guard let place = connections.place(for: network) else { return nil }
+            places.append(Held(place))
+            return places.last?.place.isServed
+        }
+
+        func giveBack(_ count: Int) { places.removeFirst(count) }
+    }
+
+    @Test(arguments: [1, 3, 100]) func `so many are served, some are told, and more are not heard`(_ limit: Int) {
+        let connections = PeerConnections(limit: limit)
+        let (places, others) = (Places(), Places())
+        let one = PeerNetwork.v4(1)
+        for _ in 0..<limit { #expect(places.take(connections, one) == true) }
+        for _ in 0..<PeerConnections.overflow { #expect(places.take(connections, one) == false) }
+        for _ in 0..<3 { #expect(places.take(connections, one) == nil) }
+        #expect(connections.taken == (limit + PeerConnections.overflow, 1), "what was not heard takes nothing")
+        #expect(others.take(connections, .v4(2)) == true, "another's room is its own")
+        #expect(others.take(connections, .v6(prefix: 1, scope: 0)) == true)
+        places.giveBack(1)
+        #expect(places.take(connections, one) == true, "those that are told so take no place of one that is served")
+        #expect(places.take(connections, one) == nil)
+        places.giveBack(places.places.count)
+        #expect(connections.taken == (2, 2), "who has none is forgotten")
+        #expect(places.take(connections, one) == true)
+    }
+
+    @Test func `places are taken and given back on many threads`() {
+        let connections = PeerConnections(limit: 5)
+        DispatchQueue.concurrentPerform(iterations: 4) { thread in
+            let places = Places()
+            for round in 0..<5000 {
+                _ = places.take(connections, .v4(UInt32(round % 3)))
+                if round % 4 == thread { places.giveBack(places.places.count / 2) }
+            }
+        }
+        #expect(connections.taken == (0, 0))
+    }
+
+    // MARK: A server
+
+    /// Where a client's connection comes from, and where it goes.
+    private func client(_ server: TestServer, from source: UInt32) throws -> Client {
+        try Client(server.address, from: .v4(address: source, port: 0))
+    }
+
+    private static let (here, there) = (UInt32(0x7F00_0001), UInt32(0x7F00_0002))
+
+    private func isServed(_ client: Client) -> Bool {
+        client.send(Self.request)
+        return client.receive(until: "root").hasSuffix("root")
+    }
+
+    @Test func `one connection of an address past its limit hears 503, and another address is served`() throws {
+        let server = try TestServer { $0.maxPeerConnections = 2 }
+        let two = try (0..<2).map { _ in try client(server, from: Self.here) }
+        for each in two { #expect(isServed(each)) }
+        let third = try client(server, from: Self.here)
+        third.send(Self.request)
+        let answer = third.receiveToEnd()
+        #expect(answer.hasPrefix("HTTP/1.1 503") && answer.contains("Connection: close"))
+        #expect(answer.hasSuffix("tooManyOfPeer(limit: 2)"))
+        #expect(isServed(try client(server, from: Self.there)))
+        #expect(server.server.counters.refusedConnectionsOfPeers == 1)
+        #expect(server.server.counters.refusedConnections == 0, "the server itself has room")
+    }
+
+    /// Opens and closes connections in every way there is, then looks whether just as many as before are served.
+    @Test func `each connection gives its place back, however it ends`() throws {
+        let limit = 4
+        let server = try TestServer {
+            $0.maxPeerConnections = limit
+            $0.connectionLimits.headTimeout = .milliseconds(50)
+        }
+        for round in 0..<40 {
+            var clients: [Client] = []
+            for number in 0..<limit + PeerConnections.overflow + 8 {
+                let client = try client(server, from: Self.here)
+                switch (round + number) % 6 {
+                case 0: client.send(Self.request)
+                case 1: client.send("GET /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf")
+                case 2: client.send("nonsense\r\n\r\n")
+                case 3: client.send("GET /flood HTTP/1.1\r\nHost: a\r\n\r\n")
+                case 4: client.finishSending()
+                default: client.send("GET /he")
+                }
+                if number % 2 == 0 { client.abort() }
+                clients.append(client)
+            }
+        }
+        #expect(eventually { server.server.counters.openConnections == 0 })
+        #expect(server.server.counters.refusedConnectionsOfPeers > 0)
+        // The count of the open is lowered just before a place is given back.
+        usleep(10_000)
+        var served: [Client] = []
+        for _ in 0..<limit {
+            let client = try client(server, from: Self.here)
+            #expect(isServed(client))
+            served.append(client)
+        }
+        let more = try client(server, from: Self.here)
+        more.send(Self.request)
+        #expect(more.receiveToEnd().hasPrefix("HTTP/1.1 503"))
+    }
+
+    @Test func `Unix sockets have no limit`() async throws {
+        let path = "/tmp/httpcore-peers-\(getpid()).sock"
+        let server = try TestServer {
+            $0.listen = [.unix(path: path)]
+            $0.maxPeerConnections = 1
+        }
+        let clients = try (0..<5).map { _ in try Client(server.address) }
+        for each in clients { #expect(isServed(each)) }
+        await server.server.drain(within: .seconds(1))
+    }
+}
