@@ -29,3 +29,6 @@ static inline int set_thread_share(int nice, unsigned long slice_nanoseconds) {
     } attributes = {.size = 48, .nice = nice, .runtime = slice_nanoseconds};
     return (int)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
+
+// gettid(2), as /proc calls the thread.
+static inline int current_thread(void) { return (int)syscall(SYS_gettid); }

@@ -17,6 +17,7 @@ enum GetChanges {
             if wait > 0, holds(reading, base) {
                 return .later { HeldRequest.hold(call, reading, base, wish, for: .seconds(wait), $0) }
             }
+            if !holds(reading, base) { try reading.checkRoom() }
             return .now(call.service.counted(reading.answer(since: base, wish)).response())
         }
     }

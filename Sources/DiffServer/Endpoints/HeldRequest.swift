@@ -55,7 +55,11 @@ final class HeldRequest: SessionReader {
 
     private func answer(_ reading: Reading) {
         let work = { @Sendable [self] in
-            if reading.isLong, call.service.table.answers.budget.isExceeded { return answer(.crowded) }
+            do throws(Problem) {
+                if !GetChanges.holds(reading, since) { try reading.checkRoom() }
+            } catch {
+                return answer(error)
+            }
             let answer = call.service.counted(reading.answer(since: since, wish))
             pending.answer(call.finish(answer.response()))
         }

@@ -83,7 +83,7 @@ struct Reading: Sendable {
     /// The whole state for a reader; a large one is written once for all readers, whatever they had.
     private func reset(_ reason: ResetReason, from revision: Revision?, _ wish: ChangesWish) -> ChangesAnswer {
         let form = wish.form
-        guard isLong else { return ChangesAnswer(reset: reason, from: revision, to: destination, form) }
+        guard isShared else { return ChangesAnswer(reset: reason, from: revision, to: destination, form) }
         let end = shared(.state(form)) {
             let bytes = ChangesAnswer.end(ofReset: destination, form)
             let budget = table.answers.budget
@@ -106,12 +106,22 @@ struct Reading: Sendable {
     /// From this footprint on a session's state takes longer to read, compare or write than its loop should be held up: about a millisecond.
     static let long = 512 * 1024
 
+    /// From this footprint on a state is written once for all who get it.
+    private static let worthSharing = 32 * 1024
+
+    private var isShared: Bool { session.head.footprint >= Self.worthSharing }
+
+    /// Before another large answer is made, those who do not read theirs have to go.
+    func checkRoom() throws(Problem) {
+        if isLong, table.answers.budget.isExceeded { throw .crowded }
+    }
+
     /// Whether what is done with the whole state takes long.
     var isLong: Bool { session.head.footprint >= Self.long }
 
-    /// The state as GET answers it, written once for all readers of this revision if it is long.
+    /// The state as GET answers it, written once for all readers of this revision if it is worth that.
     func document() -> Body {
-        guard isLong else { return .bytes(writtenDocument()) }
+        guard isShared else { return .bytes(writtenDocument()) }
         return .shared(shared(.document) { SharedBody(writtenDocument(), in: table.answers.budget) })
     }
 

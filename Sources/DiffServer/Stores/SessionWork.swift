@@ -53,8 +53,6 @@ struct SessionWork: Sendable {
         .later { pending in
             call.service.workers.run {
                 do throws(Problem) {
-                    // Before another large answer is made, those who do not read theirs have to go.
-                    if !isWrite, call.service.table.answers.budget.isExceeded { throw .crowded }
                     switch try reply() {
                     case .now(let response): pending.answer(call.finish(response))
                     case .later(let start): start(pending)

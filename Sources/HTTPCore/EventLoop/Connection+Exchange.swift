@@ -240,7 +240,12 @@ extension Connection {
         }
         guard exchange?.head?.acceptsGzip == true else { return answer(response.varying(), body, rest) }
         if body.count <= Self.compressedOnLoop || rest != .none {
-            let smaller = loop.deflater?.compressed(body.bytes[...]).map(Body.bytes)
+            let smaller: Body? =
+                if case .shared(let prefix, let rest) = body, prefix.isEmpty {
+                    rest.compressed(with: loop.deflater).map { .shared($0) }
+                } else {
+                    loop.deflater?.compressed(body.bytes[...]).map(Body.bytes)
+                }
             return respond(response.encoded(smaller), rest: rest)
         }
         // What waits for a worker cannot be let go to make room, as what waits for a reader can.

@@ -34,6 +34,7 @@ final class Connection: EventReceiver {
     @exclusivity(unchecked) var leftover: [UInt8] = []
     var lingered = 0
     var inflatedInTurn = 0
+    var requestsInTurn = 0
 
     // Exchange, see Connection+Exchange.swift
     @exclusivity(unchecked) var exchange: Exchange?
@@ -125,6 +126,7 @@ final class Connection: EventReceiver {
         if lifecycle.phase == .handshake { prepare() }
         takeDeliveredAnswer()
         inflatedInTurn = 0
+        requestsInTurn = 0
         repeat {
             pumpInput()
             flush()

@@ -10,7 +10,8 @@ import Synchronization
 /// Order of one turn: events of descriptors, work handed over, alarms, then the connections that were marked on the way. So what an endpoint
 /// did to other connections in this turn is written once, at its end; and what all of them want from another server, last.
 ///
-/// One commit may answer ten thousand held requests, so work handed over and marked connections get a slice of the turn each, and what is left
+/// One commit may answer ten thousand held requests, and one client may pipeline as many on each of its connections, so
+/// events, work handed over and marked connections get a slice of the turn each, and what is left
 /// then waits for the next one, behind the events that came meanwhile. Connections that were marked in the turn have a slice of their own before
 /// those that are left over: who comes by himself never stands behind a crowd.
 public final class EventLoop: Sendable {
@@ -20,6 +21,8 @@ public final class EventLoop: Sendable {
     let epoll: Int32
     private let wakeup: Int32
     private let thread = Atomic<UInt>(0)
+    /// The same as the kernel calls it.
+    private let kernelThread = Atomic<Int32>(0)
     private let isStopping = Atomic<Bool>(false)
     private let jobs = Locked<[@Sendable () -> Void]>([])
     /// How many turns began; nobody but the loop writes it.
@@ -33,6 +36,8 @@ public final class EventLoop: Sendable {
         let wheel = TimerWheel(now: .now())
         var now = Instant.now()
         @exclusivity(unchecked) var date = DateField()
+        /// What the kernel told. With the receivers: a descriptor may be another's by the time that its turn comes.
+        @exclusivity(unchecked) var events = Backlog<(receiver: any EventReceiver, events: UInt32)>()
         /// Handed over, in order.
         @exclusivity(unchecked) var jobs = Backlog<@Sendable () -> Void>()
         /// Alarms that are due.
@@ -50,7 +55,9 @@ public final class EventLoop: Sendable {
         @exclusivity(unchecked) var spareInput: [[UInt8]] = []
         lazy var deflater = Deflater()
         /// Whether there is nothing to do before something happens.
-        var isIdle: Bool { marked.isEmpty && left.isEmpty && outgoing.isEmpty && jobs.isEmpty && due.isEmpty }
+        var isIdle: Bool {
+            marked.isEmpty && left.isEmpty && outgoing.isEmpty && jobs.isEmpty && due.isEmpty && events.isEmpty
+        }
         let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchBytes, alignment: 64)
 
         deinit { scratch.deallocate() }
@@ -199,6 +206,11 @@ extension EventLoop {
         return true
     }
 
+    /// Who hears of a descriptor.
+    func receiver(of descriptor: Int32) -> (any EventReceiver)? {
+        descriptor >= 0 && Int(descriptor) < confined.watched.count ? confined.watched[Int(descriptor)] : nil
+    }
+
     /// The edges of input that a connection watches.
     static let inputEdges = EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
 
@@ -241,7 +253,7 @@ extension EventLoop {
             let patience = isIdle ? confined.wheel.sleepMilliseconds(now: .now()) : 0
             let count = epoll_wait(epoll, events, Int32(capacity), patience)
             turn(at: .now(), wallClock: Instant.wallClockSeconds()) {
-                for index in 0..<max(0, Int(count)) { dispatch(events[index]) }
+                for index in 0..<max(0, Int(count)) { take(events[index]) }
             }
         }
         // Work that came too late would otherwise never run, and its promises would never be kept.
@@ -254,6 +266,7 @@ extension EventLoop {
         confined.now = now
         confined.date.update(wallClock)
         events()
+        confined.events.work(clock) { $0.receiver.receive(events: $0.events) }
         confined.jobs.work(clock) { $0() }
         confined.due.append(confined.wheel.expired(by: now))
         confined.due.work(clock) { $0.ring() }
@@ -263,15 +276,28 @@ extension EventLoop {
     /// Makes the caller's thread the loop's.
     func adoptThread() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
+        kernelThread.store(current_thread(), ordering: .relaxed)
     }
 
-    private func dispatch(_ event: epoll_event) {
+    /// Nanoseconds for which the loop's thread was ready to run and had no processor (the second number of `schedstat`); 0 where the
+    /// system does not say.
+    var runDelay: Int64 {
+        let file = open("/proc/self/task/\(kernelThread.load(ordering: .relaxed))/schedstat", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return 0 }
+        defer { close(file) }
+        var room = [UInt8](repeating: 0, count: 64)
+        let count = read(file, &room, room.count)
+        let fields = String(decoding: room.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
+        return fields.count > 1 ? Int64(fields[1]) ?? 0 : 0
+    }
+
+    private func take(_ event: epoll_event) {
         if event.data.fd == wakeup {
             var count: UInt64 = 0
             _ = read(wakeup, &count, 8)
             takeJobs()
         } else if Int(event.data.fd) < confined.watched.count, let receiver = confined.watched[Int(event.data.fd)] {
-            receiver.receive(events: event.events)
+            confined.events.append(CollectionOfOne((receiver, event.events)))
         }
     }
 

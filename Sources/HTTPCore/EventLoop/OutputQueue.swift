@@ -27,6 +27,23 @@ final class OutputQueue {
 
     var count: Int { queued + (tail?.count ?? 0) - sent }
 
+    /// What waits here, for whoever has to choose what goes.
+    struct Backlog: Sendable {
+        let count: Int
+        /// Octets that nobody else holds.
+        let own: Int
+        /// Bodies that others may hold, and their octets.
+        let shared: [(id: ObjectIdentifier, count: Int)]
+    }
+
+    var backlog: Backlog {
+        let shared = segments.compactMap { segment -> (id: ObjectIdentifier, count: Int)? in
+            guard case .shared(let body, _) = segment else { return nil }
+            return (ObjectIdentifier(body), body.count)
+        }
+        return Backlog(count: count, own: own, shared: shared)
+    }
+
     /// Octets that nobody else holds.
     var own: Int { queued - shared + (tail?.count ?? 0) }
 

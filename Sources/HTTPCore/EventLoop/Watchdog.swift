@@ -2,7 +2,8 @@
 // waits for it goes on either. Nothing but a new process helps. So a thread of its own wakes each loop now and then and looks whether it
 // turned. It takes no lock that a loop holds while it works.
 //
-// Time in which the watchdog itself did not run does not count: a process that was stopped, or that got no processor, is not stuck.
+// Time in which the watchdog itself did not run does not count, nor does that in which the loop was ready to and had no processor: a process that
+// was stopped, or that stands behind others, is not stuck, and to begin anew would only make it later.
 
 import Glibc
 
@@ -28,6 +29,8 @@ public final class Watchdog: Sendable {
         /// Nanoseconds without a turn.
         var still: Int64 = 0
         var last: Instant
+        /// Nanoseconds without a processor.
+        var delayed: Int64 = 0
     }
 
     /// A watchdog that does not look yet.
@@ -53,15 +56,18 @@ public final class Watchdog: Sendable {
         }
     }
 
-    /// One look. Time is a parameter, so that a test can be the clock.
-    func look(at now: Instant) -> [Finding] {
+    /// One look. Time is a parameter, so that a test can be the clock, and the scheduler.
+    func look(at now: Instant, delay: (EventLoop) -> Int64 = \.runDelay) -> [Finding] {
         watches.withLock { watches in
             zip(loops.indices, loops).compactMap { index, loop in
                 let turns = loop.turns
                 loop.wake()
                 // Time in which this did not look does not count. One that was told to end may rest.
+                let delayed = delay(loop)
                 let passed = loop.isEnding ? 0 : min(now.nanoseconds - watches[index].last.nanoseconds, limit / 4)
-                watches[index].still = turns == watches[index].turns ? watches[index].still + passed : 0
+                let lost = min(passed, max(0, delayed - watches[index].delayed))
+                watches[index].still = turns == watches[index].turns ? watches[index].still + passed - lost : 0
+                watches[index].delayed = delayed
                 watches[index].turns = turns
                 watches[index].last = now
                 guard watches[index].still >= limit else { return nil }

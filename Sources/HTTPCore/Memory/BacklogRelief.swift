@@ -6,41 +6,47 @@ import Synchronization
 
 /// Closes the connections on which most waits, until the answers that wait fit their budget.
 ///
-/// A pass asks each loop what waits there, picks the largest, and has their loops close them. What several connections send is only free
-/// once all of them have gone, so the pass is repeated while there is too much.
+/// A pass asks each loop what waits there, picks the largest, and has their loops close them. What several connections
+/// send is only free once all of them have gone, so a pass counts for each body how many are left. O(n log n) for n
+/// connections on which something waits.
 final class BacklogRelief: Sendable {
     private let budget: MemoryBudget
     private let shards = Locked<[Shard]>([])
-    private let isUnderWay = Atomic<Bool>(false)
+    private let pass = Atomic<Bool>(false)
 
     /// A connection on which something waits. It is found again by its descriptor: the object stays on its loop.
     private struct Holder: Sendable {
         let shard: Shard
         let descriptor: Int32
-        let bytes: Int
+        let backlog: OutputQueue.Backlog
     }
 
     init(budget: MemoryBudget) { self.budget = budget }
 
+    /// Whether connections are being closed for want of room.
+    var isUnderWay: Bool { pass.load(ordering: .relaxed) }
+
     /// Sets the loops, once they are there.
     func cover(_ all: [Shard]) { shards.withLock { $0 = all } }
 
-    /// Begins a pass, unless one is under way. From any thread.
+    /// Begins, unless it is under way. From any thread.
     func begin() {
-        guard !isUnderWay.exchange(true, ordering: .relaxed) else { return }
-        pass()
+        guard !pass.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        goOn()
     }
 
-    private func pass() {
+    private func goOn() {
         let all = shards.withLock { $0 }
-        guard budget.isExceeded, !all.isEmpty else { return isUnderWay.store(false, ordering: .relaxed) }
+        guard budget.isExceeded, !all.isEmpty else {
+            end()
+            // It may have been exceeded again before the others could see that this has ended.
+            if budget.isExceeded, !all.isEmpty { begin() }
+            return
+        }
         gather(from: all) { [self] holders in
-            var excess = budget.inUse - budget.limit
-            let largest = holders.sorted { $0.bytes > $1.bytes }.prefix { holder in
-                defer { excess -= holder.bytes }
-                return excess > 0
-            }
-            guard !largest.isEmpty else { return isUnderWay.store(false, ordering: .relaxed) }
+            let largest = Self.largest(of: holders, freeing: budget.inUse - budget.limit)
+            // What is left waits for nobody.
+            guard !largest.isEmpty else { return end() }
             let remaining = Locked(largest.count)
             for holder in largest {
                 holder.shard.loop.execute { [self] in
@@ -49,10 +55,34 @@ final class BacklogRelief: Sendable {
                         count -= 1
                         return count == 0
                     }
-                    if isLast { pass() }
+                    if isLast { goOn() }
                 }
             }
         }
+    }
+
+    private func end() { pass.store(false, ordering: .sequentiallyConsistent) }
+
+    /// Those that hold most, as many as have to go to free so many octets.
+    private static func largest(of holders: [Holder], freeing octets: Int) -> [Holder] {
+        var readers: [ObjectIdentifier: Int] = [:]
+        for holder in holders { for body in holder.backlog.shared { readers[body.id, default: 0] += 1 } }
+        // Readers of one body stand together, so that it is freed.
+        let ordered = holders.sorted {
+            let (one, other) = ($0.backlog, $1.backlog)
+            return one.count == other.count ? one.firstBody < other.firstBody : one.count > other.count
+        }
+        var freed = 0
+        return Array(
+            ordered.prefix { holder in
+                guard freed < octets else { return false }
+                freed += holder.backlog.own
+                for body in holder.backlog.shared {
+                    readers[body.id, default: 0] -= 1
+                    if readers[body.id] == 0 { freed += body.count }
+                }
+                return true
+            })
     }
 
     /// Calls with what waits on all loops.
@@ -62,7 +92,7 @@ final class BacklogRelief: Sendable {
             shard.loop.execute {
                 let holders = shard.connections.compactMap { connection in
                     connection.isBacklogged
-                        ? Holder(shard: shard, descriptor: connection.descriptor, bytes: connection.output.count) : nil
+                        ? Holder(shard: shard, descriptor: connection.descriptor, backlog: connection.output.backlog) : nil
                 }
                 let complete = found.withLock { found -> [Holder]? in
                     found.holders += holders
@@ -75,10 +105,15 @@ final class BacklogRelief: Sendable {
     }
 }
 
+extension OutputQueue.Backlog {
+    /// Something to order by, so that those with the same first shared body are neighbours.
+    fileprivate var firstBody: Int { shared.first?.id.hashValue ?? 0 }
+}
+
 extension Shard {
     /// Ends the connection with this descriptor, if something waits on it still.
     fileprivate func close(holdingMost descriptor: Int32) {
-        guard let connection = connections.first(where: { $0.descriptor == descriptor }), connection.isBacklogged else { return }
+        guard let connection = loop.receiver(of: descriptor) as? Connection, connection.isBacklogged else { return }
         counters.relieved.add(1, ordering: .relaxed)
         connection.happen(.stalled)
     }

@@ -45,6 +45,17 @@ public final class SharedBody: Sendable {
 
     deinit { budget.giveBack(framed.capacity) }
 
+    /// The same as gzip, made here and once for all who ask; nil if that is not smaller.
+    func compressed(with deflater: Deflater?) -> SharedBody? {
+        if case .done(let body) = gzip.withLock({ $0 }) { return body }
+        let body = deflater?.compressed(framed[content]).map { SharedBody($0, in: budget) }
+        gzip.withLock { gzip in
+            // One that a worker makes meanwhile is as good, and others wait for it.
+            if case .none = gzip { gzip = .done(body) }
+        }
+        return body
+    }
+
     /// The same as gzip, made by a worker once for all who ask; nil if that is not smaller. `then` may come at once, and on any thread.
     func compressed(by workers: Workers, _ then: @escaping @Sendable (SharedBody?) -> Void) {
         var (answer, isFirst): (SharedBody??, Bool) = (nil, false)

@@ -1,3 +1,4 @@
+import CSystem
 import Testing
 
 @testable import HTTPCore
@@ -49,6 +50,22 @@ import Testing
         #expect(scripted.isOpen)
         scripted.pass(.seconds(2))
         #expect(!scripted.isOpen && scripted.transport.closes == 1)
+    }
+
+    @Test func whoPipelinesGetsASliceOfATurn() throws {
+        let request = "GET /bytes/10 HTTP/1.1\r\nHost: a\r\n\r\n"
+        let transport = ScriptedTransport(Array(String(repeating: request, count: 300).utf8))
+        transport.endsInput = false
+        let scripted = try ScriptedConnection(transport)
+        var answered: [Int] = []
+        for turn in 0..<6 {
+            scripted.loop.turn(at: scripted.now) {
+                if turn == 0 { scripted.connection?.receive(events: EPOLLIN.rawValue) }
+            }
+            answered.append(scripted.output.split(separator: "HTTP/1.1 200").count)
+        }
+        // Twice in the first: for the event, and as one that was marked.
+        #expect(answered == [128, 192, 256, 300, 300, 300])
     }
 
     /// The floor is 1 KiB a second.

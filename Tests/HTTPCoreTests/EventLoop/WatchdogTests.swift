@@ -18,7 +18,22 @@ import Testing
     }
 
     private func look(_ dog: Watchdog, at milliseconds: Int64) -> [Watchdog.Finding] {
-        dog.look(at: start + .milliseconds(milliseconds))
+        dog.look(at: start + .milliseconds(milliseconds), delay: { _ in 0 })
+    }
+
+    @Test func timeWithoutAProcessorDoesNotCount() throws {
+        let loop = try EventLoop.standalone()
+        defer { loop.end() }
+        let end = stuck(loop)
+        defer { end.signal() }
+        #expect(loop.runDelay >= 0)
+        let dog = Watchdog([loop], limit: .seconds(8))
+        // It gets a tenth of what it wants.
+        let look = { (second: Int64) in
+            dog.look(at: self.start + .seconds(second), delay: { _ in second * 900_000_000 })
+        }
+        for second in 0..<80 { #expect(look(Int64(second)).isEmpty) }
+        #expect(look(81).map(\.loop) == [-1])
     }
 
     @Test func aLoopThatDoesNotTurnIsFoundAndOneThatDoesIsNot() throws {

@@ -129,6 +129,25 @@ import Testing
         #expect(server.options.outgoing.inUse < 8 << 20)
     }
 
+    @Test func aBodyIsFreedWithTheLastOfItsReaders() throws {
+        let server = try TestServer { $0.outgoing = MemoryBudget(limit: 20 << 20) }
+        var clients: [Client] = []
+        for round in 0..<3 {
+            server.service.shared.withLock { [outgoing = server.options.outgoing] in
+                $0 = SharedBody([UInt8](repeating: 0x78, count: 9 << 20), in: outgoing)
+            }
+            for _ in 0..<20 {
+                clients.append(try Client(server.address, receiveBuffer: 4096))
+                clients.last?.send("GET /shared HTTP/1.1\r\nHost: a\r\n\r\n")
+            }
+            if round < 2 { #expect(eventually { server.answers == clients.count }) }
+        }
+        // All that had one of the three bodies go, and hardly anybody else: an answer that was not written yet is not
+        // known to hold its body.
+        #expect(eventually { !server.options.outgoing.isExceeded && server.answers == 60 })
+        #expect((20...25).contains(server.server.counters.relievedConnections))
+    }
+
     @Test func aPartOfAStreamIsFramedOnce() throws {
         let body = SharedBody(partOfStream: Array("hello".utf8), in: MemoryBudget())
         #expect(String(decoding: body.bytes(isFramed: true), as: UTF8.self) == "5\r\nhello\r\n")

@@ -84,7 +84,7 @@ final class ScriptedConnection {
     let shard: Shard
     private(set) weak var connection: Connection?
     private(set) var now = Instant.now()
-    private let loop: EventLoop
+    let loop: EventLoop
     /// Of all: a test makes thousands of connections, and threads are not free.
     private static let workers = Workers(count: 1)
 

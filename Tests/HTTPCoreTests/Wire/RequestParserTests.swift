@@ -163,9 +163,9 @@ import Testing
     @Test func eachLimitHoldsAtItsValueAndFailsOnePast() {
         let limits = MessageLimits()
         let line = { (count: Int) in "GET /\(String(repeating: "a", count: count - 14)) HTTP/1.1\r\n" }
-        #expect(Reading(line(8192) + "Host: a\r\n\r\n").messages.count == 1)
-        #expect(Reading(line(8193) + "Host: a\r\n\r\n").refusal == .uriTooLong(limit: 8192))
-        #expect(Reading(String(repeating: "a", count: 8194)).refusal == .uriTooLong(limit: 8192))
+        #expect(Reading(line(16384) + "Host: a\r\n\r\n").messages.count == 1)
+        #expect(Reading(line(16385) + "Host: a\r\n\r\n").refusal == .uriTooLong(limit: 16384))
+        #expect(Reading(String(repeating: "a", count: 16386)).refusal == .uriTooLong(limit: 16384))
         let field = { (count: Int) in
             "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: count - 14))\r\n\r\n"
         }
