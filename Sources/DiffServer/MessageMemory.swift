@@ -11,9 +11,11 @@ struct MessageMemory: Sendable {
     /// Answers, until their readers have them.
     let outgoing: MemoryBudget
 
+    /// The connections that are open.
+    let connections = ConnectionCount()
+
     /// Of an open connection, whatever it is at: its objects, and a request that is held.
     private static let connection = 4096
-    private let openConnections = Locked<(@Sendable () -> Int)?>(nil)
 
     /// An eighth of the memory for each way, or else two bodies of the largest size, though no more than a quarter; but 8 MiB at least.
     init(memory: Int, maxBody: Int) {
@@ -23,13 +25,7 @@ struct MessageMemory: Sendable {
     }
 
     /// Bytes in use now.
-    var inUse: Int {
-        let connections = openConnections.withLock { $0 }?() ?? 0
-        return incoming.inUse + outgoing.inUse + connections * Self.connection
-    }
-
-    /// Sets who counts the connections.
-    func count(_ connections: @escaping @Sendable () -> Int) { openConnections.withLock { $0 = connections } }
+    var inUse: Int { incoming.inUse + outgoing.inUse + connections.value * Self.connection }
 
     /// Sets what is called where another MiB or more is in use.
     func onGrowth(_ action: @escaping @Sendable () -> Void) {

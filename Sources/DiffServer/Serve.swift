@@ -19,9 +19,9 @@ enum Serve {
             options: options, store: store, messages: messages, access: access(options, journal), journal: journal)
         var serverOptions = options.serverOptions
         (serverOptions.incoming, serverOptions.outgoing) = (messages.incoming, messages.outgoing)
+        serverOptions.openConnections = messages.connections
         let server = Server(options: serverOptions, service: service, workers: service.workers)
         service.run(in: server)
-        messages.count { server.counters.openConnections }
         let scheme = options.certificate == nil ? "http" : "https"
         do throws(ListenError) {
             for address in try server.start() {

@@ -102,7 +102,7 @@ public final class Server: Sendable {
     public var counters: Counters {
         Counters(
             connectionLimit: running.withLock { $0.room?.connections } ?? options.maxConnections,
-            openConnections: counts.open.load(ordering: .relaxed),
+            openConnections: options.openConnections.value,
             acceptedConnections: counts.accepted.load(ordering: .relaxed),
             refusedConnections: counts.refused.load(ordering: .relaxed),
             refusedConnectionsOfPeers: counts.refusedOfPeers.load(ordering: .relaxed),

@@ -23,6 +23,8 @@ public struct ServerOptions: Sendable {
     /// Counts answers that wait for their readers. Where they are more than its limit, the connections on which most waits are closed until
     /// they are not. Default: no bound.
     public var outgoing = MemoryBudget()
+    /// Counts the connections that are open.
+    public var openConnections = ConnectionCount()
     /// Descriptors that are left to what else the process opens from the start on: files, connections of its own. Default 16.
     public var reservedDescriptors = 16
     /// The smallest body that is sent as gzip, in octets, if the answer allows it and the client wants it. Default 1 KiB.

@@ -49,7 +49,7 @@ final class Shard: @unchecked Sendable {
     /// Takes over an accepted socket.
     func add(_ descriptor: Int32, _ storage: sockaddr_storage, listener: Listener) {
         counters.accepted.add(1, ordering: .relaxed)
-        let open = counters.open.load(ordering: .relaxed)
+        let open = options.openConnections.value
         guard open < room.connections + room.overflow,
             let remote = SocketAddress(storage, unixPath: listener.address.unixPath)
         else {
@@ -97,7 +97,7 @@ final class Shard: @unchecked Sendable {
     func adopt(_ connection: Connection) {
         connection.slot = connections.count
         connections.append(connection)
-        counters.open.add(1, ordering: .relaxed)
+        options.openConnections.add()
         service.connectionOpened(connection.peer)
     }
 
@@ -106,7 +106,7 @@ final class Shard: @unchecked Sendable {
         connections.swapAt(connection.slot, last)
         connections[connection.slot].slot = connection.slot
         connections.removeLast()
-        counters.open.subtract(1, ordering: .relaxed)
+        options.openConnections.subtract()
         if isDraining {
             if connections.isEmpty { finishDraining() }
         } else {
@@ -164,9 +164,8 @@ extension SocketAddress {
     }
 }
 
-/// What a server counts, across its loops.
+/// What a server counts, across its loops, besides the connections that are open.
 final class ServerCounters: Sendable {
-    let open = Atomic<Int>(0)
     let accepted = Atomic<Int>(0)
     let refused = Atomic<Int>(0)
     let refusedOfPeers = Atomic<Int>(0)

@@ -7,8 +7,13 @@ public final class MemoryBudget: Sendable {
     /// How much may be taken.
     public let limit: Int
     private let used = Atomic<Int>(0)
-    /// What was said to `onGrowth`.
-    private let listener = Locked<(@Sendable () -> Void)?>(nil)
+    /// What was said to `onGrowth`. Not the bare function: to read one as a generic value wraps it, and the lock would keep the wrapped
+    /// one, so that each reading would make the next one longer, without end.
+    private let listener = Locked<Listener?>(nil)
+
+    private struct Listener: Sendable {
+        let call: @Sendable () -> Void
+    }
 
     /// Bytes taken now.
     public var inUse: Int { used.load(ordering: .relaxed) }
@@ -20,7 +25,7 @@ public final class MemoryBudget: Sendable {
     public init(limit: Int = .max) { self.limit = limit }
 
     /// Sets what is called each time that another MiB or more was taken, so that others can make room.
-    public func onGrowth(_ action: @escaping @Sendable () -> Void) { listener.withLock { $0 = action } }
+    public func onGrowth(_ action: @escaping @Sendable () -> Void) { listener.withLock { $0 = Listener(call: action) } }
 
     /// Takes bytes; false, and nothing taken, if that would exceed the limit.
     func take(_ bytes: Int) -> Bool {
@@ -42,7 +47,7 @@ public final class MemoryBudget: Sendable {
     func giveBack(_ bytes: Int) { used.wrappingSubtract(bytes, ordering: .relaxed) }
 
     private func tell(from before: Int, to after: Int) {
-        if after >> 20 != before >> 20 { listener.withLock { $0 }?() }
+        if after >> 20 != before >> 20 { listener.withLock { $0 }?.call() }
     }
 }
 

@@ -25,6 +25,20 @@ import Testing
         #expect(calls.withLock { $0 } == 3)
     }
 
+    @Test func theLastTellingGoesNoDeeperThanTheFirst() {
+        let budget = MemoryBudget()
+        let places = Locked<[UInt]>([])
+        budget.onGrowth {
+            var local = 0
+            withUnsafePointer(to: &local) { place in places.withLock { $0.append(UInt(bitPattern: place)) } }
+        }
+        for _ in 0..<100 {
+            budget.charge(1 << 20)
+            budget.giveBack(1 << 20)
+        }
+        #expect(places.withLock { $0 } == Array(repeating: places.withLock { $0[0] }, count: 100))
+    }
+
     // MARK: On its way in
 
     private static let start = "POST /echo HTTP/1.1\r\nHost: a\r\n"
