@@ -16,6 +16,8 @@ final class Call: Sendable {
     nonisolated(unsafe) var share: MemoryShare?
     /// Whether what is done for the request takes so long that no loop should wait for it.
     nonisolated(unsafe) var isLong = false
+    /// Where the session was when its weight was looked at, for the first step on it, if that follows at once.
+    private nonisolated(unsafe) var found: SessionSlot?
 
     init(
         head: RequestHead, peer: Peer, route: Route, place: RouteParameters, session: String?, identity: Identity, parameters: Parameters,
@@ -34,8 +36,19 @@ final class Call: Sendable {
     /// The path without its query, for problems.
     var instance: String { head.instance }
 
-    /// Whether the session is so large that work on it takes long, however small the request is.
-    var isOfLongSession: Bool { named.map { service.table.weight(of: $0) >= Reading.long } ?? false }
+    /// Looks whether the session is so large that work on it takes long, however small the request is.
+    func findsLongSession() -> Bool {
+        guard let named, let (slot, bytes) = service.table.peek(named) else { return false }
+        guard bytes < Reading.long else { return true }
+        found = slot
+        return false
+    }
+
+    /// What the table holds of the session, be it over or not the head: good to read a body upon, and for nothing else.
+    func expected() -> Session? {
+        let table = service.table
+        return (exchange(&found, with: nil) ?? table.peek(session)?.slot).flatMap { table.session(in: $0) }
+    }
 
     /// Computes sessions that follow others.
     var writing: Writing { Writing(bounds: service.table.bounds.history, hash: service.store.hash, name: session) }
@@ -44,7 +57,9 @@ final class Call: Sendable {
     func reading(
         from base: Since = .absent, _ answer: @escaping @Sendable (Reading) throws(Problem) -> Reply
     ) throws(Problem) -> Reply {
-        isLong = isOfLongSession
+        isLong = findsLongSession()
+        // A reader may stay for hours.
+        found = nil
         let work = SessionWork(call: self, isWrite: false) { [self] (reading) throws(Problem) in
             guard let reading else { throw .noSession(session) }
             if let sequence = reading.missing(base) { return .recall(sequence) }

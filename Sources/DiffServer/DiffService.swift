@@ -175,7 +175,7 @@ final class DiffService: Service {
     /// Answers a request with a body. Where it takes long, that is done on a worker, so that small requests on its loop keep their latency;
     /// where the answer comes later, for either reason, the body stays counted until it is there.
     private func take(_ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?) -> Reply {
-        call.isLong = body.count > Self.largeBody || call.isOfLongSession
+        call.isLong = body.count > Self.largeBody || call.findsLongSession()
         guard call.isLong || !store.isTable else { return answer(call, prepared, body) }
         call.share = share ?? MemoryShare(of: messages.incoming)
         guard call.share?.resize(to: body.count) == true else {

@@ -20,6 +20,8 @@ enum Serve {
         var serverOptions = options.serverOptions
         (serverOptions.incoming, serverOptions.outgoing) = (messages.incoming, messages.outgoing)
         serverOptions.openConnections = messages.connections
+        // Not from the table to itself: a weak reference would make each count of its references dear.
+        messages.onGrowth { [table = store.table] in table.makeRoom() }
         let server = Server(options: serverOptions, service: service, workers: service.workers)
         service.run(in: server)
         let scheme = options.certificate == nil ? "http" : "https"

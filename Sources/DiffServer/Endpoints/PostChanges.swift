@@ -28,7 +28,7 @@ final class PostChanges: Sendable {
         let service = call.service
         let keyed = conditions.key == nil ? nil : RequestFingerprint(body, shape: call.parameters, by: service.store.hash)
         let request = try ChangesRequest(
-            posting: body, shape, known: service.table.peek(call.session)?.head.snapshot,
+            posting: body, shape, known: call.expected()?.head.snapshot,
             takesStates: call.identity.maySendStates, limits: service.options.stateLimits,
             defaults: service.options.defaultSettings)
         // Of edits, and of whatever has a key: a state is compared itself.

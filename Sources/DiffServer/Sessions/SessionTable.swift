@@ -49,7 +49,6 @@ final class SessionTable: Sendable {
         self.messages = messages
         answers = AnswerCaches(budget: messages.outgoing)
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
-        messages.onGrowth { [weak self] in self?.makeRoom() }
     }
 
     /// Sessions, and the bytes they hold.
@@ -90,11 +89,10 @@ final class SessionTable: Sendable {
         slot(name).flatMap { Reading($0, of: self, isCertain: isCertain) }
     }
 
-    /// What the table holds of a session, be it over or not the head. Does not count as use.
-    func peek(_ name: String) -> Session? { registry.withLock { $0.slots[name] }.flatMap { session(in: $0) } }
-
-    /// The bytes of a session's newest state, as it is when it is awake; 0 where it is not here. Does not count as use.
-    func weight(of name: String) -> Int { registry.withLock { $0.slots[name]?.recency.stateBytes } ?? 0 }
+    /// Where a session is, be it over or not the head, and the bytes of its newest state, as it is when it is awake. Does not count as use.
+    func peek(_ name: String) -> (slot: SessionSlot, bytes: Int)? {
+        registry.withLock { $0.slots[name].map { ($0, $0.recency.stateBytes) } }
+    }
 
     /// Whether a session is here, used or not.
     func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
@@ -215,7 +213,7 @@ final class SessionTable: Sendable {
     }
 
     /// Evicts what does not fit beside the messages that are on their way.
-    private func makeRoom() {
+    func makeRoom() {
         let room = room
         evict(registry.withLock { $0.evict(within: room, sparing: nil, isCache: isCache) })
     }

@@ -258,7 +258,7 @@ import Testing
         #expect(throws: Never.self) { try table.commit(two, to: slot, at: one.head.revision).get() }
         #expect(slot.awakeSession?.replays.entries.map(\.key.key) == ["k"])
         #expect(slot.awakeSession?.history.entries.map(\.revision.sequence) == [1, 2])
-        _ = table.peek("b")
+        _ = table.peek("b").flatMap { table.session(in: $0.slot) }
         #expect(slot.awakeSession == nil)
         #expect(slot.version == two.version)
         #expect(table.commit(two, to: slot, at: one.head.revision).isConflict)
