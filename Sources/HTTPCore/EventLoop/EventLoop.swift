@@ -27,8 +27,9 @@ public final class EventLoop: Sendable {
     private let jobs = Locked<[@Sendable () -> Void]>([])
     /// How many turns began; nobody but the loop writes it.
     private let turnCount = Atomic<Int>(0)
-    /// The request that was looked at last, and in which turn.
-    private let subject = Locked<(head: RequestHead, turn: Int)?>(nil)
+    /// The request that was looked at last, and in which turn. Who exchanges it owns what was there: so the loop takes no lock for it.
+    private let subject = Atomic<Unmanaged<RequestHead.Parts>?>(nil)
+    private let subjectTurn = Atomic<Int>(0)
     private let confined: Confined
 
     /// What only the loop's own thread touches.
@@ -85,6 +86,7 @@ public final class EventLoop: Sendable {
     }
 
     deinit {
+        subject.exchange(nil, ordering: .acquiring)?.release()
         close(epoll)
         close(wakeup)
     }
@@ -137,7 +139,13 @@ public final class EventLoop: Sendable {
     var turns: Int { turnCount.load(ordering: .relaxed) }
 
     /// The request that the loop looked at last, if that was in this turn. From any thread.
-    func request(inTurn turn: Int) -> RequestHead? { subject.withLock { $0.flatMap { $0.turn == turn ? $0.head : nil } } }
+    func request(inTurn turn: Int) -> RequestHead? {
+        guard let taken = subject.exchange(nil, ordering: .acquiring) else { return nil }
+        let head = RequestHead(parts: taken.takeUnretainedValue())
+        let isBack = subject.compareExchange(expected: nil, desired: taken, ordering: .releasing).exchanged
+        if !isBack { taken.release() }
+        return isBack && subjectTurn.load(ordering: .relaxed) == turn ? head : nil
+    }
 
     /// Whether it was told to end, behind the work that it had. From any thread.
     var isEnding: Bool { isStopping.load(ordering: .relaxed) }
@@ -168,8 +176,8 @@ extension EventLoop {
 
     /// Says which request the loop is about to work for.
     func attend(to head: RequestHead) {
-        let turn = turns
-        subject.withLock { $0 = (head, turn) }
+        subjectTurn.store(turns, ordering: .relaxed)
+        subject.exchange(.passRetained(head.parts), ordering: .acquiringAndReleasing)?.release()
     }
 
     /// Has `connection` go on at the end of this turn. The connection sees to it that it is marked once.
