@@ -57,10 +57,12 @@ public final class Fingerprints: Sendable {
     ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
         changeset.old.withView { old in
             var (items, sections, sum) = (items, sections, sum)
-            for (item, fate) in changeset.rowFates.enumerated() where fate.contains(.updated) {
-                sum &-= hash.summand(ofItem: item, old, items[item])
-                items[item] = hash.fingerprint(ofItem: item, view, ignored)
-                sum &+= hash.summand(ofItem: item, view, items[item])
+            changeset.rowFates.withUnsafeBufferPointer { fates in
+                for item in fates.indices where fates[item].contains(.updated) {
+                    sum &-= hash.summand(ofItem: item, old, items[item])
+                    items[item] = hash.fingerprint(ofItem: item, view, ignored)
+                    sum &+= hash.summand(ofItem: item, view, items[item])
+                }
             }
             for (section, fate) in changeset.sectionFates.enumerated() where fate.contains(.updated) {
                 sum &-= hash.summand(ofSection: section, old, sections[section])
