@@ -125,6 +125,16 @@ class Memory:
                 each.settimeout(10)
         self.holding(attack)
 
+    def test_readers_of_many_middling_states(self):
+        """Each of a few hundred KB: so small that none takes long, and many in one turn."""
+        for n in range(20):
+            self.put_session(f"middling-{n}", self.state_of(450_000, n))
+
+        def attack(step):
+            for n in range(200 if len(self.sockets) < 3000 else 0):
+                self.open(self.message("GET", f"/v1/sessions/middling-{(n + step) % 20}"), room=2048)
+        self.holding(attack)
+
     def test_streams_of_a_list_that_starts_over(self):
         """2,000 of them, none of which is read."""
         self.put_session("wide", self.state_of(1_000_000, 0))
