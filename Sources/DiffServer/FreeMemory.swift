@@ -1,5 +1,7 @@
 import CSystem
+import Dispatch
 import Glibc
+import Synchronization
 
 /// Memory that the allocator holds and nobody uses: sessions that were evicted leave holes between those that stay.
 struct FreeMemory {
@@ -31,5 +33,26 @@ struct FreeMemory {
         guard let text = try? Files.read("/proc/self/statm") else { return nil }
         let pages = String(decoding: text, as: UTF8.self).split(separator: " ").dropFirst().first.flatMap { Int($0) }
         return pages.map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }
+    }
+}
+
+/// Gives back what evicted sessions held as soon as that is much: until then the process holds it beside what takes
+/// its place, which seldom fits into the holes.
+final class EvictedMemory: Sendable {
+    /// Bytes that are worth a walk over the heap.
+    private let worth: Int
+    private let bytes = Atomic<Int>(0)
+    private let queue = DispatchQueue(label: "diff.memory")
+
+    init(worth: Int) { self.worth = worth }
+
+    /// Counts bytes that were just freed. From any thread; the walk is done elsewhere.
+    func add(_ freed: Int) {
+        let before = bytes.add(freed, ordering: .relaxed).oldValue
+        guard before < worth, before + freed >= worth else { return }
+        queue.async { [self] in
+            bytes.store(0, ordering: .relaxed)
+            malloc_trim(0)
+        }
     }
 }

@@ -123,7 +123,7 @@ class Words(unittest.TestCase):
         text = command("help").stdout
         for option in re.findall(r"^  (--[a-z-]+)", text, re.M):
             self.assertNotEqual(command("serve", option, "\1nonsense", "--listen", "256.256.256.256:1").returncode, 0, option)
-        for word in ("16 MiB", "8 KiB", "32 KiB", "100000", "10000", "64", "1h", "65s", "512 MiB"):
+        for word in ("16 MiB", "16 KiB", "32 KiB", "100000", "10000", "64", "1h", "65s", "512 MiB"):
             self.assertIn(word, text)
 
     def test_what_is_not_known_is_one_clear_line_and_a_status(self):

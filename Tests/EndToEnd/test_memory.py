@@ -43,6 +43,9 @@ class Memory:
     budget = None
 
     def setUp(self):
+        # A server of its own for each: what one attack leaves in the allocator's holes is not the next one's.
+        self.tearDownClass()
+        self.setUpClass()
         self.sockets = []
 
     def tearDown(self):

@@ -96,11 +96,15 @@ final class AnswerCaches: Sendable {
     /// What was kept for others to come since all were let go, in bytes.
     private let kept = Atomic<Int>(0)
 
-    init(budget: MemoryBudget) { self.budget = budget }
+    /// As much may be kept, in bytes.
+    private let mostKept: Int
 
-    /// Whether a body of this size may be kept for others to come: a quarter of what may be on its way, so that no session has to leave for it.
+    /// - Parameter mostKept: so little that no session has to leave for it.
+    init(budget: MemoryBudget, mostKept: Int) { (self.budget, self.mostKept) = (budget, mostKept) }
+
+    /// Whether a body of this size may be kept for others to come.
     func keeps(_ bytes: Int) -> Bool {
-        guard kept.add(bytes, ordering: .relaxed).newValue > budget.limit / 4 else { return true }
+        guard kept.add(bytes, ordering: .relaxed).newValue > mostKept else { return true }
         kept.subtract(bytes, ordering: .relaxed)
         return false
     }

@@ -92,7 +92,7 @@ final class Session: Sendable {
 
     /// What is held besides a state.
     static func footprint(of history: History, _ settings: Settings, _ replays: ReplayWindow) -> Int {
-        history.heldBytes + settings.footprint + replays.footprint + 512
+        history.heldBytes + settings.footprint + replays.footprint + 1024
     }
 }
 

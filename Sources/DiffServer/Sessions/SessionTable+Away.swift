@@ -11,8 +11,8 @@ struct AwaySlot {
 }
 
 extension SessionTable {
-    /// A slot that left the order of use, and what it held if it was sent away.
-    typealias Evicted = (slot: SessionSlot, held: SessionSlot.Held?)
+    /// A slot that left the order of use, the bytes that it held, and what that was if it was sent away.
+    typealias Evicted = (slot: SessionSlot, bytes: Int, held: SessionSlot.Held?)
 
     /// The slot of a session that is away.
     func awaySlot(_ name: String) -> SessionSlot? { registry.withLock { $0.away[name]?.slot } }

@@ -40,14 +40,16 @@ final class SessionTable: Sendable {
         var bytes = 0
     }
 
+    private let freed: EvictedMemory
     /// Messages on their way take room from sessions.
     private let messages: MessageMemory
 
     init(bounds: Bounds, messages: MessageMemory, isCache: Bool = false) {
         self.bounds = bounds
         self.isCache = isCache
+        freed = EvictedMemory(worth: bounds.bytes / 16)
         self.messages = messages
-        answers = AnswerCaches(budget: messages.outgoing)
+        answers = AnswerCaches(budget: messages.outgoing, mostKept: bounds.bytes / 32)
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
     }
 
@@ -253,9 +255,10 @@ final class SessionTable: Sendable {
     // MARK: Leaving
 
     private func evict(_ evicted: [Evicted]) {
-        for (slot, _) in evicted {
+        for (slot, bytes, _) in evicted {
             if !isCache { finish(slot, because: .evicted(slot.name)) }
             counters.evicted()
+            freed.add(bytes)
         }
     }
 
@@ -337,8 +340,9 @@ extension SessionTable.Registry {
     ) -> [SessionTable.Evicted] {
         var evicted: [SessionTable.Evicted] = []
         while bytes > bounds.bytes || slots.count > bounds.sessions, let slot = order.next(sparing: spared) {
+            let bytes = slot.recency.bytes
             remove(slot)
-            evicted.append((slot, isCache ? sendAway(slot) : nil))
+            evicted.append((slot, bytes, isCache ? sendAway(slot) : nil))
         }
         return evicted
     }
