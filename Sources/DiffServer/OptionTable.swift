@@ -166,7 +166,7 @@ enum OptionTable {
         bytes("--write-rate", "an answer, each second, that its client takes", \.connectionLimits.minWriteRate),
         time("--drain", "for running requests to end, when the server goes down", \.drain),
         text("--watchdog", "TIME", "after which a stuck event loop ends the process, with status 70; 0 for never (default 10s)") {
-            guard let time = Unit.time($1), time == .zero || time >= .seconds(1), time <= .seconds(3600) else { return false }
+            guard let time = Unit.time($1), time == .zero || time >= .milliseconds(100), time <= .seconds(3600) else { return false }
             $0.watchdog = time == .zero ? nil : time
             return true
         },

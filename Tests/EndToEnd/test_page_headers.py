@@ -72,7 +72,7 @@ class Pages(ServiceCase):
             "figures": self.get("/metrics"), "the description": self.get("/openapi.json"),
         }
         for name, request in (("malformed", "GET / HTTP/1.1\r\n\r\n"),
-                              ("a long line", f"GET /{'a' * 9000} HTTP/1.1\r\n"),
+                              ("a long line", f"GET /{'a' * 17_000} HTTP/1.1\r\n"),
                               ("an old client", "GET /livez HTTP/1.0\r\n\r\n")):
             connection = self.raw()
             connection.send(request)

@@ -89,7 +89,7 @@ class Keys(Guarded):
         get, post = "GET /v1/sessions/s HTTP/1.1\r\n", "POST /v1/diff HTTP/1.1\r\nHost: localhost\r\n"
         cases = {
             "framing": (f"{get}Host: localhost\r\nHost: localhost\r\n\r\n", 400, "malformed-request"),
-            "the line": (f"GET /{'x' * 9000} HTTP/1.1\r\nHost: localhost\r\n\r\n", 414, "uri-too-long"),
+            "the line": (f"GET /{'x' * 17_000} HTTP/1.1\r\nHost: localhost\r\n\r\n", 414, "uri-too-long"),
             "the headers": (f"{get}Host: localhost\r\nX: {'x' * 40000}\r\n\r\n", 431, "headers-too-large"),
             "the query": ("GET /v1/sessions/s?sinse=1 HTTP/1.1\r\nHost: localhost\r\n\r\n", 401, "unauthenticated"),
             "Accept": (f"{get}Host: localhost\r\nAccept: text/html\r\n\r\n", 401, "unauthenticated"),
