@@ -13,8 +13,8 @@ public struct BackOff: Sendable, Equatable {
 
     /// The pause after some failures in a row.
     ///
-    /// Half of it is chance (`chance` from 0 to 1), so that not all readers return as one. What `Retry-After` asked for is kept and
-    /// chance comes on top, within a day: a date far off must not end a client for good.
+    /// Half of it is chance (`chance` from 0 to 1), so that not all readers return as one. What `Retry-After` asked for
+    /// is kept and chance comes on top, within a day: a date far off must not end a client for good.
     public func pause(after failures: Int, retryAfter: Duration?, chance: Double) -> Duration {
         let share = 0.5 + chance / 2
         if let retryAfter { return min(retryAfter, .seconds(86_400)) + first * share }

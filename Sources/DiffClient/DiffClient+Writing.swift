@@ -9,7 +9,8 @@ extension DiffClient {
     /// Posts what the list looks like now; whoever holds a key may. Makes the session if there is none.
     ///
     /// - Parameters:
-    ///   - since: the revision that the changeset in the answer is to lead from; the head before this write, if there is none.
+    ///   - since: the revision that the changeset in the answer is to lead from; the head before this write, if there
+    ///     is none.
     ///   - revision: refuses the write (412) unless this is the head.
     /// - Returns: the answer, which `FollowedList.take(_:)` takes.
     public func post(
@@ -28,8 +29,8 @@ extension DiffClient {
         try await post("edits", edits, since, revision)
     }
 
-    /// Tries up to four times. All tries carry one key, so that a write whose answer was lost is not done again: the server answers
-    /// the next try as it would have answered the first.
+    /// Tries up to four times. All tries carry one key, so that a write whose answer was lost is not done again: the
+    /// server answers the next try as it would have answered the first.
     private func post(
         _ name: String, _ value: JSONText, _ since: String?, _ revision: String?
     ) async throws(Problem) -> [UInt8] {

@@ -1,9 +1,9 @@
 // A client of one session. It holds no diff code: the server says what changed, and SnapshotKit's appliers do it.
 //
-// Reading is by long poll, and pulled: a request is under way only while somebody waits for the next update, and its answer leads
-// from what is shown to the newest state in one step. So an animation that takes its time costs nothing, a burst of writes becomes
-// one update, and there is no queue, neither here nor on the server. An event stream would deliver no sooner: a held request is
-// answered by the write itself.
+// Reading is by long poll, and pulled: a request is under way only while somebody waits for the next update, and its
+// answer leads from what is shown to the newest state in one step. So an animation that takes its time costs nothing, a
+// burst of writes becomes one update, and there is no queue, neither here nor on the server. An event stream would
+// deliver no sooner: a held request is answered by the write itself.
 
 import Foundation
 import SnapshotKit
@@ -23,8 +23,8 @@ public struct DiffClient: Sendable {
     public enum Form: Sendable {
         /// By id: SwiftUI, and whoever shows the whole list anyway.
         case keyed
-        /// In stages, each safe as one batch: UICollectionView, UITableView, NSCollectionView. `compact` merges stages where a view
-        /// carries them out reliably together.
+        /// In stages, each safe as one batch: UICollectionView, UITableView, NSCollectionView. `compact` merges stages
+        /// where a view carries them out reliably together.
         case staged(compact: Bool = false)
         /// As final ids and what to draw again: NSDiffableDataSourceSnapshot.
         case diffable
@@ -44,7 +44,8 @@ public struct DiffClient: Sendable {
     public let session: String
     /// How changes are wanted; by id, unless it is set.
     public var form = Form.keyed
-    /// Whether updates bring what changed of a content, where that is smaller. The list has the whole content all the same.
+    /// Whether updates bring what changed of a content, where that is smaller. The list has the whole content all the
+    /// same.
     public var receivesPatches = false
     /// How long the server holds a request while nothing changes, at most 60 s.
     public var wait = Duration.seconds(25)
@@ -68,7 +69,8 @@ public struct DiffClient: Sendable {
         renewsToken = false
     }
 
-    /// A client of a session that asks for a token before each request, so that it can be renewed; 401 is tried again then.
+    /// A client of a session that asks for a token before each request, so that it can be renewed; 401 is tried again
+    /// then.
     public init(url: URL, session: String, renewing token: @escaping @Sendable () async throws -> String?) {
         self.url = url
         self.session = session
@@ -76,8 +78,8 @@ public struct DiffClient: Sendable {
         renewsToken = true
     }
 
-    /// Without cache and cookies, and with connections for many sessions of one server: each held request occupies one, and the
-    /// usual six would let the seventh session starve.
+    /// Without cache and cookies, and with connections for many sessions of one server: each held request occupies one,
+    /// and the usual six would let the seventh session starve.
     private static let quiet: URLSession = {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil

@@ -33,8 +33,8 @@
         /// - Parameter adopting: carries each change out, so that it can be animated.
         public init(adopting: @escaping @MainActor (ListUpdate, () -> Void) -> Void = { $1() }) { adopt = adopting }
 
-        /// Follows a session until the task is cancelled, or until asking again cannot help; then `problem` says why. Goes on from what is
-        /// shown, so that a view that appears again receives only what it missed.
+        /// Follows a session until the task is cancelled, or until asking again cannot help; then `problem` says why.
+        /// Goes on from what is shown, so that a view that appears again receives only what it missed.
         public func follow(_ client: DiffClient) async {
             problem = nil
             let shown = revision.map { FollowedList(list, revision: $0) } ?? FollowedList()

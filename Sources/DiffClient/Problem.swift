@@ -37,8 +37,8 @@ public struct Problem: Error, Sendable, Equatable {
         retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Self.delay($0, from: Date()) }
     }
 
-    /// Whether the same request may succeed later: no connection, a session that is not there (yet), too many requests, a server
-    /// that goes down or a proxy without one.
+    /// Whether the same request may succeed later: no connection, a session that is not there (yet), too many requests,
+    /// a server that goes down or a proxy without one.
     var isPassing: Bool {
         switch status {
         case nil, 404, 408, 425, 429: true

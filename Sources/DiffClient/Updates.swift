@@ -25,9 +25,9 @@ public struct ListUpdate: Sendable {
 extension DiffClient {
     /// What the session holds, and from then on each change, for as long as somebody asks for the next one.
     ///
-    /// The first update is a reset. Whatever happens on the way, what is shown stays: after 404, 429, 503 and lost connections the
-    /// client waits and goes on from the list that it has. It ends when its task is cancelled, and throws a `Problem` when asking again
-    /// cannot help: the token is refused, or the request is wrong.
+    /// The first update is a reset. Whatever happens on the way, what is shown stays: after 404, 429, 503 and lost
+    /// connections the client waits and goes on from the list that it has. It ends when its task is cancelled, and
+    /// throws a `Problem` when asking again cannot help: the token is refused, or the request is wrong.
     public var updates: Updates { updates(from: FollowedList()) }
 
     /// Each change from a list on that was shown earlier.

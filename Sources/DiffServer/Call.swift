@@ -1,6 +1,7 @@
 import HTTPCore
 
-/// A request that was let in: what an endpoint may look at besides the body. An object, since all that is done for the request holds on to it.
+/// A request that was let in: what an endpoint may look at besides the body. An object, since all that is done for the
+/// request holds on to it.
 final class Call: Sendable {
     let head: RequestHead
     let peer: Peer
@@ -12,7 +13,8 @@ final class Call: Sendable {
     let parameters: Parameters
     let acceptance: Acceptance
     let service: DiffService
-    /// What the body takes of the memory for messages, until the call goes. This and the next are set before the call is handed to anybody.
+    /// What the body takes of the memory for messages, until the call goes. This and the next are set before the call
+    /// is handed to anybody.
     nonisolated(unsafe) var share: MemoryShare?
     /// Whether what is done for the request takes so long that no loop should wait for it.
     nonisolated(unsafe) var isLong = false

@@ -3,10 +3,11 @@ struct ControlGroup {
     /// What stands before `/proc` and `/sys`.
     var root = ""
 
-    /// Bytes of memory; nil without a limit. The least of the process's own group and of all around it counts: each of them is enforced.
+    /// Bytes of memory; nil without a limit. The least of the process's own group and of all around it counts: each of
+    /// them is enforced.
     ///
-    /// In a container the own group often is the only one to be seen, as `/`; a path that names what lies outside of it is not found there,
-    /// and the walk up ends at the one that is.
+    /// In a container the own group often is the only one to be seen, as `/`; a path that names what lies outside of it
+    /// is not found there, and the walk up ends at the one that is.
     var memoryLimit: Int? {
         for line in text("/proc/self/cgroup").split(separator: "\n") {
             let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)

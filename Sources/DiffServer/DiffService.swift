@@ -1,6 +1,7 @@
-// The walk of a request through the service, in the order of CONTRACT §7: the path is matched, who asks, whether they may, how often, then
-// whether there is such a route, its query, what is accepted, what is sent; then the body, and the endpoint. A path that nobody knows
-// is as protected as one that is known, so that nothing can be found out without credentials.
+// The walk of a request through the service, in the order of CONTRACT §7: the path is matched, who asks, whether they
+// may, how often, then whether there is such a route, its query, what is accepted, what is sent; then the body, and the
+// endpoint. A path that nobody knows is as protected as one that is known, so that nothing can be found out without
+// credentials.
 
 import HTTPCore
 import SnapshotKit
@@ -172,8 +173,8 @@ final class DiffService: Service {
         }
     }
 
-    /// Answers a request with a body. Where it takes long, that is done on a worker, so that small requests on its loop keep their latency;
-    /// where the answer comes later, for either reason, the body stays counted until it is there.
+    /// Answers a request with a body. Where it takes long, that is done on a worker, so that small requests on its loop
+    /// keep their latency; where the answer comes later, for either reason, the body stays counted until it is there.
     private func take(_ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?) -> Reply {
         call.isLong = body.count > Self.largeBody || call.findsLongSession()
         guard call.isLong || !store.isTable else { return answer(call, prepared, body) }

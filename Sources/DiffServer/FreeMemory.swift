@@ -12,9 +12,9 @@ struct FreeMemory {
 
     init(slack: Int) { self.slack = slack }
 
-    /// Gives it back to the system where the process holds `slack` bytes more than the `used` ones that are accounted for. Each try walks over
-    /// the whole heap, under its locks; so one that brought less than a quarter of the slack is not repeated before the process has grown by as
-    /// much, or has shrunk.
+    /// Gives it back to the system where the process holds `slack` bytes more than the `used` ones that are accounted
+    /// for. Each try walks over the whole heap, under its locks; so one that brought less than a quarter of the slack
+    /// is not repeated before the process has grown by as much, or has shrunk.
     ///
     /// - Parameters:
     ///   - resident: the process's memory in bytes; nil if it is not known.

@@ -2,7 +2,8 @@ import COpenSSL
 import Glibc
 import HTTPCore
 
-/// `diffserver healthcheck`: asks a server on this machine whether it is ready, for containers without a shell. Exit status 0 if it is.
+/// `diffserver healthcheck`: asks a server on this machine whether it is ready, for containers without a shell. Exit
+/// status 0 if it is.
 enum HealthCheck {
     static func run(_ options: Options) -> Never {
         let address = options.listen.first ?? .tcp(host: "127.0.0.1", port: 8080)

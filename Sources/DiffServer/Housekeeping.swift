@@ -4,7 +4,8 @@ import HTTPCore
 
 /// What is done once a second, whatever clients do.
 ///
-/// On a serial queue of its own. The common ones look at their threads in `/proc` and end the process when no descriptor is left for that.
+/// On a serial queue of its own. The common ones look at their threads in `/proc` and end the process when no
+/// descriptor is left for that.
 final class Housekeeping: @unchecked Sendable {  // the state belongs to `queue`
     private let service: DiffService
     private let server: Server
@@ -41,8 +42,8 @@ struct Crowd {
     private var refused = 0
     private var pauses = 0
 
-    /// The line for the log, if one is due. It is over when a tenth of the room is free again, so that one client more or less does not
-    /// fill the log.
+    /// The line for the log, if one is due. It is over when a tenth of the room is free again, so that one client more
+    /// or less does not fill the log.
     mutating func line(for counters: Server.Counters) -> String? {
         defer { (refused, pauses) = (counters.refusedConnections, counters.acceptPauses) }
         let isFull = counters.refusedConnections > refused || counters.acceptPauses > pauses

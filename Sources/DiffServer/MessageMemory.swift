@@ -1,6 +1,7 @@
-// Messages on their way are memory that no session owns. They have budgets of their own, so that no number of clients can take more than
-// that, and what they use is room that sessions do not have: so all of it together is what `--memory` says. A state that is parsed, and one
-// connection's buffers, are counted by nobody; they are why the process may be a quarter larger.
+// Messages on their way are memory that no session owns. They have budgets of their own, so that no number of clients
+// can take more than that, and what they use is room that sessions do not have: so all of it together is what
+// `--memory` says. A state that is parsed, and one connection's buffers, are counted by nobody; they are why the
+// process may be a quarter larger.
 
 import HTTPCore
 
@@ -17,7 +18,8 @@ struct MessageMemory: Sendable {
     /// Of an open connection, whatever it is at: its objects, and a request that is held.
     private static let connection = 4096
 
-    /// An eighth of the memory for each way, or else two bodies of the largest size, though no more than a quarter; but 8 MiB at least.
+    /// An eighth of the memory for each way, or else two bodies of the largest size, though no more than a quarter; but
+    /// 8 MiB at least.
     init(memory: Int, maxBody: Int) {
         let limit = max(memory / 8, min(maxBody, memory / 8) * 2, 8 << 20)
         incoming = MemoryBudget(limit: limit)

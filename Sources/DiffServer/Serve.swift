@@ -10,7 +10,8 @@ enum Serve {
         if options.listen.isEmpty { options.listen = ListenAddress.activated() }
         if options.listen.isEmpty { options.listen = [.tcp(host: "127.0.0.1", port: 8080)] }
         let journal = Journal(format: options.logFormat, logsRequests: options.logsRequests)
-        // Before any other thread exists: all inherit the mask, so that a signal waits until it is asked for, however early it comes.
+        // Before any other thread exists: all inherit the mask, so that a signal waits until it is asked for, however
+        // early it comes.
         let signals = Signals([SIGTERM, SIGINT, SIGHUP])
         for warning in options.warnings { journal.log(warning, level: "warning") }
         let messages = MessageMemory(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
@@ -121,8 +122,8 @@ enum Serve {
     }
 }
 
-/// Ends the process behind the lines that it has still to write, and at once: other threads still run, and what `exit` takes apart they may
-/// be using.
+/// Ends the process behind the lines that it has still to write, and at once: other threads still run, and what `exit`
+/// takes apart they may be using.
 func end(_ status: Int32) -> Never {
     LogOutput.standardError.flush()
     _exit(status)

@@ -32,8 +32,8 @@ public final class Server: Sendable {
         self.workers = workers ?? Workers(count: options.loops)
     }
 
-    /// Opens all sockets and starts the loops. To be called once. From then on the server runs until it is drained, whether or not anybody
-    /// holds it.
+    /// Opens all sockets and starts the loops. To be called once. From then on the server runs until it is drained,
+    /// whether or not anybody holds it.
     ///
     /// Ignores SIGPIPE for the process and, with `keepsFreedMemory`, sets malloc's thresholds.
     ///
@@ -88,8 +88,8 @@ public final class Server: Sendable {
         throw ListenError(address: "connections", reason: "the limit of descriptors, \(limit), leaves none for them")
     }
 
-    /// Reads the certificate, the key and the authorities again. Connections keep what they began with; new ones get the new. If a file is
-    /// missing or wrong, nothing changes. Does nothing without TLS.
+    /// Reads the certificate, the key and the authorities again. Connections keep what they began with; new ones get
+    /// the new. If a file is missing or wrong, nothing changes. Does nothing without TLS.
     public func reloadCertificates() throws(ListenError) {
         guard let tls = options.tls else { return }
         certificates.current = try TLSContext(tls)
@@ -110,8 +110,9 @@ public final class Server: Sendable {
             relievedConnections: counts.relieved.load(ordering: .relaxed))
     }
 
-    /// Goes down: accepts no more, closes idle connections, says `Connection: close` with every answer from now on, and closes what is
-    /// still open after `limit`. Streams are for the service to end; until then they stay, within the limit.
+    /// Goes down: accepts no more, closes idle connections, says `Connection: close` with every answer from now on, and
+    /// closes what is still open after `limit`. Streams are for the service to end; until then they stay, within the
+    /// limit.
     ///
     /// - Parameter completion: called once, on some thread, when the last connection is gone and the loops have ended.
     public func drain(within limit: Duration, completion: @escaping @Sendable () -> Void) {
@@ -149,7 +150,8 @@ public final class Server: Sendable {
 
     /// What a server counts.
     public struct Counters: Sendable, Hashable {
-        /// Connections at once: `ServerOptions.maxConnections`, or less where the process may not have so many descriptors.
+        /// Connections at once: `ServerOptions.maxConnections`, or less where the process may not have so many
+        /// descriptors.
         public var connectionLimit: Int
         /// Connections that are open now.
         public var openConnections: Int

@@ -3,8 +3,9 @@ import Glibc
 
 /// A thread of the system, for what never returns: loops, workers, whoever watches them.
 ///
-/// Not of Dispatch's pools. The one of serial queues has at most 255 threads, so the 256th loop would never turn; those behind global and
-/// concurrent queues are watched by reading `/proc` for each thread, and the process traps when no descriptor is left for that.
+/// Not of Dispatch's pools. The one of serial queues has at most 255 threads, so the 256th loop would never turn; those
+/// behind global and concurrent queues are watched by reading `/proc` for each thread, and the process traps when no
+/// descriptor is left for that.
 public enum SystemThread {
     /// Starts a thread that ends with `body`.
     ///

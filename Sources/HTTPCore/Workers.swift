@@ -1,8 +1,9 @@
-// What takes long is done here, so that small requests never wait for it: not on their loop, and not for a core either. The threads are as many
-// as the loops, so that no more is begun than can go on, and they have a smaller share of the cores.
+// What takes long is done here, so that small requests never wait for it: not on their loop, and not for a core either.
+// The threads are as many as the loops, so that no more is begun than can go on, and they have a smaller share of the
+// cores.
 //
-// Rejected: a concurrent queue of Dispatch. Its threads are everybody's, and one that gave up its share does not get it back without a
-// privilege.
+// Rejected: a concurrent queue of Dispatch. Its threads are everybody's, and one that gave up its share does not get it
+// back without a privilege.
 
 import CSystem
 import Dispatch
@@ -41,14 +42,15 @@ public final class Workers: Sendable {
     }
 }
 
-/// How the kernel shares the cores between this process's threads. What somebody chose for the whole process stays: its nice value is where
-/// ours begin, and any other policy than the usual is left alone.
+/// How the kernel shares the cores between this process's threads. What somebody chose for the whole process stays: its
+/// nice value is where ours begin, and any other policy than the usual is left alone.
 enum ThreadShare {
-    /// Makes the calling thread one that is let in as soon as it has something to do. From Linux 6.12 on, who asks for short slices is; the
-    /// shortest are 0.1 ms.
+    /// Makes the calling thread one that is let in as soon as it has something to do. From Linux 6.12 on, who asks for
+    /// short slices is; the shortest are 0.1 ms.
     static func beLetInSoon() { set(niceness: 0, slice: 100_000) }
 
-    /// Gives the calling thread a tenth of the share of an ordinary one: enough to come to an end beside loops that never rest.
+    /// Gives the calling thread a tenth of the share of an ordinary one: enough to come to an end beside loops that
+    /// never rest.
     static func lower() { set(niceness: 10, slice: 3_000_000) }
 
     private static func set(niceness: Int32, slice: UInt) {

@@ -1,7 +1,8 @@
 import CAllocations
 import Glibc
 
-/// Nanoseconds that the processor spent on this thread: what others do on the machine meanwhile costs caches, but no time.
+/// Nanoseconds that the processor spent on this thread: what others do on the machine meanwhile costs caches, but no
+/// time.
 func now() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

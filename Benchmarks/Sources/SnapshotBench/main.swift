@@ -1,4 +1,5 @@
-// Measures the library and prints what `docs/performance.md` shows. Every figure is a median of many runs; ratios are taken inside a run.
+// Measures the library and prints what `docs/performance.md` shows. Every figure is a median of many runs; ratios are
+// taken inside a run.
 //
 //   snapshot-bench [diff] [large] [json] [write] [memory] [hash] [hostile]     all of them without an argument
 //

@@ -36,9 +36,9 @@
     }
 
     extension NSDiffableDataSourceSnapshot where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
-        /// The rows of an update of a client whose `form` is `.diffable`, and what of them is to be drawn again. The item provider finds
-        /// contents by id in `update.list`, which has to be adopted first. After a reset call the view's `reloadData` too: what it
-        /// changed of the rows that were there before, nobody said.
+        /// The rows of an update of a client whose `form` is `.diffable`, and what of them is to be drawn again. The
+        /// item provider finds contents by id in `update.list`, which has to be adopted first. After a reset call the
+        /// view's `reloadData` too: what it changed of the rows that were there before, nobody said.
         public init(_ update: ListUpdate) {
             self.init()
             appendSections(update.list.sections.map(\.id))

@@ -1,5 +1,5 @@
-// The rules of performBatchUpdates are kept by the server, which stages, and by SnapshotKit, which refuses stages that UIKit would
-// crash on. What is left to do here: one batch a stage, and the model set inside it.
+// The rules of performBatchUpdates are kept by the server, which stages, and by SnapshotKit, which refuses stages that
+// UIKit would crash on. What is left to do here: one batch a stage, and the model set inside it.
 
 #if canImport(UIKit) && !os(watchOS)
     import SnapshotKit
@@ -88,8 +88,8 @@
 
     extension UICollectionViewDiffableDataSource
     where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
-        /// Shows an update of a client whose `form` is `.diffable`. The cell provider finds contents by id in `update.list`, which has
-        /// to be adopted first.
+        /// Shows an update of a client whose `form` is `.diffable`. The cell provider finds contents by id in
+        /// `update.list`, which has to be adopted first.
         public func show(_ update: ListUpdate) {
             let snapshot = NSDiffableDataSourceSnapshot(update)
             // What a reset changed of the rows that were there before, nobody said: all cells are made anew.
@@ -99,8 +99,8 @@
     }
 
     extension UITableViewDiffableDataSource where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
-        /// Shows an update of a client whose `form` is `.diffable`. The cell provider finds contents by id in `update.list`, which has
-        /// to be adopted first.
+        /// Shows an update of a client whose `form` is `.diffable`. The cell provider finds contents by id in
+        /// `update.list`, which has to be adopted first.
         public func show(_ update: ListUpdate) {
             let snapshot = NSDiffableDataSourceSnapshot(update)
             guard case .reset = update.change else { return apply(snapshot, animatingDifferences: true) }

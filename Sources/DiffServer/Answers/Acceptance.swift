@@ -1,5 +1,5 @@
-// Content negotiation (RFC 9110 §12.5.1): of what can be sent, the type with the highest weight; of equal weights, the one that the client
-// named first and most exactly.
+// Content negotiation (RFC 9110 §12.5.1): of what can be sent, the type with the highest weight; of equal weights, the
+// one that the client named first and most exactly.
 
 import HTTPCore
 import SnapshotKit

@@ -2,10 +2,12 @@ import HTTPCore
 import SnapshotKit
 import Synchronization
 
-/// Encoded answers that lead to one head, so that many readers with the same base cost one diff, one encoding and one copy.
+/// Encoded answers that lead to one head, so that many readers with the same base cost one diff, one encoding and one
+/// copy.
 ///
-/// An answer is worth keeping for the moment in which all who were woken by a commit ask for the same. So all are let go each second; one
-/// that is still on its way to somebody is found for as long as that lasts, since it takes its memory anyway.
+/// An answer is worth keeping for the moment in which all who were woken by a commit ask for the same. So all are let
+/// go each second; one that is still on its way to somebody is found for as long as that lasts, since it takes its
+/// memory anyway.
 final class AnswerCache: Sendable {
     /// All that shapes a body besides the head.
     enum Key: Hashable, Sendable {

@@ -1,5 +1,5 @@
-// Conditions (RFC 9110 §13.1). A tag is a revision in quotes; a gzip answer's tag ends with `;gzip`, and names the same state. Weak tags
-// are taken as well: a cache between may have weakened ours.
+// Conditions (RFC 9110 §13.1). A tag is a revision in quotes; a gzip answer's tag ends with `;gzip`, and names the same
+// state. Weak tags are taken as well: a cache between may have weakened ours.
 
 import HTTPCore
 

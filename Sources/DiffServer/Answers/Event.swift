@@ -2,7 +2,8 @@ import SnapshotKit
 
 /// Server-sent events (the HTML standard, §9.2).
 enum Event {
-    /// What a stream begins with: how soon to come back, and the reader's own revision, so that a reconnect resumes from it.
+    /// What a stream begins with: how soon to come back, and the reader's own revision, so that a reconnect resumes
+    /// from it.
     static func primer(_ revision: Revision?) -> [UInt8] {
         Array("retry: 1000\n\n".utf8) + (revision.map { Array("id: \($0.text)\n\n".utf8) } ?? [])
     }
@@ -17,7 +18,8 @@ enum Event {
         writer.append("\ndata: ")
     }
 
-    /// An event whose JSON, which begins at an offset, is put on one line, and its end: line ends can only be white space there.
+    /// An event whose JSON, which begins at an offset, is put on one line, and its end: line ends can only be white
+    /// space there.
     static func ended(_ event: consuming [UInt8], jsonFrom start: Int = 0) -> [UInt8] {
         if event[start...].contains(0x0A) || event[start...].contains(0x0D) {
             event = event[..<start] + event[start...].filter { $0 != 0x0A && $0 != 0x0D }

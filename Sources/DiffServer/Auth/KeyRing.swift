@@ -1,4 +1,5 @@
-/// The keys of writers, as hashes: `name:sha256-hex`, or `name:sha256-hex:prefix` for sessions whose names start with `prefix`.
+/// The keys of writers, as hashes: `name:sha256-hex`, or `name:sha256-hex:prefix` for sessions whose names start with
+/// `prefix`.
 struct KeyRing: Sendable {
     struct Key: Sendable {
         var name: String

@@ -11,7 +11,8 @@ final class RateLimit<Key: Hashable & Sendable>: Sendable {
 
     private struct Content {
         var buckets: [Key: Bucket] = [:]
-        /// With so many buckets the full ones are forgotten, which changes nothing; twice as many as were left, so that each costs O(1).
+        /// With so many buckets the full ones are forgotten, which changes nothing; twice as many as were left, so that
+        /// each costs O(1).
         var sweepsAt = 10_000
     }
 

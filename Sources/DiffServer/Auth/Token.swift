@@ -1,5 +1,5 @@
-// A thin client's token: a compact JWS (RFC 7515) by HS256 (RFC 7518 §3.2), bound to one session, a scope and an end. The header must
-// say HS256: every other algorithm, and none, is refused before anything else is looked at.
+// A thin client's token: a compact JWS (RFC 7515) by HS256 (RFC 7518 §3.2), bound to one session, a scope and an end.
+// The header must say HS256: every other algorithm, and none, is refused before anything else is looked at.
 
 import SnapshotKit
 
@@ -19,7 +19,8 @@ struct Token: Sendable, Equatable {
     /// How far ahead the clock of whoever makes tokens may be, in seconds.
     private static let clockSkew: Int64 = 60
 
-    /// Signs the token, under an id of its own (RFC 7519 §4.1.7), so that two of one session that end at the same time are two.
+    /// Signs the token, under an id of its own (RFC 7519 §4.1.7), so that two of one session that end at the same time
+    /// are two.
     func signed(by secret: [UInt8]) -> String {
         var claims = JSONWriter()
         claims.append("{\"sub\":")

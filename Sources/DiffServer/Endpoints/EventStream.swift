@@ -1,5 +1,6 @@
-// A stream has no queue: it is (last sent, dirty). Whatever happened since the last event, the next one leads from there to the head; a
-// slow reader gets fewer and larger steps, and costs no memory that grows. All of it runs on the connection's loop.
+// A stream has no queue: it is (last sent, dirty). Whatever happened since the last event, the next one leads from
+// there to the head; a slow reader gets fewer and larger steps, and costs no memory that grows. All of it runs on the
+// connection's loop.
 
 import HTTPCore
 import Synchronization
@@ -20,7 +21,8 @@ final class EventStream: SessionReader, @unchecked Sendable {
     private let writer: StreamWriter
     private var sent: Since
     private var isDirty = true
-    /// Whether the next event is being made: the store was asked for the session, which has left memory, or a worker compares states.
+    /// Whether the next event is being made: the store was asked for the session, which has left memory, or a worker
+    /// compares states.
     private var isBusy = false
     private var lastWrite = Moment.now
     private var timers: [Purpose: Timer] = [:]

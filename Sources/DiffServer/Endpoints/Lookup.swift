@@ -11,8 +11,8 @@ struct LookupSubject {
     }
 
     let revision: Revision
-    /// Whether kinds and contents are told: only of the head, and only where no revision was named, so that an answer about a revision does
-    /// not depend on whether it is the head still.
+    /// Whether kinds and contents are told: only of the head, and only where no revision was named, so that an answer
+    /// about a revision does not depend on whether it is the head still.
     let showsContent: Bool
     private let state: State
 

@@ -59,7 +59,8 @@ final class PostChanges: Sendable {
             return again(reading, status: entry.status, from: entry.before)
         }
         if try !conditions.isMet(before.head.revision, call) {
-            // Not the head that was named; but perhaps the head is what this very write made of it, and the answer was lost.
+            // Not the head that was named; but perhaps the head is what this very write made of it, and the answer was
+            // lost.
             guard let parent = before.head.parent, conditions.match?.revision == parent,
                 try request.leads(to: before, call.writing, fingerprint)
             else { throw .mismatch(current: before.head.revision) }
@@ -75,7 +76,8 @@ final class PostChanges: Sendable {
         return .put(after) { [self, after, changeset] slot in answer(slot, after, changeset, from: before.head.revision) }
     }
 
-    /// What a write that was done before would answer now: from the head before the first try, if the client names no other.
+    /// What a write that was done before would answer now: from the head before the first try, if the client names no
+    /// other.
     private func again(_ reading: Reading, status: Int, from before: Revision?) -> Step {
         guard reading.isCertain else { return .verify }
         let base = since == .absent ? before.map(Since.revision) ?? .nothing : since

@@ -63,7 +63,8 @@ final class Journal: Sendable {
 
     // MARK: What happens
 
-    /// The line of a request. Without its query, in which a client may name what nobody else should read: an item, or by mistake its token.
+    /// The line of a request. Without its query, in which a client may name what nobody else should read: an item, or
+    /// by mistake its token.
     func record(_ exchange: ExchangeSummary) {
         guard logsRequests else { return }
         let trace = RequestTrace(exchange.head)
@@ -84,7 +85,8 @@ enum LogValue {
     case text(String)
     case number(Int)
 
-    /// Plain where it is one printable word, else as a JSON string, so that no value ends its line or passes for another.
+    /// Plain where it is one printable word, else as a JSON string, so that no value ends its line or passes for
+    /// another.
     var text: String {
         switch self {
         case .text(let text):

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A log that goes to a file: it stays at its path. A file that was moved or removed is left, and another made in its place.
+/// A log that goes to a file: it stays at its path. A file that was moved or removed is left, and another made in its
+/// place.
 struct LogFile {
     private let descriptor: Int32
     private let path: String

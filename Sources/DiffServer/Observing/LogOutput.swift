@@ -1,5 +1,6 @@
-// Whoever reads the log may stop reading, and a disk may stall; requests go on. So lines go into a buffer, and a thread that does nothing else writes
-// them. What does not fit is dropped and counted. The descriptor stays as it was: made non-blocking it would be so for whoever shares it.
+// Whoever reads the log may stop reading, and a disk may stall; requests go on. So lines go into a buffer, and a thread
+// that does nothing else writes them. What does not fit is dropped and counted. The descriptor stays as it was: made
+// non-blocking it would be so for whoever shares it.
 
 import Dispatch
 import Glibc
@@ -34,8 +35,8 @@ final class LogOutput: Sendable {
 
     /// Puts a line behind those that wait, or drops it. Never blocks.
     ///
-    /// - Parameter notice: makes the line that stands where lines are missing: with nil once when that begins, which always fits, and with
-    ///   their number once when it ends.
+    /// - Parameter notice: makes the line that stands where lines are missing: with nil once when that begins, which
+    ///   always fits, and with their number once when it ends.
     func append(_ line: [UInt8], notice: @escaping @Sendable (Int?) -> [UInt8] = { _ in [] }) {
         let (isFirst, needsThread) = content.withLock { content in
             if content.waiting.count + line.count > Self.room {

@@ -1,5 +1,5 @@
-// Counts and sums for Prometheus (its text exposition format 0.0.4). No label ever holds a session's or a client's name: labels
-// are routes, statuses, reasons and kinds, all of them short lists known beforehand.
+// Counts and sums for Prometheus (its text exposition format 0.0.4). No label ever holds a session's or a client's
+// name: labels are routes, statuses, reasons and kinds, all of them short lists known beforehand.
 
 import HTTPCore
 import SnapshotKit

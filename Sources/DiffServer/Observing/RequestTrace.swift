@@ -2,7 +2,8 @@ import HTTPCore
 
 /// What ties a request's log line to the line of whoever caused it.
 ///
-/// A client's own words go into the log only in the forms that these fields have: a line of the log holds nothing that a client made up.
+/// A client's own words go into the log only in the forms that these fields have: a line of the log holds nothing that
+/// a client made up.
 struct RequestTrace: Sendable, Equatable {
     /// `X-Request-Id`, if it is 1 to 128 letters, digits and `._~:+/=@-`; else a new one.
     let id: String

@@ -2,17 +2,20 @@ import SnapshotKit
 
 /// Skeletons of a session's past, oldest first, bounded by count, age and bytes.
 struct History: Sendable {
-    /// One past revision. An object, since each commit copies the list of them, and a reference is copied at less cost than what it leads to.
+    /// One past revision. An object, since each commit copies the list of them, and a reference is copied at less cost
+    /// than what it leads to.
     final class Entry: Sendable {
         let revision: Revision
         /// Nil while only the store has it.
         let skeleton: Skeleton?
-        /// What the skeleton takes, here or where it would be, whether or not it shares some with its neighbours; and the marks.
+        /// What the skeleton takes, here or where it would be, whether or not it shares some with its neighbours; and
+        /// the marks.
         let bytes: Int
         /// Redrawn on the way to this revision.
         let marks: Marks
         let retired: Moment
-        /// What a store that others write to calls the skeleton: as the version of the session with which it came. 0 where it has no name.
+        /// What a store that others write to calls the skeleton: as the version of the session with which it came. 0
+        /// where it has no name.
         let name: UInt64
         private let records: ObjectIdentifier?
         private let recordsBytes: Int

@@ -45,8 +45,8 @@ struct Calendar: Sendable {
     func past(milliseconds: Int, at now: Moment = .now) -> Moment { min(moment(milliseconds: milliseconds), now) }
 
     /// The moment that was so many milliseconds behind 1970, or the nearest one within 70 years of that: the difference
-    /// to any other fits into the clock's 64 bits. The middle of the millisecond: calendars differ by how long it took to
-    /// read two clocks, and each is to write the same number again.
+    /// to any other fits into the clock's 64 bits. The middle of the millisecond: calendars differ by how long it took
+    /// to read two clocks, and each is to write the same number again.
     func moment(milliseconds: Int) -> Moment {
         let reach = 2_200_000_000_000
         return Moment(nanoseconds: Int64(min(max(milliseconds, -reach), reach)) * 1_000_000 + 500_000 - origin)

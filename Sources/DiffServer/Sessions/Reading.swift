@@ -49,7 +49,8 @@ struct Reading: Sendable {
 
     func base(_ revision: Revision) -> Base { session.base(revision, at: .now, bounds: table.bounds.history) }
 
-    /// The answer from a reader's base to the head. The diff and its encoding are shared with other readers who want the same.
+    /// The answer from a reader's base to the head. The diff and its encoding are shared with other readers who want
+    /// the same.
     func answer(since: Since, _ wish: ChangesWish) -> ChangesAnswer {
         guard case .revision(let revision) = since else {
             let reason: ResetReason = since == .unreadable ? .unknown : .initial
@@ -103,7 +104,8 @@ struct Reading: Sendable {
 
     // MARK: What takes long
 
-    /// From this footprint on a session's state takes longer to read, compare or write than its loop should be held up: about a millisecond.
+    /// From this footprint on a session's state takes longer to read, compare or write than its loop should be held up:
+    /// about a millisecond.
     static let long = 512 * 1024
 
     /// From this footprint on a state is written once for all who get it.

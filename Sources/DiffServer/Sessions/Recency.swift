@@ -1,4 +1,5 @@
-/// What the table must know of a slot without asking it: its places in the table's lists, and when it ends. The table's lock guards it.
+/// What the table must know of a slot without asking it: its places in the table's lists, and when it ends. The table's
+/// lock guards it.
 struct Recency {
     fileprivate var use = SlotLinks()
     fileprivate var end = SlotLinks()
@@ -74,9 +75,11 @@ private struct SlotList<Order: SlotOrder> {
     }
 }
 
-/// Slots in order of use: those that nobody waits on, and those that are read, which leave last. All is O(1), amortised.
+/// Slots in order of use: those that nobody waits on, and those that are read, which leave last. All is O(1),
+/// amortised.
 ///
-/// A slot whose first reader came stays where it is until it is used or its turn to leave comes; either puts it among those that are read.
+/// A slot whose first reader came stays where it is until it is used or its turn to leave comes; either puts it among
+/// those that are read.
 struct RecencyOrder {
     private var unread = SlotList<ByUse>()
     private var read = SlotList<ByUse>()
@@ -118,8 +121,9 @@ struct RecencyOrder {
     }
 }
 
-/// When slots end: a hashed timing wheel (Varghese and Lauck 1987) with a place for each second. A slot that is used is not moved; it is looked at
-/// in the second in which it would have ended, and then put where it ends now. So a use costs nothing, and a second costs what ends in it.
+/// When slots end: a hashed timing wheel (Varghese and Lauck 1987) with a place for each second. A slot that is used is
+/// not moved; it is looked at in the second in which it would have ended, and then put where it ends now. So a use
+/// costs nothing, and a second costs what ends in it.
 struct ExpiryWheel {
     private static let size = 1024
     private var places = [SlotList<ByEnd>](repeating: SlotList(), count: size)
@@ -172,7 +176,8 @@ struct ExpiryWheel {
 struct UsedSlots {
     private var slots: [SessionSlot] = []
 
-    /// Takes in a slot if its end has moved by more than a thirty-second of its time since the store last heard of it. O(1).
+    /// Takes in a slot if its end has moved by more than a thirty-second of its time since the store last heard of it.
+    /// O(1).
     mutating func note(_ slot: SessionSlot) {
         guard !slot.recency.isNews, slot.recency.expires - slot.recency.stored > slot.recency.timeToLive / 32 else { return }
         slot.recency.isNews = true
@@ -190,8 +195,8 @@ struct UsedSlots {
     }
 }
 
-/// Slots whose sessions are awake, in the order in which they woke. Whoever was used since stays for another round, as in the CLOCK algorithm
-/// (Corbató 1968). One that has left the table goes when its turn comes.
+/// Slots whose sessions are awake, in the order in which they woke. Whoever was used since stays for another round, as
+/// in the CLOCK algorithm (Corbató 1968). One that has left the table goes when its turn comes.
 struct AwakeSlots {
     private var slots: [SessionSlot] = []
     private var next = 0

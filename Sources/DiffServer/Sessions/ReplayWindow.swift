@@ -35,7 +35,8 @@ struct ReplayWindow: Sendable {
 
     /// Takes over what another window of the same session has and this one has not.
     ///
-    /// What comes late is put last, so a window that holds the last entry of another holds all that it had: the common case costs one search.
+    /// What comes late is put last, so a window that holds the last entry of another holds all that it had: the common
+    /// case costs one search.
     mutating func formUnion(_ other: ReplayWindow, at now: Moment) {
         guard let last = other.entries.last, !entries.contains(where: { $0.key == last.key }) else { return }
         for (key, entry) in other.entries where now - entry.done <= Self.age {

@@ -1,6 +1,7 @@
 import SnapshotKit
 
-/// A session that nobody has used of late: all that is known of it, in as little memory as that takes. To use it is to wake it first.
+/// A session that nobody has used of late: all that is known of it, in as little memory as that takes. To use it is to
+/// wake it first.
 final class RestingSession: Sendable {
     /// The session, but for the records of its newest state.
     private let head: Session.Head.Origin

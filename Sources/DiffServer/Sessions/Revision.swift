@@ -2,7 +2,8 @@ import SnapshotKit
 
 /// The only cursor: which state of a session is meant. Written `<sequence>-<digest>`, such as `2-0c4f77d1aa19be02`.
 struct Revision: Hashable, Sendable {
-    /// Grows by one with each commit of a session; all ones where the text had more digits than fit, which no session ever reaches.
+    /// Grows by one with each commit of a session; all ones where the text had more digits than fit, which no session
+    /// ever reaches.
     var sequence: UInt64
     /// Of the state: equal states of one session have equal digests.
     var digest: UInt64

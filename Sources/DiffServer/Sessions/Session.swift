@@ -1,15 +1,17 @@
 import SnapshotKit
 
-/// All that is known of a session at one moment: replaced as a whole by each commit. An object, since it goes through many hands on its way.
+/// All that is known of a session at one moment: replaced as a whole by each commit. An object, since it goes through
+/// many hands on its way.
 final class Session: Sendable {
     let head: Head
     let history: History
     let settings: Settings
     let replays: ReplayWindow
-    /// First sequence since the session was last started over by PUT; readers of earlier ones are told `replaced`. 0: it never was.
+    /// First sequence since the session was last started over by PUT; readers of earlier ones are told `replaced`. 0:
+    /// it never was.
     let startedOverAt: UInt64
-    /// What a store other than memory calls this value: a new name with each commit. 0 where it has none; of a session that is to be
-    /// committed, the one that it was made of.
+    /// What a store other than memory calls this value: a new name with each commit. 0 where it has none; of a session
+    /// that is to be committed, the one that it was made of.
     let version: UInt64
 
     init(
@@ -34,7 +36,8 @@ final class Session: Sendable {
         return with(history: history)
     }
 
-    /// The newest state. An object, which the sessions share that differ in nothing else but what is remembered beside it.
+    /// The newest state. An object, which the sessions share that differ in nothing else but what is remembered beside
+    /// it.
     final class Head: Sendable {
         let origin: Origin
         let snapshot: Snapshot
@@ -45,7 +48,8 @@ final class Session: Sendable {
             let revision: Revision
             /// Rows and sections to be redrawn on the way to this revision.
             let marks: Marks
-            /// What the write that made this revision started from, and which request it was: tells a lost answer from a lost race.
+            /// What the write that made this revision started from, and which request it was: tells a lost answer from
+            /// a lost race.
             let parent: Revision?
             let maker: RequestFingerprint?
             let made: Moment

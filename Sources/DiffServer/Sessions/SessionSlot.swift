@@ -3,7 +3,8 @@ import Synchronization
 
 /// Where a session lives in memory: its value, and who wants to hear of the next one.
 ///
-/// The value is replaced as a whole, by whoever names the revision that is there; nobody computes anything under the lock.
+/// The value is replaced as a whole, by whoever names the revision that is there; nobody computes anything under the
+/// lock.
 final class SessionSlot: Sendable {
     let name: String
     private let content: Locked<Content>
@@ -123,8 +124,8 @@ final class SessionSlot: Sendable {
 
     /// Puts `next` in place of the session if that is still at `revision`; returns whether it was.
     ///
-    /// - Parameter keepsReplays: whether answered keys are kept of which `next` does not know: a write that changed nothing remembered them
-    ///   while `next` was computed, and left the revision as it was.
+    /// - Parameter keepsReplays: whether answered keys are kept of which `next` does not know: a write that changed
+    ///   nothing remembered them while `next` was computed, and left the revision as it was.
     func replace(at revision: Revision, by next: Session, keepsReplays: Bool) -> Bool {
         let readers: [any SessionReader]? = content.withLock { content in
             guard let value = content.value, value.revision == revision else { return nil }
@@ -215,7 +216,8 @@ final class SessionSlot: Sendable {
     enum Admission { case added, tooMany, gone }
 }
 
-/// Someone who waits for a session to change: a held request or a stream. Both calls come on any thread, and return at once.
+/// Someone who waits for a session to change: a held request or a stream. Both calls come on any thread, and return at
+/// once.
 protocol SessionReader: AnyObject, Sendable {
     func sessionChanged()
     func sessionEnded(_ problem: Problem)

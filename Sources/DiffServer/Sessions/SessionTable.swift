@@ -1,7 +1,7 @@
 // All sessions of this process: by name, in order of use, within a budget.
 //
-// One lock guards the map, the order of use and the sums; what is done under it is a look-up and a few pointers. States are values in
-// slots with locks of their own, so a reader of one session never waits for the writer of another.
+// One lock guards the map, the order of use and the sums; what is done under it is a look-up and a few pointers. States
+// are values in slots with locks of their own, so a reader of one session never waits for the writer of another.
 
 import HTTPCore
 import SnapshotKit
@@ -91,7 +91,8 @@ final class SessionTable: Sendable {
         slot(name).flatMap { Reading($0, of: self, isCertain: isCertain) }
     }
 
-    /// Where a session is, be it over or not the head, and the bytes of its newest state, as it is when it is awake. Does not count as use.
+    /// Where a session is, be it over or not the head, and the bytes of its newest state, as it is when it is awake.
+    /// Does not count as use.
     func peek(_ name: String) -> (slot: SessionSlot, bytes: Int)? {
         registry.withLock { $0.slots[name].map { ($0, $0.recency.stateBytes) } }
     }
@@ -169,7 +170,8 @@ final class SessionTable: Sendable {
         return true
     }
 
-    /// Takes over what a store has: under a name that has no session here, or in place of the one that is still at `known`.
+    /// Takes over what a store has: under a name that has no session here, or in place of the one that is still at
+    /// `known`.
     ///
     /// - Returns: its slot; nil if somebody else was faster.
     func adopt(_ session: Session, as name: String, inPlaceOf known: SessionSlot?, at revision: Revision?) -> SessionSlot? {
@@ -272,7 +274,8 @@ final class SessionTable: Sendable {
         counters.expired()
     }
 
-    /// Takes away sessions whose time has run out and that nobody reads, and all answers that were kept for others. O(taken away).
+    /// Takes away sessions whose time has run out and that nobody reads, and all answers that were kept for others.
+    /// O(taken away).
     ///
     /// - Returns: those that were taken away.
     func sweep(at now: Moment = .now) -> [SessionSlot] {

@@ -6,7 +6,8 @@ struct Writing: Sendable {
     let hash: KeyedHash
     let name: String
 
-    /// A session's first state, or the first after `before` was started over: the sequence goes on, and answered keys stay answered.
+    /// A session's first state, or the first after `before` was started over: the sequence goes on, and answered keys
+    /// stay answered.
     func firstSession(
         _ snapshot: Snapshot, settings: Session.Settings, after before: Session?, maker: RequestFingerprint?
     ) -> Session {

@@ -1,10 +1,11 @@
-// Writes of one session stand in line, each upon what the one before it makes of the session, though the store has not said yet that it came
-// to that. So many writers of one session share one fsync or one round trip, where else all but one of them would have to begin again
-// behind each.
+// Writes of one session stand in line, each upon what the one before it makes of the session, though the store has not
+// said yet that it came to that. So many writers of one session share one fsync or one round trip, where else all but
+// one of them would have to begin again behind each.
 //
-// What stands in line is nobody's head: only writes are tried on it. If a write fails, those behind it find in the store that the version
-// they stood on is not there, and begin again on what is. Who must not meet writes stands in line alone: SQLite lets in so who reads
-// a session, so that what comes into memory is never older than what was written.
+// What stands in line is nobody's head: only writes are tried on it. If a write fails, those behind it find in the
+// store that the version they stood on is not there, and begin again on what is. Who must not meet writes stands in
+// line alone: SQLite lets in so who reads a session, so that what comes into memory is never older than what was
+// written.
 
 import HTTPCore
 import SnapshotKit
@@ -123,7 +124,8 @@ extension Session {
     /// The same under a version of its own.
     func renamed() -> Session { with(version: .random(in: 1 ... .max)) }
 
-    /// Whether this was made of `before`; one that was made of no version in a store only has to be at the same revision.
+    /// Whether this was made of `before`; one that was made of no version in a store only has to be at the same
+    /// revision.
     func follows(_ before: Session, at revision: Revision) -> Bool {
         before.head.revision == revision && (version == 0 || version == before.version)
     }

@@ -1,6 +1,7 @@
-// A session as a store keeps it: JSON, so that an operator can read it and an older process can refuse it. The head is the document that GET
-// answers; `meta` is all else but the skeletons of past revisions, of which it only has the list: those are kept one by one, since a
-// commit adds one and forgets some, and few readers ever need one that this process has not made itself.
+// A session as a store keeps it: JSON, so that an operator can read it and an older process can refuse it. The head is
+// the document that GET answers; `meta` is all else but the skeletons of past revisions, of which it only has the list:
+// those are kept one by one, since a commit adds one and forgets some, and few readers ever need one that this process
+// has not made itself.
 //
 // What is read is checked: the digest of the head must be that of its revision, and `meta` ends with a sum of itself.
 // So a record that was torn or altered is noticed. (Of format 1, whose digests were another function, only that the
@@ -152,8 +153,8 @@ struct SessionRecord: Sendable, Equatable {
 }
 
 extension SessionRecord {
-    /// What a commit changes in a store, besides the record: the skeleton that comes, and those that go. A commit retires one head, and
-    /// forgets the oldest or, to start over, all.
+    /// What a commit changes in a store, besides the record: the skeleton that comes, and those that go. A commit
+    /// retires one head, and forgets the oldest or, to start over, all.
     struct Past: Sendable {
         var added: History.Entry?
         var removed: ArraySlice<History.Entry>
@@ -250,7 +251,8 @@ private struct RecordWriter {
         revision.write(into: &writer)
     }
 
-    /// A past revision: `[revision, bytes, retired, name, marks]`, without marks if there are none. An array, since there are many.
+    /// A past revision: `[revision, bytes, retired, name, marks]`, without marks if there are none. An array, since
+    /// there are many.
     mutating func entry(_ entry: History.Entry, _ calendar: Calendar) {
         writer.append("[")
         entry.revision.write(into: &writer)

@@ -1,16 +1,18 @@
-// Where sessions live. The wire contract knows nothing of it: a store is asked for a session, is given the one that is to follow a
-// revision, and says whether it came to that. All that is computed is computed here, from values; a store only keeps them.
+// Where sessions live. The wire contract knows nothing of it: a store is asked for a session, is given the one that is
+// to follow a revision, and says whether it came to that. All that is computed is computed here, from values; a store
+// only keeps them.
 //
-// Every store has a `SessionTable`: sessions that this process holds as parsed values, and the readers that wait for them. For `memory`
-// the table is the store. For the others it is a cache, and they see to it that a value is used only while it is the head.
+// Every store has a `SessionTable`: sessions that this process holds as parsed values, and the readers that wait for
+// them. For `memory` the table is the store. For the others it is a cache, and they see to it that a value is used only
+// while it is the head.
 
 import HTTPCore
 import SnapshotKit
 
 /// Keeps sessions, and tells of their next revisions.
 ///
-/// A call may be made from any thread. Its completion is called once, on any thread, before the call returns or later; what it changed is in
-/// the table by then.
+/// A call may be made from any thread. Its completion is called once, on any thread, before the call returns or later;
+/// what it changed is in the table by then.
 protocol SessionStore: AnyObject, Sendable {
     /// The sessions that this process holds, and who waits for them.
     var table: SessionTable { get }
@@ -18,12 +20,14 @@ protocol SessionStore: AnyObject, Sendable {
     var hash: KeyedHash { get }
     /// Whether the table is all there is: what it holds is the head, and nothing has to be waited for.
     var isTable: Bool { get }
-    /// Whether nobody else writes to the sessions: what the table holds is the head, and what it does not hold must be looked for once.
+    /// Whether nobody else writes to the sessions: what the table holds is the head, and what it does not hold must be
+    /// looked for once.
     var isSole: Bool { get }
     /// Whether the store can be reached and written. `/readyz` and `/metrics` say so.
     var isReady: Bool { get }
 
-    /// What a write may be tried on before anybody is asked for the head; nil if there is nothing better. Counts as use.
+    /// What a write may be tried on before anybody is asked for the head; nil if there is nothing better. Counts as
+    /// use.
     func expected(_ name: String) -> Reading?
     /// The head of a session as it is now, with what is known of its past; nil if there is none. Counts as use.
     ///
@@ -47,8 +51,8 @@ protocol SessionStore: AnyObject, Sendable {
     func discard(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Void>)
     /// Brings the skeleton of a past revision of a session that was read; nil if nobody has it any more.
     func recall(_ sequence: UInt64, of reading: Reading, on loop: EventLoop?, _ done: @escaping Completion<Skeleton?>)
-    /// A session's first reader came, or its last one left (`slot.readerCount` tells which): while there are any, commits by others must
-    /// reach the slot.
+    /// A session's first reader came, or its last one left (`slot.readerCount` tells which): while there are any,
+    /// commits by others must reach the slot.
     func readersChanged(of slot: SessionSlot)
     /// Takes away what nobody used in time. Called each second.
     func sweep()

@@ -1,8 +1,10 @@
-// What an endpoint does with a session, wherever that lives: a function from the session to the next step, called again with the session as
-// it is then whenever somebody else was faster. Nothing is computed under a lock, so a large write delays nobody.
+// What an endpoint does with a session, wherever that lives: a function from the session to the next step, called again
+// with the session as it is then whenever somebody else was faster. Nothing is computed under a lock, so a large write
+// delays nobody.
 //
-// A write is first tried on what the table holds, without asking the store whether that is still the head: the store compares when it
-// commits, so a write costs one round trip. Whatever else such a try comes to, a refusal above all, is found again on the head itself.
+// A write is first tried on what the table holds, without asking the store whether that is still the head: the store
+// compares when it commits, so a write costs one round trip. Whatever else such a try comes to, a refusal above all, is
+// found again on the head itself.
 
 import HTTPCore
 import SnapshotKit
@@ -33,8 +35,8 @@ struct SessionWork: Sendable {
 
     private var store: any SessionStore { call.service.store }
 
-    /// The answer: now where sessions live in this process. That has a way of its own, since a completion for each step made a post of 20 items
-    /// 7 to 10 % dearer.
+    /// The answer: now where sessions live in this process. That has a way of its own, since a completion for each step
+    /// made a post of 20 items 7 to 10 % dearer.
     func reply() throws(Problem) -> Reply {
         guard store.isTable else { return .later { begin($0) } }
         while true {
@@ -196,7 +198,8 @@ struct SessionWork: Sendable {
         }
     }
 
-    /// Goes on where the request lives, or where large ones are worked on: a store's thread has more to do than to compare states.
+    /// Goes on where the request lives, or where large ones are worked on: a store's thread has more to do than to
+    /// compare states.
     private func goOn(on loop: EventLoop, _ work: @escaping @Sendable () -> Void) {
         if call.isLong { return call.service.workers.run(work) }
         if loop.isCurrent { work() } else { loop.execute(work) }

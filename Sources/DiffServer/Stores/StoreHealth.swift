@@ -1,8 +1,8 @@
 import HTTPCore
 import Synchronization
 
-/// Whether a store can be used, and what an operator hears of it: one line when it fails, with the reason, and one when all
-/// of it is well again, however many requests notice.
+/// Whether a store can be used, and what an operator hears of it: one line when it fails, with the reason, and one when
+/// all of it is well again, however many requests notice.
 final class StoreHealth: Sendable {
     /// What fails, and is well again, by itself.
     enum Part: Hashable, Sendable {

@@ -1,6 +1,7 @@
 import CZlib
 
-/// Makes gzip of whole bodies, one after the other. Level 1: behind it each further percent of size costs twice the time.
+/// Makes gzip of whole bodies, one after the other. Level 1: behind it each further percent of size costs twice the
+/// time.
 final class Deflater {
     private var stream = z_stream()
 

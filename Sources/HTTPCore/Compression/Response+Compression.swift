@@ -14,8 +14,8 @@ extension Response {
         return response
     }
 
-    /// The same answer as gzip, or as it is where that was not smaller (nil). A strong tag names one sequence of octets, so it becomes
-    /// another: `"a"` is `"a;gzip"`.
+    /// The same answer as gzip, or as it is where that was not smaller (nil). A strong tag names one sequence of
+    /// octets, so it becomes another: `"a"` is `"a;gzip"`.
     func encoded(_ body: Body?) -> Response {
         var response = varying()
         response.isCompressible = false

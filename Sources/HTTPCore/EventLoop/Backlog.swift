@@ -4,7 +4,8 @@ struct Backlog<Element> {
     private var elements: [Element?] = []
     private var position = 0
 
-    /// How long one slice takes, in nanoseconds. A turn has four at most, so whoever comes meanwhile waits for some milliseconds.
+    /// How long one slice takes, in nanoseconds. A turn has four at most, so whoever comes meanwhile waits for some
+    /// milliseconds.
     static var slice: Int64 { 2_000_000 }
     /// How many are done between two looks at the clock, which costs as much as the smallest of them.
     static var stride: Int { 16 }

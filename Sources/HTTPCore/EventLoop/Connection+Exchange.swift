@@ -1,6 +1,7 @@
 /// From a complete head to the end of its answer.
 extension Connection {
-    /// - Parameter hasMore: more octets than the head have arrived, so a client that asked for `100 Continue` does not wait for it.
+    /// - Parameter hasMore: more octets than the head have arrived, so a client that asked for `100 Continue` does not
+    ///   wait for it.
     func begin(_ head: RequestHead, bytesIn: Int, began: Instant, hasMore: Bool) {
         exchange = Exchange(head: head, isHead: head.method == .head, began: began)
         exchange?.bytesIn = bytesIn
@@ -21,15 +22,17 @@ extension Connection {
         }
     }
 
-    /// What a mere announcement may make us reserve. Once that much has come, room for the rest is made at once: to grow to it by doubling
-    /// copies a body of 11 MB for some milliseconds in which the loop does nothing else. The room costs no memory before it is filled.
+    /// What a mere announcement may make us reserve. Once that much has come, room for the rest is made at once: to
+    /// grow to it by doubling copies a body of 11 MB for some milliseconds in which the loop does nothing else. The
+    /// room costs no memory before it is filled.
     private static let trustedLength = 128 * 1024
 
-    /// Room behind a body for what a service may append to it, such as zeros that its parser can run into, so that it need not copy.
+    /// Room behind a body for what a service may append to it, such as zeros that its parser can run into, so that it
+    /// need not copy.
     private static let spareRoom = 32
 
-    /// A body of known length can wait until it was answered. A chunked one is read first: it may turn out to be malformed, and then the
-    /// message was never one to be answered with success.
+    /// A body of known length can wait until it was answered. A chunked one is read first: it may turn out to be
+    /// malformed, and then the message was never one to be answered with success.
     private func answerUnread(_ head: RequestHead, _ response: Response) {
         switch head.bodyLength {
         case .none: respond(response, rest: .none)
@@ -230,7 +233,8 @@ extension Connection {
 
 /// Compressing an answer.
 extension Connection {
-    /// What takes a loop about a millisecond to compress; more is done elsewhere, so that the other connections do not wait.
+    /// What takes a loop about a millisecond to compress; more is done elsewhere, so that the other connections do not
+    /// wait.
     private static let compressedOnLoop = 128 * 1024
 
     /// Compresses first, if the answer is worth it and the client takes it.

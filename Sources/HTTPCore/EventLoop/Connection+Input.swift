@@ -1,15 +1,16 @@
 /// From the transport to the parser.
 extension Connection {
-    /// How many reads in a row, and how many octets, one connection gets before the others have their turn: those of a large body take some
-    /// 0.1 ms, since the memory that they go to is new.
+    /// How many reads in a row, and how many octets, one connection gets before the others have their turn: those of a
+    /// large body take some 0.1 ms, since the memory that they go to is new.
     private static let readsInTurn = 16
     /// How many requests it gets: those that are pipelined take some 0.01 ms each.
     private static let requestsInTurn = 64
     private static let octetsInTurn = 256 * 1024
-    /// One read while a head is expected: what is pipelined behind a request that must wait is kept, and bounded by this.
+    /// One read while a head is expected: what is pipelined behind a request that must wait is kept, and bounded by
+    /// this.
     private static let headReadBytes = 64 * 1024
-    /// How much of a compressed body is inflated before the others have their turn: a few milliseconds' work, from pieces that can become a
-    /// thousand times as large.
+    /// How much of a compressed body is inflated before the others have their turn: a few milliseconds' work, from
+    /// pieces that can become a thousand times as large.
     private static let inflatedInTurn = 1024 * 1024
     private static let compressedPiece = 4096
 

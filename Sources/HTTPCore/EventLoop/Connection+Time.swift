@@ -14,7 +14,8 @@ extension Connection {
 
     private var stallDeadline: Instant? { isBacklogged ? writeWindowBegan + shard.patience.writeWindow : nil }
 
-    /// What the peer has taken, not only the kernel: that takes up to some MiB, and then nothing for long though the peer reads on.
+    /// What the peer has taken, not only the kernel: that takes up to some MiB, and then nothing for long though the
+    /// peer reads on.
     private var taken: Int { output.total - transport.unacknowledged }
 
     func beginWriteWindow() {
@@ -56,7 +57,8 @@ extension Connection {
     }
 }
 
-/// The times of `ConnectionLimits` in nanoseconds: to take a `Duration` apart is a division of 128 bits, and each request adds some.
+/// The times of `ConnectionLimits` in nanoseconds: to take a `Duration` apart is a division of 128 bits, and each
+/// request adds some.
 struct Patience {
     let head: Int64
     let bodyWindow: Int64

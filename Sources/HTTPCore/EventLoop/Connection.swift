@@ -1,19 +1,21 @@
 import CSystem
 
-/// One connection: carries bytes between a transport, the parser, the service and the output, and does what its `Lifecycle` says.
+/// One connection: carries bytes between a transport, the parser, the service and the output, and does what its
+/// `Lifecycle` says.
 ///
-/// Confined to its loop. The transport is watched edge-triggered, so no request costs a call of epoll_ctl: `isReadable` remembers an edge
-/// until a read says that nothing is left. Room to write is watched for from the first time that there was none. Reads go to the loop's one large buffer and are parsed
-/// there; a connection owns memory for input only while a part of a message waits, and for output only while the kernel has no room.
+/// Confined to its loop. The transport is watched edge-triggered, so no request costs a call of epoll_ctl: `isReadable`
+/// remembers an edge until a read says that nothing is left. Room to write is watched for from the first time that
+/// there was none. Reads go to the loop's one large buffer and are parsed there; a connection owns memory for input
+/// only while a part of a message waits, and for output only while the kernel has no room.
 ///
-/// The service never re-enters a connection. What comes through `Pending` and `StreamWriter` is put down here and the connection marks
-/// itself with the loop, which has it go on at the end of the turn.
+/// The service never re-enters a connection. What comes through `Pending` and `StreamWriter` is put down here and the
+/// connection marks itself with the loop, which has it go on at the end of the turn.
 ///
-/// What every request touches is `@exclusivity(unchecked)`: only the loop's thread gets here, and no access to it spans a call that comes
-/// back to the connection. Checked at run time, that cost pipelined requests 8 % of their time.
+/// What every request touches is `@exclusivity(unchecked)`: only the loop's thread gets here, and no access to it spans
+/// a call that comes back to the connection. Checked at run time, that cost pipelined requests 8 % of their time.
 ///
-/// Rejected: one object per exchange with the connection as its delegate; a request would cost two more allocations, and which of the two
-/// owns the deadline was never clear.
+/// Rejected: one object per exchange with the connection as its delegate; a request would cost two more allocations,
+/// and which of the two owns the deadline was never clear.
 final class Connection: EventReceiver {
     let shard: Shard
     let loop: EventLoop
@@ -84,8 +86,8 @@ final class Connection: EventReceiver {
         writeWindowBegan = phaseBegan
     }
 
-    /// Goes as far as it can before it is watched. On a busy server the first request is there before its connection is accepted, and
-    /// one that asks for a single answer is through without ever being watched.
+    /// Goes as far as it can before it is watched. On a busy server the first request is there before its connection is
+    /// accepted, and one that asks for a single answer is through without ever being watched.
     func begin() {
         isReadable = true
         advance()
@@ -176,7 +178,8 @@ final class Connection: EventReceiver {
         }
     }
 
-    /// Counts what waits to become a whole message: only what has come, since room that was reserved costs nothing before it is filled.
+    /// Counts what waits to become a whole message: only what has come, since room that was reserved costs nothing
+    /// before it is filled.
     private func accountInput() {
         let held = leftover.count + (exchange?.body.count ?? 0)
         guard held > 0 || incoming != nil, lifecycle.phase != .closed else { return }
@@ -229,8 +232,9 @@ final class Connection: EventReceiver {
         if lifecycle.phase == .waiting, probeDue == nil, exchange?.isHTTP10 == false { probeDue = loop.now + shard.patience.probe }
     }
 
-    /// Whoever only shut its own side waits for the answer, and passes over an interim one that it did not ask for (RFC 9110 §15.2). A client that
-    /// is gone looks the same, but its machine answers with a reset, and the connection is lost.
+    /// Whoever only shut its own side waits for the answer, and passes over an interim one that it did not ask for (RFC
+    /// 9110 §15.2). A client that is gone looks the same, but its machine answers with a reset, and the connection is
+    /// lost.
     private func sendProbe() {
         probeDue = .never
         output.end(loop).append(ResponseEncoder.continueLine)

@@ -4,16 +4,18 @@ import Synchronization
 
 /// One thread of events: an epoll descriptor, the connections registered with it, and work that was handed over.
 ///
-/// The handle is `Sendable`; what it runs is confined to the loop's thread, which waits in `epoll_wait`: measured, that costs a third less a
-/// request than one Dispatch source for the epoll descriptor and half of one source for each connection.
+/// The handle is `Sendable`; what it runs is confined to the loop's thread, which waits in `epoll_wait`: measured, that
+/// costs a third less a request than one Dispatch source for the epoll descriptor and half of one source for each
+/// connection.
 ///
-/// Order of one turn: events of descriptors, work handed over, alarms, then the connections that were marked on the way. So what an endpoint
-/// did to other connections in this turn is written once, at its end; and what all of them want from another server, last.
+/// Order of one turn: events of descriptors, work handed over, alarms, then the connections that were marked on the
+/// way. So what an endpoint did to other connections in this turn is written once, at its end; and what all of them
+/// want from another server, last.
 ///
 /// One commit may answer ten thousand held requests, and one client may pipeline as many on each of its connections, so
-/// events, work handed over and marked connections get a slice of the turn each, and what is left
-/// then waits for the next one, behind the events that came meanwhile. Connections that were marked in the turn have a slice of their own before
-/// those that are left over: who comes by himself never stands behind a crowd.
+/// events, work handed over and marked connections get a slice of the turn each, and what is left then waits for the
+/// next one, behind the events that came meanwhile. Connections that were marked in the turn have a slice of their own
+/// before those that are left over: who comes by himself never stands behind a crowd.
 public final class EventLoop: Sendable {
     /// Which loop of its server this is, from 0; -1 for one of no server.
     public let index: Int
@@ -27,7 +29,8 @@ public final class EventLoop: Sendable {
     private let jobs = Locked<[@Sendable () -> Void]>([])
     /// How many turns began; nobody but the loop writes it.
     private let turnCount = Atomic<Int>(0)
-    /// The request that was looked at last, and in which turn. Who exchanges it owns what was there: so the loop takes no lock for it.
+    /// The request that was looked at last, and in which turn. Who exchanges it owns what was there: so the loop takes
+    /// no lock for it.
     private let subject = Atomic<Unmanaged<RequestHead.Parts>?>(nil)
     private let subjectTurn = Atomic<Int>(0)
     private let confined: Confined
@@ -44,8 +47,8 @@ public final class EventLoop: Sendable {
         /// Alarms that are due.
         @exclusivity(unchecked) var due = Backlog<Alarm>()
         @exclusivity(unchecked) var marked = Backlog<Connection>()
-        /// Those that were marked before this turn's end, which are advanced now, and those that were left over by earlier turns. Both have
-        /// a slice.
+        /// Those that were marked before this turn's end, which are advanced now, and those that were left over by
+        /// earlier turns. Both have a slice.
         @exclusivity(unchecked) var fresh = Backlog<Connection>()
         @exclusivity(unchecked) var left = Backlog<Connection>()
         @exclusivity(unchecked) var outgoing: [OutgoingConnection] = []
@@ -287,8 +290,8 @@ extension EventLoop {
         kernelThread.store(current_thread(), ordering: .relaxed)
     }
 
-    /// Nanoseconds for which the loop's thread was ready to run and had no processor (the second number of `schedstat`); 0 where the
-    /// system does not say.
+    /// Nanoseconds for which the loop's thread was ready to run and had no processor (the second number of
+    /// `schedstat`); 0 where the system does not say.
     var runDelay: Int64 {
         let file = open("/proc/self/task/\(kernelThread.load(ordering: .relaxed))/schedstat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return 0 }
@@ -325,7 +328,8 @@ extension EventLoop {
     }
 
     private func advanceMarked(_ clock: () -> Instant) {
-        // Those that are marked anew meanwhile wait for the next turn: a writer that is always ready must not starve the others.
+        // Those that are marked anew meanwhile wait for the next turn: a writer that is always ready must not starve
+        // the others.
         swap(&confined.marked, &confined.fresh)
         confined.fresh.work(clock) { $0.advanceMarked() }
         confined.left.work(clock) { $0.advanceMarked() }

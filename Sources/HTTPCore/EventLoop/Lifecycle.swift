@@ -1,6 +1,7 @@
 /// What a connection is at, and what each event makes of it. A pure value: it reads no socket and no clock.
 ///
-/// Each event answers each phase: there is no `default`, so a new one of either compiles only when all its pairs are thought about.
+/// Each event answers each phase: there is no `default`, so a new one of either compiles only when all its pairs are
+/// thought about.
 ///
 ///     handshake → head → deciding ─┬→ body → deciding        (the service decides again, with the body)
 ///                  ↑               ├→ waiting                (it owes the answer)
@@ -9,9 +10,9 @@
 ///                  └───────────────┤
 ///                                  └→ flushing → lingering → closed
 ///
-/// Whatever is refused goes to `flushing`, and from there no way leads back to `head`: nothing behind a refused message is ever read as a
-/// request. `lingering` reads and forgets what still comes after our side is shut, because a socket that is closed with unread bytes answers
-/// with a reset, and that can destroy the answer on its way (RFC 9112 §9.6).
+/// Whatever is refused goes to `flushing`, and from there no way leads back to `head`: nothing behind a refused message
+/// is ever read as a request. `lingering` reads and forgets what still comes after our side is shut, because a socket
+/// that is closed with unread bytes answers with a reset, and that can destroy the answer on its way (RFC 9112 §9.6).
 struct Lifecycle: Equatable, Sendable {
     enum Phase: Equatable, Sendable {
         case handshake, head, deciding, body, waiting, streaming, discarding, flushing, lingering, closed
@@ -181,7 +182,8 @@ struct Lifecycle: Equatable, Sendable {
         case .head: return isWithinHead ? .refuse(.malformed(.endOfInput)) : leave()
         case .body: return .refuse(.malformed(.endOfInput))
         case .discarding: return leave()
-        // A client that shut its side of an event stream is gone: one that only half closed has no use for the stream's end.
+        // A client that shut its side of an event stream is gone: one that only half closed has no use for the stream's
+        // end.
         case .handshake, .streaming, .lingering: return close()
         // One that only half closed waits for its answer. One that is gone looks the same until it is probed.
         case .deciding, .waiting, .flushing, .closed: return .wait
@@ -191,7 +193,8 @@ struct Lifecycle: Equatable, Sendable {
     private mutating func drained(_ isInputClean: Bool) -> Action {
         switch phase {
         case .flushing:
-            // With nothing unread a close cannot destroy the answer; a client that asked for the end sends nothing more.
+            // With nothing unread a close cannot destroy the answer; a client that asked for the end sends nothing
+            // more.
             phase = isInputClean && !hasRefused ? .closed : .lingering
             return phase == .closed ? .finish : .finishSending
         case .handshake, .head, .deciding, .body, .waiting, .streaming, .discarding, .lingering, .closed:

@@ -2,7 +2,8 @@ import Glibc
 
 /// A value behind a pthread mutex.
 ///
-/// `Synchronization.Mutex` does the same, but the thread sanitizer does not see its futex and reports races that are none.
+/// `Synchronization.Mutex` does the same, but the thread sanitizer does not see its futex and reports races that are
+/// none.
 public final class Locked<Value>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var value: Value

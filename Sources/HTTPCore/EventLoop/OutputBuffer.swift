@@ -1,7 +1,7 @@
 /// A growing run of octets that answers are written into. One owner at a time: a connection, or the loop's pool.
 ///
-/// In place of an array because an answer is some fifteen small appends, and each would pay for a uniqueness check and a call: measured
-/// on pipelined requests, an eighth of their time.
+/// In place of an array because an answer is some fifteen small appends, and each would pay for a uniqueness check and
+/// a call: measured on pipelined requests, an eighth of their time.
 final class OutputBuffer {
     private(set) var base: UnsafeMutableRawPointer
     private(set) var count = 0

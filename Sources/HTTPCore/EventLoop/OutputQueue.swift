@@ -1,7 +1,8 @@
 /// What was encoded and has not yet been sent.
 ///
-/// Small answers are joined in one buffer, so that all answers of one read leave in one write. A large body, and one that several
-/// connections send, is not copied: it waits in line as its own segment, with the buffer that was written before it in front.
+/// Small answers are joined in one buffer, so that all answers of one read leave in one write. A large body, and one
+/// that several connections send, is not copied: it waits in line as its own segment, with the buffer that was written
+/// before it in front.
 final class OutputQueue {
     private enum Segment {
         case buffer(OutputBuffer)

@@ -2,8 +2,9 @@ import Synchronization
 
 /// An exchange whose answer comes later: exactly one answer, from any thread.
 ///
-/// Its connection reads no further request until then, so pipelined answers stay in order. A peer that only shut its own side is answered as
-/// any other. One that is forgotten without an answer answers 500 itself, unless the connection is lost.
+/// Its connection reads no further request until then, so pipelined answers stay in order. A peer that only shut its
+/// own side is answered as any other. One that is forgotten without an answer answers 500 itself, unless the connection
+/// is lost.
 public final class Pending: Sendable {
     /// The loop of the connection.
     public let loop: EventLoop
@@ -25,15 +26,15 @@ public final class Pending: Sendable {
         if loop.isCurrent { link.deliver(response) } else { loop.execute { [link] in link.deliver(response) } }
     }
 
-    /// Has `action` called, on the loop and once, if the connection is lost before the answer, which nobody waits for then. A peer that has
-    /// shut its side may be gone too, or may wait: half a second later it is asked.
+    /// Has `action` called, on the loop and once, if the connection is lost before the answer, which nobody waits for
+    /// then. A peer that has shut its side may be gone too, or may wait: half a second later it is asked.
     public func onGone(_ action: @escaping @Sendable () -> Void) {
         if loop.isCurrent { link.register(action) } else { loop.execute { [link] in link.register(action) } }
     }
 }
 
-/// The loop's end of a pending exchange. The connection holds this and not the `Pending`, so that one that the service forgot is noticed.
-/// Only the loop touches it.
+/// The loop's end of a pending exchange. The connection holds this and not the `Pending`, so that one that the service
+/// forgot is noticed. Only the loop touches it.
 final class PendingLink: @unchecked Sendable {
     private var connection: Connection?
     private var whenGone: (@Sendable () -> Void)?

@@ -1,11 +1,12 @@
 /// Writes the body of one answer, bit by bit. Confined to its loop: every call must come on it.
 ///
-/// Back-pressure is the writer's part: whatever is written is queued, so a writer that goes on while `isWritable` is false makes the queue
-/// grow. The right pattern keeps what is to be said as a flag and says it from `onWritable`: then a slow peer gets one fresh answer in
-/// place of ten stale ones. A peer that takes less than `ConnectionLimits.minWriteRate` is closed.
+/// Back-pressure is the writer's part: whatever is written is queued, so a writer that goes on while `isWritable` is
+/// false makes the queue grow. The right pattern keeps what is to be said as a flag and says it from `onWritable`: then
+/// a slow peer gets one fresh answer in place of ten stale ones. A peer that takes less than
+/// `ConnectionLimits.minWriteRate` is closed.
 public final class StreamWriter: @unchecked Sendable {
-    // Sendable only to be carried back to its loop; each method checks that it got there. Connection and writer hold each other until
-    // one of them ends.
+    // Sendable only to be carried back to its loop; each method checks that it got there. Connection and writer hold
+    // each other until one of them ends.
 
     /// The loop of the connection.
     public let loop: EventLoop

@@ -1,11 +1,13 @@
 /// All deadlines of one loop: a hashed timing wheel (Varghese and Lauck 1987, scheme 6).
 ///
-/// A ring of slots of 8 ms; an alarm hangs in the slot of its due tick in a doubly linked list, so arming and disarming cost a few words
-/// whatever the number of connections. An alarm further away than one turn (33 s) is met early and left hanging. A bitmap of the slots
-/// that hold anything tells how long the loop may sleep. Nothing fires early; late by a tick at most.
+/// A ring of slots of 8 ms; an alarm hangs in the slot of its due tick in a doubly linked list, so arming and disarming
+/// cost a few words whatever the number of connections. An alarm further away than one turn (33 s) is met early and
+/// left hanging. A bitmap of the slots that hold anything tells how long the loop may sleep. Nothing fires early; late
+/// by a tick at most.
 ///
-/// A deadline that moves on with every request would still cost two list operations each. So an alarm that is armed for later than it hangs
-/// is left where it is and hung anew when its old slot is met: `due` may lie behind the slot, never before it.
+/// A deadline that moves on with every request would still cost two list operations each. So an alarm that is armed for
+/// later than it hangs is left where it is and hung anew when its old slot is met: `due` may lie behind the slot, never
+/// before it.
 ///
 /// A heap would cost a logarithm at each request and a timer descriptor per connection a system call.
 final class TimerWheel {
@@ -15,7 +17,8 @@ final class TimerWheel {
     @exclusivity(unchecked) private var slots = [Alarm?](repeating: nil, count: slotCount)
     @exclusivity(unchecked) private var occupied = [UInt64](repeating: 0, count: slotCount / 64)
     private var current: Int64
-    /// The earliest tick at which a slot may hold anything, if it is known. Too early costs one idle turn, too late never is.
+    /// The earliest tick at which a slot may hold anything, if it is known. Too early costs one idle turn, too late
+    /// never is.
     private var nearest: Int64?
     private(set) var count = 0
 
@@ -41,8 +44,8 @@ final class TimerWheel {
         if alarm.isHanging { unhang(alarm) }
     }
 
-    /// Takes down what is due by `now`, in no particular order within a tick. Each is to `ring` soon; what one of them does may end the owner
-    /// of another, which then disarms it.
+    /// Takes down what is due by `now`, in no particular order within a tick. Each is to `ring` soon; what one of them
+    /// does may end the owner of another, which then disarms it.
     func expired(by now: Instant) -> [Alarm] {
         let last = now.nanoseconds / Self.tick
         guard last > current else { return [] }

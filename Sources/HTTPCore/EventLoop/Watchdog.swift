@@ -1,9 +1,10 @@
-// A loop that is stuck, in work that never ends or behind a lock that nobody gives back, serves none of its connections again, and nobody who
-// waits for it goes on either. Nothing but a new process helps. So a thread of its own wakes each loop now and then and looks whether it
-// turned. It takes no lock that a loop holds while it works.
+// A loop that is stuck, in work that never ends or behind a lock that nobody gives back, serves none of its connections
+// again, and nobody who waits for it goes on either. Nothing but a new process helps. So a thread of its own wakes each
+// loop now and then and looks whether it turned. It takes no lock that a loop holds while it works.
 //
-// Time in which the watchdog itself did not run does not count, nor does that in which the loop was ready to and had no processor: a process that
-// was stopped, or that stands behind others, is not stuck, and to begin anew would only make it later.
+// Time in which the watchdog itself did not run does not count, nor does that in which the loop was ready to and had no
+// processor: a process that was stopped, or that stands behind others, is not stuck, and to begin anew would only make
+// it later.
 
 import Glibc
 
@@ -44,7 +45,8 @@ public final class Watchdog: Sendable {
 
     /// Looks eight times within the limit, until the process ends.
     ///
-    /// - Parameter found: is called on the watchdog's thread with all loops that are stuck, at each look that finds one.
+    /// - Parameter found: is called on the watchdog's thread with all loops that are stuck, at each look that finds
+    ///   one.
     public func start(_ found: @escaping @Sendable ([Finding]) -> Void) {
         SystemThread.start(named: "watchdog") { [self] in
             var pause = timespec(tv_sec: Int(limit / 8 / 1_000_000_000), tv_nsec: Int(limit / 8 % 1_000_000_000))

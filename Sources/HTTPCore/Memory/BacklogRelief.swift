@@ -1,6 +1,7 @@
-// Answers that wait for slow readers are memory. Where they are more than may wait, those who hold most of it go first, whichever loop they are
-// on: a reader of small answers never pays for one who took many large ones and reads none. As Redis closes a client at its output buffer limit,
-// but with one limit for all, since many connections with little each are as bad as one with much.
+// Answers that wait for slow readers are memory. Where they are more than may wait, those who hold most of it go first,
+// whichever loop they are on: a reader of small answers never pays for one who took many large ones and reads none. As
+// Redis closes a client at its output buffer limit, but with one limit for all, since many connections with little each
+// are as bad as one with much.
 
 import Synchronization
 

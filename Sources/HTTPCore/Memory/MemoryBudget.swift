@@ -2,13 +2,14 @@ import Synchronization
 
 /// Memory that the messages of a server share, in bytes: bodies on their way in, or answers on their way out.
 ///
-/// A count, not an allocator: whoever holds bytes takes them here first, and gives them back when they go. Any thread may call.
+/// A count, not an allocator: whoever holds bytes takes them here first, and gives them back when they go. Any thread
+/// may call.
 public final class MemoryBudget: Sendable {
     /// How much may be taken.
     public let limit: Int
     private let used = Atomic<Int>(0)
-    /// What was said to `onGrowth`. Not the bare function: to read one as a generic value wraps it, and the lock would keep the wrapped
-    /// one, so that each reading would make the next one longer, without end.
+    /// What was said to `onGrowth`. Not the bare function: to read one as a generic value wraps it, and the lock would
+    /// keep the wrapped one, so that each reading would make the next one longer, without end.
     private let listener = Locked<Listener?>(nil)
 
     private struct Listener: Sendable {

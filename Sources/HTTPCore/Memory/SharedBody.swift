@@ -1,5 +1,5 @@
-/// The body of an answer, or a part of it, that is the same for several readers: one immutable run of bytes, counted once however many
-/// connections send it.
+/// The body of an answer, or a part of it, that is the same for several readers: one immutable run of bytes, counted
+/// once however many connections send it.
 ///
 /// A part of a stream is kept with the framing of its chunk (RFC 9112 §7.1), so that each connection sends it as it is.
 public final class SharedBody: Sendable {
@@ -56,7 +56,8 @@ public final class SharedBody: Sendable {
         return body
     }
 
-    /// The same as gzip, made by a worker once for all who ask; nil if that is not smaller. `then` may come at once, and on any thread.
+    /// The same as gzip, made by a worker once for all who ask; nil if that is not smaller. `then` may come at once,
+    /// and on any thread.
     func compressed(by workers: Workers, _ then: @escaping @Sendable (SharedBody?) -> Void) {
         var (answer, isFirst): (SharedBody??, Bool) = (nil, false)
         gzip.withLock { gzip in

@@ -1,7 +1,7 @@
 /// One field line of an answer.
 ///
-/// Octets that would end the line (CR, LF, NUL and other controls) are written as spaces: a value that came from a client cannot
-/// add a field or an answer of its own.
+/// Octets that would end the line (CR, LF, NUL and other controls) are written as spaces: a value that came from a
+/// client cannot add a field or an answer of its own.
 public struct Field: Sendable, Hashable {
     /// The name, in the spelling that is to be written.
     public var name: String

@@ -46,7 +46,8 @@ extension RequestHead {
 
     /// The name of a list field with more elements than are looked at, of those that the library or a service reads.
     public var overlongList: String? {
-        // Names as long as these have too few bytes of values in most requests, which spares a look at each field for each name.
+        // Names as long as these have too few bytes of values in most requests, which spares a look at each field for
+        // each name.
         var bytes = 0
         for field in parts.fields where Self.listNameLengths >> UInt64(field.nameEnd - field.nameStart) & 1 == 1 {
             bytes += Int(field.valueEnd - field.valueStart)

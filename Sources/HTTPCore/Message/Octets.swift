@@ -53,7 +53,8 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawPointer(hit) - baseAddress!
     }
 
-    /// Calls `body` with each element of a comma-separated list, blanks trimmed, empty elements left out (RFC 9110 §5.6.1).
+    /// Calls `body` with each element of a comma-separated list, blanks trimmed, empty elements left out (RFC 9110
+    /// §5.6.1).
     ///
     /// Commas inside quoted strings do not separate.
     func forEachListElement(_ body: (UnsafeRawBufferPointer) -> Void) {

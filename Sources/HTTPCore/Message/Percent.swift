@@ -1,10 +1,10 @@
 /// Percent-decoding, done once (RFC 3986 §2.1).
 ///
-/// A path is split at its raw `/` before its segments are decoded, so `%2F` is a character of a segment and never a border. What is
-/// decoded is never decoded again, so `%2525` is `%25`.
+/// A path is split at its raw `/` before its segments are decoded, so `%2F` is a character of a segment and never a
+/// border. What is decoded is never decoded again, so `%2525` is `%25`.
 enum Percent {
-    /// The text that `encoded` stands for, or nil if an escape is not `%` and two hexadecimal digits, the octets are not UTF-8, or
-    /// one of them is NUL.
+    /// The text that `encoded` stands for, or nil if an escape is not `%` and two hexadecimal digits, the octets are
+    /// not UTF-8, or one of them is NUL.
     static func decoded(_ encoded: UnsafeRawBufferPointer) -> String? {
         guard encoded.position(of: UInt8(ascii: "%"), from: 0) != nil else {
             return String(decoding: encoded, as: UTF8.self)  // ASCII: the parser has checked each octet
@@ -53,7 +53,8 @@ struct Target: Sendable, Equatable {
     /// `OPTIONS *`: the server, not a resource of it.
     static let asterisk = Target(path: ["*"], query: [])
 
-    /// - Parameter text: a path that starts with `/` or is empty, and perhaps a query; each octet is of the URI grammar.
+    /// - Parameter text: a path that starts with `/` or is empty, and perhaps a query; each octet is of the URI
+    ///   grammar.
     init?(_ text: UnsafeRawBufferPointer) {
         let mark = text.position(of: UInt8(ascii: "?"), from: 0) ?? text.count
         guard let path = Self.segments(text.slice(0, mark)),

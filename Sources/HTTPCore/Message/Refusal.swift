@@ -1,7 +1,7 @@
 /// A message that the server itself refuses, before or in place of the service.
 ///
-/// Each case has one status; the service writes the body of the answer. Where the framing of the connection is lost, or may be, the
-/// answer carries `Connection: close` and nothing behind the message is ever read as a request.
+/// Each case has one status; the service writes the body of the answer. Where the framing of the connection is lost, or
+/// may be, the answer carries `Connection: close` and nothing behind the message is ever read as a request.
 public enum Refusal: Sendable, Hashable {
     /// 400: the bytes are no message of RFC 9112, or one that this server takes for an attack.
     case malformed(Malformation)
@@ -17,7 +17,8 @@ public enum Refusal: Sendable, Hashable {
     case expectationFailed
     /// 408: the head was not complete in time, or the body came too slowly.
     case timeout(TimedPart)
-    /// 413: the body is longer than what the service admits, on the wire or inflated. `actual` is nil where it is not known.
+    /// 413: the body is longer than what the service admits, on the wire or inflated. `actual` is nil where it is not
+    /// known.
     case contentTooLarge(limit: Int, actual: Int?)
     /// 413: the body inflates to more than `ratio` times what was sent.
     case contentTooDense(ratio: Int)

@@ -20,16 +20,18 @@ public enum ContentEncoding: Sendable, Hashable {
 
 /// The head of a request: request line and fields, parsed and checked.
 ///
-/// Holds one copy of the bytes of the head; field values become strings when they are asked for. A value of one reference: cheap to
-/// pass and to keep.
+/// Holds one copy of the bytes of the head; field values become strings when they are asked for. A value of one
+/// reference: cheap to pass and to keep.
 public struct RequestHead: Sendable {
     let parts: Parts
 
     /// The method.
     public var method: Method { parts.method }
-    /// The path, split at its raw `/` and then percent-decoded once: `/v1/sessions/a%2Fb` is `["v1", "sessions", "a/b"]`.
+    /// The path, split at its raw `/` and then percent-decoded once: `/v1/sessions/a%2Fb` is `["v1", "sessions",
+    /// "a/b"]`.
     ///
-    /// `/` is `[]`, `/a/` is `["a", ""]`. Dot segments are left as they are. `OPTIONS *` is `["*"]`, see `isServerWide`.
+    /// `/` is `[]`, `/a/` is `["a", ""]`. Dot segments are left as they are. `OPTIONS *` is `["*"]`, see
+    /// `isServerWide`.
     public var path: [String] { parts.target.path }
     /// The query, in order, each name and value decoded once; `+` stays `+`.
     public var query: [QueryItem] { parts.target.query }
@@ -50,7 +52,8 @@ public struct RequestHead: Sendable {
     /// The value of Host, as sent; nil only from an HTTP/1.0 client.
     public var host: String? { self["host"] }
 
-    /// The first value of a field, blanks trimmed; names are compared without regard to case. Octets that are not UTF-8 are repaired.
+    /// The first value of a field, blanks trimmed; names are compared without regard to case. Octets that are not UTF-8
+    /// are repaired.
     public subscript(name: String) -> String? { withValue(of: name) { String(decoding: $0, as: UTF8.self) } }
 
     /// All values of a field, in order, one for each line.

@@ -48,6 +48,7 @@ public enum Body: Sendable {
     case shared(prefix: [UInt8] = [], SharedBody)
     /// A body that is written bit by bit: chunked to HTTP/1.1, until the connection closes to HTTP/1.0.
     ///
-    /// The closure is called on the connection's loop when the head has been written; it keeps the writer. It is not called for HEAD.
+    /// The closure is called on the connection's loop when the head has been written; it keeps the writer. It is not
+    /// called for HEAD.
     case stream(@Sendable (StreamWriter) -> Void)
 }

@@ -30,14 +30,14 @@ extension Service {
 
 /// What is to happen with a message whose head is known.
 public enum Admission {
-    /// Answered without its body. A short body is read and thrown away, so that the connection can go on; behind a long one, or one that
-    /// waits for `100 Continue`, the connection is closed.
+    /// Answered without its body. A short body is read and thrown away, so that the connection can go on; behind a long
+    /// one, or one that waits for `100 Continue`, the connection is closed.
     case answer(Response)
-    /// The body is read, inflated if it is gzip, and given to `answer` as a whole; with it, if it came in pieces, its share of
-    /// `ServerOptions.incoming`, which `answer` may keep for as long as it keeps the body.
+    /// The body is read, inflated if it is gzip, and given to `answer` as a whole; with it, if it came in pieces, its
+    /// share of `ServerOptions.incoming`, which `answer` may keep for as long as it keeps the body.
     ///
-    /// `maxBytes` bounds it on the wire and inflated; one octet more is `Refusal.contentTooLarge`. A message without a body is answered at
-    /// once, with no bytes.
+    /// `maxBytes` bounds it on the wire and inflated; one octet more is `Refusal.contentTooLarge`. A message without a
+    /// body is answered at once, with no bytes.
     case read(maxBytes: Int, answer: (_ body: consuming [UInt8], _ share: MemoryShare?) -> Reply)
 }
 

@@ -4,9 +4,10 @@ import Glibc
 
 /// A connection to another server, plain or TLS.
 ///
-/// Confined to its loop: every call is made there, and every handler is called there, never from within a call of its owner. What is sent in
-/// one turn of the loop leaves together at its end. A name is resolved on a queue of its own, since the resolver blocks; its addresses are
-/// tried one after the other. The connection lives until one side closes it, whether or not anybody holds it.
+/// Confined to its loop: every call is made there, and every handler is called there, never from within a call of its
+/// owner. What is sent in one turn of the loop leaves together at its end. A name is resolved on a queue of its own,
+/// since the resolver blocks; its addresses are tried one after the other. The connection lives until one side closes
+/// it, whether or not anybody holds it.
 public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
     /// What an owner hears.
     public struct Handlers {
@@ -90,7 +91,8 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
         transport?.close(politely: false)
     }
 
-    /// Sends `bytes` behind what was sent before; what is sent before the connection is open waits for it. Dropped once it is closed.
+    /// Sends `bytes` behind what was sent before; what is sent before the connection is open waits for it. Dropped once
+    /// it is closed.
     public func send(_ bytes: [UInt8]) {
         precondition(loop.isCurrent, "confined to its loop")
         guard phase != .closed, !bytes.isEmpty else { return }
@@ -255,7 +257,8 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
         }
     }
 
-    /// A Unix socket has an edge of room with all that the peer reads, so it is listened to only while something waits for it.
+    /// A Unix socket has an edge of room with all that the peer reads, so it is listened to only while something waits
+    /// for it.
     private func watch(forRoom wanted: Bool) {
         guard wanted != watchesRoom else { return }
         watchesRoom = wanted

@@ -5,10 +5,12 @@
 ///         .init(.post, "/v1/sessions/{session}/changes", .postChanges),
 ///     ])
 ///
-/// A segment in braces matches any one segment that is not empty; a literal beats a parameter. HEAD goes wherever GET goes, and OPTIONS is
-/// allowed everywhere. A look-up allocates nothing: parameters are positions in the path of the request.
+/// A segment in braces matches any one segment that is not empty; a literal beats a parameter. HEAD goes wherever GET
+/// goes, and OPTIONS is allowed everywhere. A look-up allocates nothing: parameters are positions in the path of the
+/// request.
 ///
-/// A table of some twenty patterns is walked from end to end; a tree would save comparisons of a few octets each and cost its code.
+/// A table of some twenty patterns is walked from end to end; a tree would save comparisons of a few octets each and
+/// cost its code.
 public struct Router<Payload: Sendable>: Sendable {
     /// One row of the table.
     public struct Route: Sendable {
@@ -28,7 +30,8 @@ public struct Router<Payload: Sendable>: Sendable {
     public enum Match {
         /// A row, and what its parameters are in this path.
         case found(Payload, RouteParameters)
-        /// The path is known, the method is not one of `allow`, a list as the `Allow` field wants it. OPTIONS comes here too: it has no row.
+        /// The path is known, the method is not one of `allow`, a list as the `Allow` field wants it. OPTIONS comes
+        /// here too: it has no row.
         case methodNotAllowed(allow: String)
         /// No row has such a path.
         case notFound

@@ -1,5 +1,6 @@
-// A connection that has no descriptor cannot even be told so: it waits in the backlog, and whatever else the process would open fails meanwhile.
-// So the limit is known beforehand, and connections get what is left of it behind everything else.
+// A connection that has no descriptor cannot even be told so: it waits in the backlog, and whatever else the process
+// would open fails meanwhile. So the limit is known beforehand, and connections get what is left of it behind
+// everything else.
 
 import Glibc
 

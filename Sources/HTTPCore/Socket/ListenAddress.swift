@@ -3,7 +3,8 @@ import Glibc
 
 /// Where a server listens, as a person writes it.
 public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
-    /// An address or a name of this machine, and a port; port 0 takes a free one. An empty host or `*` is every address.
+    /// An address or a name of this machine, and a port; port 0 takes a free one. An empty host or `*` is every
+    /// address.
     case tcp(host: String, port: UInt16)
     /// A path in the file system. A socket that nobody listens on any more is replaced.
     case unix(path: String)

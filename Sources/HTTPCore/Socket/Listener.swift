@@ -3,8 +3,9 @@ import Glibc
 
 /// One listening socket on one loop.
 ///
-/// When the process has no descriptor left, accept fails while the backlog keeps the socket readable, and a loop that tried again would
-/// spin. So the listener takes its socket out of the loop and comes back when a connection has closed, or after a moment.
+/// When the process has no descriptor left, accept fails while the backlog keeps the socket readable, and a loop that
+/// tried again would spin. So the listener takes its socket out of the loop and comes back when a connection has
+/// closed, or after a moment.
 final class Listener: EventReceiver {
     let descriptor: Int32
     /// The address it is bound to.
@@ -16,8 +17,9 @@ final class Listener: EventReceiver {
     private var intake = Intake.open
     private var alarm: Alarm?
 
-    /// How many connections the next event accepts. What is left in the backlog is a new event at once; but to ask an empty backlog costs a
-    /// call, and where connections come one by one that is a call for each of them. So it grows while each event finds as many.
+    /// How many connections the next event accepts. What is left in the backlog is a new event at once; but to ask an
+    /// empty backlog costs a call, and where connections come one by one that is a call for each of them. So it grows
+    /// while each event finds as many.
     private var allowance = 1
     /// How many events in a row found as many.
     private var fullTurns = 0

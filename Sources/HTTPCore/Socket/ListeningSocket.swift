@@ -3,9 +3,9 @@ import Glibc
 
 /// Opens the sockets that a server listens on.
 ///
-/// Each loop has a socket of its own for a TCP address (SO_REUSEPORT), so the kernel spreads connections and no loop wakes for another's. The
-/// option would also let a second server of the same user share the port without a word. So the first socket is bound without it, which
-/// fails if anybody listens there, and only then let in the others.
+/// Each loop has a socket of its own for a TCP address (SO_REUSEPORT), so the kernel spreads connections and no loop
+/// wakes for another's. The option would also let a second server of the same user share the port without a word. So
+/// the first socket is bound without it, which fails if anybody listens there, and only then let in the others.
 struct ListeningSocket {
     let address: SocketAddress
     /// One for each loop, or one for all.
@@ -87,7 +87,8 @@ struct ListeningSocket {
         }
         // Accepted sockets inherit these.
         set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        // What the kernel holds for readers that are slow is memory too. What is on its way, and so the throughput, has no limit by this.
+        // What the kernel holds for readers that are slow is memory too. What is on its way, and so the throughput, has
+        // no limit by this.
         set(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentBytes)
         let stall = options.connectionLimits.writeStall.wholeNanoseconds / 1_000_000
         set(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: stall))

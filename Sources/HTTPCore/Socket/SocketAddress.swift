@@ -36,7 +36,8 @@ public enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The address without its port. An IPv4 address that was mapped into IPv6 reads as IPv4, so one client has one name.
+    /// The address without its port. An IPv4 address that was mapped into IPv6 reads as IPv4, so one client has one
+    /// name.
     public var host: String {
         switch self {
         case .v4(let address, _):

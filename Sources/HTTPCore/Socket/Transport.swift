@@ -1,7 +1,8 @@
 import CSystem
 import Glibc
 
-/// The bytes of one connection, without waiting. What lies below, a socket, TLS or a script of faults, the connection does not know.
+/// The bytes of one connection, without waiting. What lies below, a socket, TLS or a script of faults, the connection
+/// does not know.
 protocol Transport: AnyObject {
     /// Goes on with what has to happen before bytes pass. A plain socket is ready at once.
     func prepare() -> Preparation
@@ -11,7 +12,8 @@ protocol Transport: AnyObject {
     func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Transfer
     /// Tells the peer that nothing more will be sent.
     func finishSending()
-    /// Whether a receive that filled only a part of the room has emptied the socket, so that the next event will tell of more.
+    /// Whether a receive that filled only a part of the room has emptied the socket, so that the next event will tell
+    /// of more.
     var shortReceiveIsLast: Bool { get }
     /// The subject of the certificate that the peer proved to own.
     var clientCertificateSubject: String? { get }

@@ -1,10 +1,11 @@
 import COpenSSL
 import Glibc
 
-/// How connections to other servers are encrypted: TLS 1.2 and 1.3 as for our own clients, the chain and the host's name always verified.
+/// How connections to other servers are encrypted: TLS 1.2 and 1.3 as for our own clients, the chain and the host's
+/// name always verified.
 ///
-/// Never changed once made; loops share it. There is no switch that leaves verification out: with a certificate of one's own making its
-/// authority is named.
+/// Never changed once made; loops share it. There is no switch that leaves verification out: with a certificate of
+/// one's own making its authority is named.
 public final class OutgoingTLS: @unchecked Sendable {
     private let raw: OpaquePointer
 
@@ -26,8 +27,8 @@ public final class OutgoingTLS: @unchecked Sendable {
 
     deinit { SSL_CTX_free(raw) }
 
-    /// An SSL that accepts only a certificate for `host`: as an address if it is one, else as a name, which is then also asked for
-    /// (RFC 6066 §3, RFC 9525 §6).
+    /// An SSL that accepts only a certificate for `host`: as an address if it is one, else as a name, which is then
+    /// also asked for (RFC 6066 §3, RFC 9525 §6).
     func session(with host: String?) -> OpaquePointer? {
         guard let ssl = SSL_new(raw) else { return nil }
         guard let host else { return ssl }

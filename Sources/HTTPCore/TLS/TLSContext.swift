@@ -1,14 +1,16 @@
 import COpenSSL
 import Glibc
 
-/// A certificate with its key and everything that is agreed on in a handshake; shared by the connections that began with it.
+/// A certificate with its key and everything that is agreed on in a handshake; shared by the connections that began
+/// with it.
 ///
-/// Never changed once made, so loops may share it: OpenSSL counts the references and locks its session cache. New files make a new context;
-/// connections keep the one they have, and sessions of the old one are not resumed, so that no client outlives a change of authorities.
+/// Never changed once made, so loops may share it: OpenSSL counts the references and locks its session cache. New files
+/// make a new context; connections keep the one they have, and sessions of the old one are not resumed, so that no
+/// client outlives a change of authorities.
 ///
-/// TLS 1.2 is limited to ECDHE with AES-GCM or ChaCha20: that is what TLS 1.3 always does, and leaves out CBC, RSA key transport and
-/// renegotiation with all that was found in them. Compression is off (CRIME). Tickets are encrypted with a key that lives as long as the
-/// context.
+/// TLS 1.2 is limited to ECDHE with AES-GCM or ChaCha20: that is what TLS 1.3 always does, and leaves out CBC, RSA key
+/// transport and renegotiation with all that was found in them. Compression is off (CRIME). Tickets are encrypted with
+/// a key that lives as long as the context.
 final class TLSContext: @unchecked Sendable {
     let raw: OpaquePointer
 
@@ -42,8 +44,8 @@ final class TLSContext: @unchecked Sendable {
         SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20")
         _ = tls_context_set_groups(context, "X25519:P-256:P-384")
         tls_context_set_options(context)
-        // A partial write may be taken up from a buffer that has moved; buffers are given back between records, or an idle connection would
-        // hold 34 KB; a read takes what the socket has and not a record header first.
+        // A partial write may be taken up from a buffer that has moved; buffers are given back between records, or an
+        // idle connection would hold 34 KB; a read takes what the socket has and not a record header first.
         tls_context_set_mode(
             context,
             Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_RELEASE_BUFFERS))

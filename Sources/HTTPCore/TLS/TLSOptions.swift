@@ -6,7 +6,8 @@ public struct TLSOptions: Sendable, Hashable {
     public var keyFile: String
     /// A PEM file with the authorities whose client certificates are accepted; nil asks for none.
     public var clientAuthorityFile: String?
-    /// Whether a client without a certificate is turned away in the handshake; only with `clientAuthorityFile`. Default true.
+    /// Whether a client without a certificate is turned away in the handshake; only with `clientAuthorityFile`. Default
+    /// true.
     public var requiresClientCertificate = true
 
     /// TLS with this certificate and key.

@@ -3,9 +3,10 @@ import Glibc
 
 /// TLS over another transport, by an `SSL` of its own.
 ///
-/// OpenSSL reads and writes through a BIO whose two calls go to the transport below. So a record is decrypted from the socket without a
-/// memory BIO between, SIGPIPE cannot happen, and a read that emptied the socket is known as such, which saves the read that would only
-/// find it empty. The BIO holds its transport unretained: the transport owns the SSL, which owns the BIO.
+/// OpenSSL reads and writes through a BIO whose two calls go to the transport below. So a record is decrypted from the
+/// socket without a memory BIO between, SIGPIPE cannot happen, and a read that emptied the socket is known as such,
+/// which saves the read that would only find it empty. The BIO holds its transport unretained: the transport owns the
+/// SSL, which owns the BIO.
 final class TLSTransport: Transport {
     private enum State {
         case handshaking

@@ -20,14 +20,16 @@ struct BodyDecoder: Sendable {
 
     /// What one step found at the start of the bytes.
     enum Step: Equatable {
-        /// `consumed` octets are dealt with; those of `content`, a range of them, belong to the body; there may be more.
+        /// `consumed` octets are dealt with; those of `content`, a range of them, belong to the body; there may be
+        /// more.
         case more(consumed: Int, content: Range<Int>)
         /// The same, and the message ends here.
         case end(consumed: Int, content: Range<Int>)
         case refused(Refusal)
     }
 
-    /// Takes one run of content at most, so the caller never has to join ranges. A step that consumes nothing needs more bytes.
+    /// Takes one run of content at most, so the caller never has to join ranges. A step that consumes nothing needs
+    /// more bytes.
     mutating func step(_ bytes: UnsafeRawBufferPointer) -> Step {
         switch framing {
         case .known(let remaining):

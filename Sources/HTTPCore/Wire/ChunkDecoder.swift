@@ -6,10 +6,11 @@
 ///     ext        = *( BWS ";" BWS token [ BWS "=" BWS ( token / quoted-string ) ] ) BWS
 ///     last       = 1*"0" [ ext ] CRLF *( token ":" value CRLF ) CRLF
 ///
-/// White space behind a size is only read before a `;`: as padding it is an old leniency that smugglers use. At most 16 digits are
-/// read and at most 2^60 - 1 octets announced, so a size cannot wrap around. Extensions and trailers are checked and dropped: nothing
-/// that arrives behind a body can change what its head said. Framing that costs more than content does is bounded, since a body of
-/// one octet a chunk with a long extension each would otherwise be a cheap way to keep a server busy.
+/// White space behind a size is only read before a `;`: as padding it is an old leniency that smugglers use. At most 16
+/// digits are read and at most 2^60 - 1 octets announced, so a size cannot wrap around. Extensions and trailers are
+/// checked and dropped: nothing that arrives behind a body can change what its head said. Framing that costs more than
+/// content does is bounded, since a body of one octet a chunk with a long extension each would otherwise be a cheap way
+/// to keep a server busy.
 struct ChunkDecoder: Sendable {
     private enum State: Sendable, Equatable {
         case size(value: Int, digits: Int)

@@ -38,8 +38,8 @@ struct DateField: Sendable {
         return Array(line.bytes)
     }
 
-    /// The Gregorian date of a day counted from 1970-01-01, counted in eras of 400 years that start in March, so that the leap day is the
-    /// last of its year.
+    /// The Gregorian date of a day counted from 1970-01-01, counted in eras of 400 years that start in March, so that
+    /// the leap day is the last of its year.
     private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = shifted / 146_097

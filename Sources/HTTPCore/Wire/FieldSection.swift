@@ -1,6 +1,7 @@
 /// The field lines of a head, and what the framing fields among them say (RFC 9112 §5, §6; RFC 9110 §5).
 ///
-/// The few fields that decide how the message and the connection end are read while they pass; all others are only positions.
+/// The few fields that decide how the message and the connection end are read while they pass; all others are only
+/// positions.
 struct FieldSection: Sendable {
     private(set) var spans: [FieldSpan] = []
     private var host: FieldSpan?

@@ -2,8 +2,9 @@ import Glibc
 
 /// The value of Host, or the authority of a target: `uri-host [ ":" port ]` (RFC 9110 §7.2, RFC 3986 §3.2.2).
 ///
-/// Stricter than the grammar where only mistakes and attacks use it: no empty host, no percent-encoding or sub-delimiters, no empty
-/// label, no number that is not a dotted-decimal IPv4 address, no IPv6 zone, no port above 65535.
+/// Stricter than the grammar where only mistakes and attacks use it: no empty host, no percent-encoding or
+/// sub-delimiters, no empty label, no number that is not a dotted-decimal IPv4 address, no IPv6 zone, no port above
+/// 65535.
 enum HostValue {
     static func isValid(_ value: UnsafeRawBufferPointer) -> Bool {
         guard let first = value.first else { return false }
@@ -44,7 +45,8 @@ enum HostValue {
         return !isNumeric(name, lastLabel) || isIPv4(name)
     }
 
-    /// Whether a label reads as a number, so that a lenient resolver would take the name for an address (`0x7f.1`, `2130706433`).
+    /// Whether a label reads as a number, so that a lenient resolver would take the name for an address (`0x7f.1`,
+    /// `2130706433`).
     private static func isNumeric(_ name: UnsafeRawBufferPointer, _ label: Range<Int>) -> Bool {
         let label = name.slice(label.lowerBound, label.upperBound)
         if label.allSatisfy(\.isDigit) { return true }

@@ -1,12 +1,14 @@
 /// The head of a request, line by line, wherever the network cut it.
 ///
-/// The caller owns the bytes and calls `parse` with everything from the first octet of the message on, again when there is more. The
-/// parser remembers positions, never pointers, so the caller may move the bytes in between. Each octet is looked at twice: once by
-/// memchr for the end of its line, once by the grammar. A line is judged as soon as it is complete, so a malformed one is refused
-/// even if the head never ends; the first octet of all is judged at once, so a TLS hello on a plain port does not wait for a line.
+/// The caller owns the bytes and calls `parse` with everything from the first octet of the message on, again when there
+/// is more. The parser remembers positions, never pointers, so the caller may move the bytes in between. Each octet is
+/// looked at twice: once by memchr for the end of its line, once by the grammar. A line is judged as soon as it is
+/// complete, so a malformed one is refused even if the head never ends; the first octet of all is judged at once, so a
+/// TLS hello on a plain port does not wait for a line.
 ///
-/// Nothing is repaired. Where RFC 9112 lets a recipient choose between leniency and 400, this is 400: what one recipient repairs,
-/// another reads differently, and request smuggling lives in that difference. docs/http.md has the rules one by one.
+/// Nothing is repaired. Where RFC 9112 lets a recipient choose between leniency and 400, this is 400: what one
+/// recipient repairs, another reads differently, and request smuggling lives in that difference. docs/http.md has the
+/// rules one by one.
 ///
 /// Invariant: `lineStart <= scanned <= ` what was given so far, and no LF stands in `lineStart..<scanned`.
 struct RequestParser: Sendable {

@@ -1,6 +1,7 @@
 /// Why a changeset cannot be applied to a list. The list is as it was.
 ///
-/// Whatever the reason, a client does the same: it asks again, without a base, and replaces its list by the reset that comes.
+/// Whatever the reason, a client does the same: it asks again, without a base, and replaces its list by the reset that
+/// comes.
 public struct ApplyError: Error, Equatable, Sendable {
     /// What sort of mistake it is.
     public enum Reason: String, Sendable, Equatable {

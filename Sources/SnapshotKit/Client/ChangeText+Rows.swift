@@ -1,4 +1,5 @@
-// Rows and sections as answers write them (defaults left out), and updates of them, which may bring a patch in place of the content.
+// Rows and sections as answers write them (defaults left out), and updates of them, which may bring a patch in place of
+// the content.
 
 /// What an update says of a row or section: all of it anew, but where it brings a patch.
 struct Changed<Value: Sendable>: Sendable {

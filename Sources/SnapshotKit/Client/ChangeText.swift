@@ -1,6 +1,6 @@
-// Changes as they came in. The text is checked once as JSON; then values are places in it, and each shape is read by asking a place
-// for its members or elements. A member that the dialect does not know is refused: what a client does not understand it must not
-// show as if it had.
+// Changes as they came in. The text is checked once as JSON; then values are places in it, and each shape is read by
+// asking a place for its members or elements. A member that the dialect does not know is refused: what a client does
+// not understand it must not show as if it had.
 
 /// A JSON text of changes, in memory.
 struct ChangeText {

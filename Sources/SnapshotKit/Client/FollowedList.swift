@@ -1,7 +1,8 @@
 /// A list that follows a session: what a client shows, and the revision that it is.
 ///
-/// It keeps the client's whole rule: a reset replaces everything; changes from the list's own revision are applied; changes that lead
-/// to that revision were seen before; all others are for another list, and the client asks again with `since` set to `revision`.
+/// It keeps the client's whole rule: a reset replaces everything; changes from the list's own revision are applied;
+/// changes that lead to that revision were seen before; all others are for another list, and the client asks again with
+/// `since` set to `revision`.
 public struct FollowedList: Sendable {
     /// What is shown.
     public private(set) var list = RowList()
@@ -34,8 +35,8 @@ public struct FollowedList: Sendable {
     /// Takes an answer, be it of a POST, a GET, a poll or an event, in `keyed`, `indexed`,
     /// `staged` or `diffable`. O(n).
     ///
-    /// - Throws: `ApplyError` if the answer does not fit. The list is as it was, and `revision` nil, so that the next answer asked for
-    ///   with it is a reset.
+    /// - Throws: `ApplyError` if the answer does not fit. The list is as it was, and `revision` nil, so that the next
+    ///   answer asked for with it is a reset.
     public mutating func take(_ answer: consuming [UInt8]) throws(ApplyError) -> Outcome {
         do throws(ApplyError) {
             return try take(try Answer(answer))

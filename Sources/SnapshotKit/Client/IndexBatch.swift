@@ -1,7 +1,7 @@
 /// Operations on indexes, all at once: what `indexed` says, and what each stage of `staged` says.
 ///
-/// `deleted` and each `from` count in the list before the batch; each `at` and `to` in the list after it, but for those of the updates
-/// of a stage, whose indexes are the same in both.
+/// `deleted` and each `from` count in the list before the batch; each `at` and `to` in the list after it, but for those
+/// of the updates of a stage, whose indexes are the same in both.
 public struct IndexBatch: Sendable {
     /// Operations on sections, or on rows.
     public struct Operations<Index: Hashable & Sendable>: Sendable {

@@ -1,9 +1,10 @@
-// One batch: everything that is deleted or moved is taken out by its index before, everything that is inserted or moved is put in by
-// its index after, and what is named by neither keeps its order and fills the gaps. Which is how UITableView, UICollectionView and a
-// careful reader of `indexed` understand such indexes alike.
+// One batch: everything that is deleted or moved is taken out by its index before, everything that is inserted or moved
+// is put in by its index after, and what is named by neither keeps its order and fills the gaps. Which is how
+// UITableView, UICollectionView and a careful reader of `indexed` understand such indexes alike.
 
 extension RowList {
-    /// The list after a batch. `sectionsCarryRows`: sections come with their rows and take them along; else each row is named itself.
+    /// The list after a batch. `sectionsCarryRows`: sections come with their rows and take them along; else each row is
+    /// named itself.
     func applying(_ batch: IndexBatch, sectionsCarryRows: Bool) throws(ApplyError) -> RowList {
         try batch.requireNoneTwice()
         try requireRange(batch)
@@ -110,8 +111,8 @@ extension RowList {
 }
 
 extension IndexBatch {
-    /// Checks that no two operations name one place: before, what is deleted or moved; after, what is inserted or moved; and what
-    /// is updated is neither deleted nor updated twice.
+    /// Checks that no two operations name one place: before, what is deleted or moved; after, what is inserted or
+    /// moved; and what is updated is neither deleted nor updated twice.
     fileprivate func requireNoneTwice() throws(ApplyError) {
         try requireNoneTwice(sections)
         try requireNoneTwice(items)

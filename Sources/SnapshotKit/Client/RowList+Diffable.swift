@@ -1,5 +1,5 @@
-// For NSDiffableDataSourceSnapshot, which takes final ids and stages by itself, but never sees contents: what shows differently is
-// said by id, and the contents that are new come along.
+// For NSDiffableDataSourceSnapshot, which takes final ids and stages by itself, but never sees contents: what shows
+// differently is said by id, and the contents that are new come along.
 
 /// What a `diffable` changeset says: the list after it, and what is to be drawn again.
 public struct Arrangement: Sendable {
@@ -16,8 +16,9 @@ public struct Arrangement: Sendable {
 extension RowList {
     /// This list after the `changes` of a `diffable` changeset, and what is to be drawn again. O(n).
     ///
-    /// - Throws: `ApplyError` if an id is neither in this list nor among what the changes bring, or stands in the new list twice; or if
-    ///   what is to be drawn again is named twice, or is not in both lists: a snapshot would end the program over it.
+    /// - Throws: `ApplyError` if an id is neither in this list nor among what the changes bring, or stands in the new
+    ///   list twice; or if what is to be drawn again is named twice, or is not in both lists: a snapshot would end the
+    ///   program over it.
     public func arrangement(_ changes: consuming [UInt8]) throws(ApplyError) -> Arrangement {
         try ChangeText.read(changes) { (text) throws(ApplyError) in
             var arrangement = Arrangement()

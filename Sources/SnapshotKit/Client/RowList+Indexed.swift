@@ -1,5 +1,6 @@
 extension RowList {
-    /// This list after the `changes` of an `indexed` changeset: one batch in which each row is named by itself. O(n + operations).
+    /// This list after the `changes` of an `indexed` changeset: one batch in which each row is named by itself. O(n +
+    /// operations).
     ///
     /// - Throws: `ApplyError`: an index beyond the list, one that is named twice, or anything that is no such batch.
     public func applying(indexed changes: consuming [UInt8]) throws(ApplyError) -> RowList {

@@ -1,10 +1,11 @@
-// Operations on ids, one after the other. Sections and rows are vertices of a linked tree, found by id, so that an operation costs
-// O(1) wherever it falls; the list is put together again at the end.
+// Operations on ids, one after the other. Sections and rows are vertices of a linked tree, found by id, so that an
+// operation costs O(1) wherever it falls; the list is put together again at the end.
 
 extension RowList {
     /// This list after the `changes` of a `keyed` changeset. O(n + operations).
     ///
-    /// - Throws: `ApplyError`: an id or an anchor that is not there, one that is there already, or anything that is no such operation.
+    /// - Throws: `ApplyError`: an id or an anchor that is not there, one that is there already, or anything that is no
+    ///   such operation.
     public func applying(keyed changes: consuming [UInt8]) throws(ApplyError) -> RowList {
         try ChangeText.read(changes) { (text) throws(ApplyError) in
             var state = KeyedState(self)

@@ -1,7 +1,7 @@
-// Stages for UITableView and UICollectionView. What either refuses, crashes on or draws wrongly is refused here, before it gets there:
-// indexes beyond the list, places named twice, item operations in sections that come, go or move, updates among anything else,
-// deletions of sections among moves of sections, and a list whose counts are not those that the stage announces. docs/diff.md
-// lists the reports behind each.
+// Stages for UITableView and UICollectionView. What either refuses, crashes on or draws wrongly is refused here, before
+// it gets there: indexes beyond the list, places named twice, item operations in sections that come, go or move,
+// updates among anything else, deletions of sections among moves of sections, and a list whose counts are not those
+// that the stage announces. docs/diff.md lists the reports behind each.
 
 /// One batch of a staged changeset, and the list after it.
 public struct ListStage: Sendable {
@@ -21,10 +21,11 @@ extension RowList {
         try stages(changes).last?.list ?? self
     }
 
-    /// The stages of a `staged` changeset, each to be carried out as one `performBatchUpdates` inside which its list is adopted.
-    /// O(n + operations) a stage.
+    /// The stages of a `staged` changeset, each to be carried out as one `performBatchUpdates` inside which its list is
+    /// adopted. O(n + operations) a stage.
     ///
-    /// - Throws: `ApplyError` if any stage does not fit, or is one that a view would refuse. None of them is to be carried out then.
+    /// - Throws: `ApplyError` if any stage does not fit, or is one that a view would refuse. None of them is to be
+    ///   carried out then.
     public func stages(_ changes: consuming [UInt8]) throws(ApplyError) -> [ListStage] {
         try ChangeText.read(changes) { (text) throws(ApplyError) in
             var stages: [ListStage] = []

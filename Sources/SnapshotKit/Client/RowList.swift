@@ -1,7 +1,7 @@
 /// A list as a client holds it: sections with rows, visible items only, depth first.
 ///
-/// It is what a reset carries, and what a changeset in `keyed`, `indexed` or `staged` is applied to. A plain value, to be shown and
-/// compared; who holds whole states holds a `Snapshot`.
+/// It is what a reset carries, and what a changeset in `keyed`, `indexed` or `staged` is applied to. A plain value, to
+/// be shown and compared; who holds whole states holds a `Snapshot`.
 public struct RowList: Sendable, Equatable {
     /// One row.
     public struct Row: Sendable, Equatable, Identifiable {

@@ -31,8 +31,8 @@ public enum ContentStyle: String, Sendable, CaseIterable {
 }
 
 extension Changeset {
-    /// The changeset in a dialect, as JSON: what an answer carries as `changes`. O(operations), but for `diffable`, which
-    /// lists all ids.
+    /// The changeset in a dialect, as JSON: what an answer carries as `changes`. O(operations), but for `diffable`,
+    /// which lists all ids.
     public func json(_ dialect: Dialect, staging: Staging = .safe, content: ContentStyle = .full) -> [UInt8] {
         var writer = JSONWriter(capacity: 64 * counts.total + 256)
         write(dialect, staging: staging, content: content, into: &writer)

@@ -1,5 +1,5 @@
-// The fields that `indexed` and `staged` share: an object with `sections` and `items`, each with up to four lists. Lists, and objects,
-// that would be empty are left out.
+// The fields that `indexed` and `staged` share: an object with `sections` and `items`, each with up to four lists.
+// Lists, and objects, that would be empty are left out.
 
 /// Writes one such object, list by list.
 struct IndexLists {

@@ -1,5 +1,5 @@
-// Two-state indexes: what is deleted, updated or moved from counts in the old state, what is inserted or moved to in the new one.
-// All rows are listed, those of sections that come or go among them.
+// Two-state indexes: what is deleted, updated or moved from counts in the old state, what is inserted or moved to in
+// the new one. All rows are listed, those of sections that come or go among them.
 
 extension Script {
     func writeIndexed(into writer: inout JSONWriter) {

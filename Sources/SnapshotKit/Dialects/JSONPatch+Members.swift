@@ -111,7 +111,8 @@ extension JSONPatch {
     /// Writes the operations between two values at the place: inside it, or the whole, whichever is smaller; none if
     /// they are the same. An old value without text is not known.
     ///
-    /// - Parameter limit: a length of all text beyond which it is withdrawn anyway; anything may have been written then.
+    /// - Parameter limit: a length of all text beyond which it is withdrawn anyway; anything may have been written
+    ///   then.
     private mutating func replace(_ old: Value, _ new: Value, limit: Int) {
         guard old.text.first == UInt8(ascii: "{"), new.text.first == UInt8(ascii: "{") else {
             let isSame = !old.text.isEmpty && sameValue(old.text, new.text, ignoring: .none)

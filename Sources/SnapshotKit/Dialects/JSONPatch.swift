@@ -1,12 +1,13 @@
 // RFC 6902 on the document, with items as units: an id is added, removed or moved, never written over another.
 //
-// Containers are the array of sections and each `items` array. The target is walked from the top down, each container from its start:
-// what stays is passed, what is new is added (with those of its descendants that are new too), what was elsewhere is moved here. So
-// when an element is placed, everything above it is in its final place, and no element is ever moved into itself. Elements that are
-// gone stay where they are until everything that survives has left them; then the topmost of them are removed.
+// Containers are the array of sections and each `items` array. The target is walked from the top down, each container
+// from its start: what stays is passed, what is new is added (with those of its descendants that are new too), what was
+// elsewhere is moved here. So when an element is placed, everything above it is in its final place, and no element is
+// ever moved into itself. Elements that are gone stay where they are until everything that survives has left them; then
+// the topmost of them are removed.
 //
-// Array indexes shift with every step. Each container that changes has a `ListTracker`, which tells where its elements are right now; the
-// path to an element asks one container a level.
+// Array indexes shift with every step. Each container that changes has a `ListTracker`, which tells where its elements
+// are right now; the path to an element asks one container a level.
 
 extension Script {
     func writeJSONPatch(into writer: inout JSONWriter) {
@@ -102,8 +103,8 @@ struct JSONPatch {
         trackers[container] = ListTracker(stays: stays, leavers: leavers, oldCount: oldChildren.count)
     }
 
-    /// Whether a container holds what it held before, in the same order; then all of it stays. Most containers do, so this
-    /// makes no lists.
+    /// Whether a container holds what it held before, in the same order; then all of it stays. Most containers do, so
+    /// this makes no lists.
     private mutating func keepsAll(_ container: Container, _ before: Container) -> Bool {
         let (range, oldRange) = (
             newTree.itemRange(of: container, script.new), oldTree.itemRange(of: before, script.old)
@@ -255,8 +256,8 @@ struct JSONPatch {
         appendPath(container)
         append(index: index)
         if writer.written.isPath(at: pathStart, below: listStart..<fromEnd) {
-            // An element that goes into the one behind it: with itself removed, that one has its index, so the paths read as if it went
-            // into itself, which RFC 6902 §4.4 forbids. One step further it stands behind it.
+            // An element that goes into the one behind it: with itself removed, that one has its index, so the paths
+            // read as if it went into itself, which RFC 6902 §4.4 forbids. One step further it stands behind it.
             let (list, path) = (Array(writer.written[listStart..<listEnd]), Array(writer.written[pathStart...]))
             withdraw(to: start)
             writeMove(list, from, to: list + Array("/\(from + 1)".utf8))

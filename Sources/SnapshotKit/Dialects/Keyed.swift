@@ -1,6 +1,7 @@
-// Operations on ids, applied in order. Sections that come are put in before items move into them, and sections that go are taken out after
-// items have moved out of them; so an item that changes sections is one move, whatever becomes of either. Within each list the
-// operations run from its end to its start: what an operation names in `before` is then always in its final place.
+// Operations on ids, applied in order. Sections that come are put in before items move into them, and sections that go
+// are taken out after items have moved out of them; so an item that changes sections is one move, whatever becomes of
+// either. Within each list the operations run from its end to its start: what an operation names in `before` is then
+// always in its final place.
 
 extension Script {
     func writeKeyed(into writer: inout JSONWriter) {

@@ -1,9 +1,10 @@
 // Where is an element right now, while a list is turned into another one step by step?
 //
-// The list holds elements that are in place for good (those that stay, and those put in so far, from the first final index on) and
-// leavers, which stand where they always stood until they are taken away. An element is put directly behind its final predecessor, so
-// a leaver stands behind everything placed after the last staying element before it. Hence both counts that make up an index are
-// sums: placed elements are counted by final index, leavers by old index in a Fenwick tree (Fenwick 1994). O(log n) a question.
+// The list holds elements that are in place for good (those that stay, and those put in so far, from the first final
+// index on) and leavers, which stand where they always stood until they are taken away. An element is put directly
+// behind its final predecessor, so a leaver stands behind everything placed after the last staying element before it.
+// Hence both counts that make up an index are sums: placed elements are counted by final index, leavers by old index in
+// a Fenwick tree (Fenwick 1994). O(log n) a question.
 
 /// Current indexes of one list under splices.
 struct ListTracker {

@@ -94,7 +94,8 @@ struct Script {
         writer.append("]}")
     }
 
-    /// Appends content of a common item as a merge patch; false, and nothing appended, if that is impossible or no smaller.
+    /// Appends content of a common item as a merge patch; false, and nothing appended, if that is impossible or no
+    /// smaller.
     func appendPatch(ofItem item: Int, to writer: inout JSONWriter) -> Bool {
         let oldItem = Int(change.items.oldOfNew[item])
         guard oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent), !old.isSkeleton else { return false }

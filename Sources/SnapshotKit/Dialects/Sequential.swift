@@ -1,5 +1,6 @@
-// Splices of one flat list, each index right at its moment: removals from the end, then insertions and moves towards the end, then
-// updates in place. The flat list has a minimum of its own: a row that changes sections need not move in it.
+// Splices of one flat list, each index right at its moment: removals from the end, then insertions and moves towards
+// the end, then updates in place. The flat list has a minimum of its own: a row that changes sections need not move in
+// it.
 
 extension Script {
     func writeSequential(into writer: inout JSONWriter) {

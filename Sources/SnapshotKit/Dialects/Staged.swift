@@ -1,9 +1,9 @@
-// At most five batches, each one `performBatchUpdates` that UITableView and UICollectionView accept. Each border is there because
-// crossing it crashed somebody: reloads among moves, section deletes among section moves, item operations in sections that move,
-// reloads of sections whose count changes (docs/diff.md lists the reports).
+// At most five batches, each one `performBatchUpdates` that UITableView and UICollectionView accept. Each border is
+// there because crossing it crashed somebody: reloads among moves, section deletes among section moves, item operations
+// in sections that move, reloads of sections whose count changes (docs/diff.md lists the reports).
 //
-// A survivor is a common row whose old and new section are both kept. Any other row goes with its section, comes with its section,
-// or is deleted and inserted; so no operation on an item ever falls into a section that comes or goes.
+// A survivor is a common row whose old and new section are both kept. Any other row goes with its section, comes with
+// its section, or is deleted and inserted; so no operation on an item ever falls into a section that comes or goes.
 
 extension Script {
     func writeStaged(_ staging: Staging, into writer: inout JSONWriter) {

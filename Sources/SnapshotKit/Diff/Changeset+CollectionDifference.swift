@@ -1,8 +1,10 @@
-// Swift's own difference: removals by index in the old list, insertions by index in the new one, a move as one of each that name
-// each other. It knows one list at a time, and no updates. A row that goes to another section is there for neither of the two.
+// Swift's own difference: removals by index in the old list, insertions by index in the new one, a move as one of each
+// that name each other. It knows one list at a time, and no updates. A row that goes to another section is there for
+// neither of the two.
 
 extension Changeset {
-    /// The change of the list of all rows' ids, sections one behind the other, with as few moves as that list allows. O(n log n).
+    /// The change of the list of all rows' ids, sections one behind the other, with as few moves as that list allows.
+    /// O(n log n).
     ///
     /// Applied to the old ids it gives the new ones; `inverse()` leads back.
     public func collectionDifference() -> CollectionDifference<ElementID> {
@@ -20,7 +22,8 @@ extension Changeset {
         }
     }
 
-    /// The change of the rows' ids within a section that is in both states, by its id; nil for any other. O(n log n) in its rows.
+    /// The change of the rows' ids within a section that is in both states, by its id; nil for any other. O(n log n) in
+    /// its rows.
     public func rowDifference(inSection id: ElementID) -> CollectionDifference<ElementID>? {
         let find = { (columns: Columns) in Array(id.text.utf8).withUnsafeBytes(columns.section(withID:)) }
         guard let newSection = find(new), sections.oldOfNew[newSection] >= 0 else { return nil }

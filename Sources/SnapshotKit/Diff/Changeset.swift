@@ -1,10 +1,12 @@
-// What changed between two states: pairs, what stays, what shows differently. Computed once; each dialect only writes it down.
+// What changed between two states: pairs, what stays, what shows differently. Computed once; each dialect only writes
+// it down.
 
 /// The smallest change that leads from one state to another.
 ///
-/// Deletions are the rows only in the old state, insertions the rows only in the new one. Moves are as few as can be: within each kept
-/// section, and over the list of kept sections, the longest increasing subsequence stays; an item whose section changed is
-/// always one move. Updates are the common rows that show differently. `docs/diff.md` proves the minimum.
+/// Deletions are the rows only in the old state, insertions the rows only in the new one. Moves are as few as can be:
+/// within each kept section, and over the list of kept sections, the longest increasing subsequence stays; an item
+/// whose section changed is always one move. Updates are the common rows that show differently. `docs/diff.md` proves
+/// the minimum.
 public final class Changeset: Sendable {
     /// What becomes of a record of the new state.
     struct Fate: OptionSet {
@@ -43,8 +45,8 @@ public final class Changeset: Sendable {
         }
     }
 
-    /// Compares with a state whose contents are no longer known, only their fingerprints; `fingerprints` are those of `new`, by
-    /// the same hash.
+    /// Compares with a state whose contents are no longer known, only their fingerprints; `fingerprints` are those of
+    /// `new`, by the same hash.
     public convenience init(from old: Skeleton, to new: Snapshot, fingerprints: Fingerprints, marks: Marks = .none) {
         let basis = Basis.fingerprints(old: old.fingerprints, new: fingerprints)
         self.init(old.columns, new.columns, basis: basis, marks: marks) { oldView, newView in

@@ -1,7 +1,7 @@
 /// Tells whether what a common item or section shows differs. Items are asked for in ascending order of the new state.
 protocol ContentComparison {
-    /// Of two items with the same index, which both have a content or both have none, and with ids of the same length: whether id
-    /// and content are the same.
+    /// Of two items with the same index, which both have a content or both have none, and with ids of the same length:
+    /// whether id and content are the same.
     mutating func hasSameIDAndContent(item: Int) -> Bool
     mutating func hasSameContent(item oldItem: Int, _ newItem: Int) -> Bool
     mutating func hasSameKind(item oldItem: Int, _ newItem: Int) -> Bool

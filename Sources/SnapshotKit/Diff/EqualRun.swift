@@ -1,7 +1,7 @@
 /// Remembers a stretch of two buffers that was found equal, at a fixed distance between them.
 ///
-/// Rows that line up have contents that line up, with the same bytes in between: a stretch is compared once, in large pieces,
-/// instead of row by row.
+/// Rows that line up have contents that line up, with the same bytes in between: a stretch is compared once, in large
+/// pieces, instead of row by row.
 struct EqualRun {
     private let old: UnsafeRawPointer
     private let new: UnsafeRawPointer
@@ -31,7 +31,8 @@ struct EqualRun {
             if oldStart &+ count <= known.upperBound { return true }
             if oldStart <= known.upperBound &+ Self.gap, lookAhead(to: oldStart &+ count) { return true }
         }
-        // Another distance, or a difference within reach: this row alone, in line, since spaced lists come here with each row.
+        // Another distance, or a difference within reach: this row alone, in line, since spaced lists come here with
+        // each row.
         shift = newStart &- oldStart
         reach = Self.shortReach
         let isEqual = compareBytes(old + oldStart, new + newStart, count) == 0

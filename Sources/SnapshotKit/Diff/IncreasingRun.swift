@@ -1,13 +1,15 @@
 // What need not move: the longest subsequence of old positions, in new order, that increases.
 //
-// Patience sorting (Fredman 1975) puts each element on the first pile whose top is not below it; the number of its pile is the length
-// of the longest run that ends with it. O(k log k); lists that hardly change open a new pile nearly always, in O(1). Of the longest
-// runs the one with the most *fixed* elements is wanted, those whose index is the same before and after. Within a pile, from the
-// top down, elements come from ever earlier and have ever larger values; so the elements of the pile before that may precede one of
-// them (earlier, and smaller) are a stretch of that pile, and both ends of the stretch only move downwards. The best predecessor
-// is then a sliding-window maximum, O(k) in all (docs/diff.md has the proof).
+// Patience sorting (Fredman 1975) puts each element on the first pile whose top is not below it; the number of its pile
+// is the length of the longest run that ends with it. O(k log k); lists that hardly change open a new pile nearly
+// always, in O(1). Of the longest runs the one with the most *fixed* elements is wanted, those whose index is the same
+// before and after. Within a pile, from the top down, elements come from ever earlier and have ever larger values; so
+// the elements of the pile before that may precede one of them (earlier, and smaller) are a stretch of that pile, and
+// both ends of the stretch only move downwards. The best predecessor is then a sliding-window maximum, O(k) in all
+// (docs/diff.md has the proof).
 //
-// Rejected: a Fenwick tree over values, which finds the same at three times the cost; piles as arrays, a pass of sorting more.
+// Rejected: a Fenwick tree over values, which finds the same at three times the cost; piles as arrays, a pass of
+// sorting more.
 
 /// Finds longest increasing runs; keeps its memory from one to the next.
 struct IncreasingRun {
@@ -30,8 +32,8 @@ struct IncreasingRun {
         elements.append(Element(value: value, place: Int32(truncatingIfNeeded: place)))
     }
 
-    /// Calls `keep` with the place of each element of the chosen run, last first. An element is fixed if its place less its value is
-    /// `fixedShift`.
+    /// Calls `keep` with the place of each element of the chosen run, last first. An element is fixed if its place less
+    /// its value is `fixedShift`.
     mutating func find(fixedShift: Int, keep: (Int) -> Void) {
         guard !elements.isEmpty else { return }
         let room = elements.count

@@ -1,9 +1,10 @@
 // Which record of the old list has the same id as which of the new one?
 //
-// Lists that follow each other line up almost everywhere, so both are walked in step; where they part, a window of a few records
-// on either side finds the place where they join again. Any two records with the same id are a pair, whatever the walk believed,
-// since ids are unique on either side: the walk can only save look-ups, never mislead. What it left over is looked up in
-// the table that the new list has had since it was checked for duplicates. O(n + m) expected; nothing is hashed here.
+// Lists that follow each other line up almost everywhere, so both are walked in step; where they part, a window of a
+// few records on either side finds the place where they join again. Any two records with the same id are a pair,
+// whatever the walk believed, since ids are unique on either side: the walk can only save look-ups, never mislead. What
+// it left over is looked up in the table that the new list has had since it was checked for duplicates. O(n + m)
+// expected; nothing is hashed here.
 
 /// Partners by index; -1 for none.
 struct Pairing {

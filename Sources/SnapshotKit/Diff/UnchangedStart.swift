@@ -1,12 +1,13 @@
-// Most states that follow each other begin alike, and many are the same throughout. What they begin with is found in one walk that
-// touches each byte once: the same records, the same ids, the same contents, hence the same rows in the same places. It needs
-// no pairing, no search for what stays, and no second look.
+// Most states that follow each other begin alike, and many are the same throughout. What they begin with is found in
+// one walk that touches each byte once: the same records, the same ids, the same contents, hence the same rows in the
+// same places. It needs no pairing, no search for what stays, and no second look.
 //
-// Why it may be left out of the search: these rows come first in both states. Whatever longest run the others have, these in
-// front of it make a longer one, and each of them is at its old index.
+// Why it may be left out of the search: these rows come first in both states. Whatever longest run the others have,
+// these in front of it make a longer one, and each of them is at its old index.
 
 extension ChangesetDraft {
-    /// How many items both states begin with and show alike; whole subtrees, in sections that are paired by index. O(result).
+    /// How many items both states begin with and show alike; whole subtrees, in sections that are paired by index.
+    /// O(result).
     static func unchangedStart<Comparison: ContentComparison>(
         _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing, _ comparison: inout Comparison, _ alike: [Likeness.Run]
     ) -> Int {
@@ -29,7 +30,8 @@ extension ChangesetDraft {
         return withoutOpenAncestors(item, old)
     }
 
-    /// Ancestors of what follows may have other children than before: they, and all after them, are not known to be unchanged.
+    /// Ancestors of what follows may have other children than before: they, and all after them, are not known to be
+    /// unchanged.
     private static func withoutOpenAncestors(_ count: Int, _ old: ColumnsView) -> Int {
         guard count < old.nodes.count else { return count }
         var count = count

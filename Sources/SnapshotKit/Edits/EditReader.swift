@@ -1,7 +1,7 @@
-// From bytes to edits, without a state. Members of an edit come in any order, and what `items` holds depends on `op`; so each
-// edit is walked twice: once to check its grammar and note where its members stand, once to read them. Items and sections that
-// are inserted are read by the reader of states, whose columns then hold the items of the whole batch; its violations are
-// reported in the words of edits.
+// From bytes to edits, without a state. Members of an edit come in any order, and what `items` holds depends on `op`;
+// so each edit is walked twice: once to check its grammar and note where its members stand, once to read them. Items
+// and sections that are inserted are read by the reader of states, whose columns then hold the items of the whole
+// batch; its violations are reported in the words of edits.
 
 /// Reads a batch.
 struct EditReader {
@@ -22,7 +22,8 @@ struct EditReader {
     /// A reader of the value at `range` of padded memory; `tail` is where bytes that it stores will stand.
     init(base: UnsafeRawPointer, range: Range<Int>, tail: Int, limits: StateLimits, pointer: String) {
         var inner = limits
-        // What is inserted may be deleted by a later edit: only the state that comes out is held to the number of items.
+        // What is inserted may be deleted by a later edit: only the state that comes out is held to the number of
+        // items.
         inner.maxItems = StateLimits.none.maxItems
         reader = StateReader(base: base, count: range.upperBound, limits: inner)
         reader.scanner.at = range.lowerBound
@@ -148,7 +149,8 @@ struct EditReader {
         }
     }
 
-    /// Where a state has a code of its own for a value of the wrong type, or for one that is missing, edits have one for all.
+    /// Where a state has a code of its own for a value of the wrong type, or for one that is missing, edits have one
+    /// for all.
     private static func inWordsOfEdits(_ violation: Violation) -> Violation {
         switch violation.code {
         case "unknown-member", "invalid-id": violation

@@ -1,5 +1,6 @@
-// One edit. What it names is looked up first, and where it puts it; only then is anything changed. All that is wrong with the first
-// edit that does not fit is reported, and nothing about those behind it: they were written for a state that never came to be.
+// One edit. What it names is looked up first, and where it puts it; only then is anything changed. All that is wrong
+// with the first edit that does not fit is reported, and nothing about those behind it: they were written for a state
+// that never came to be.
 
 extension EditedState {
     /// Applies the edit at `index`; returns what is wrong with it, and then the state is not to be used any more.

@@ -1,4 +1,5 @@
-// The state that comes out, put together in one walk over the tree: only what is still referenced is copied, token by token.
+// The state that comes out, put together in one walk over the tree: only what is still referenced is copied, token by
+// token.
 
 /// Copies a tree into columns.
 struct EditedStateWriter {

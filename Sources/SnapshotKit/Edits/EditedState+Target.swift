@@ -1,5 +1,6 @@
-// Where an edit puts its operands: first as it is said, a parent and a spot in it, then as a gap before a sibling. The gap is looked
-// for once what moves is taken out, so that a sibling that moves itself is never the one that the others are put before.
+// Where an edit puts its operands: first as it is said, a parent and a spot in it, then as a gap before a sibling. The
+// gap is looked for once what moves is taken out, so that a sibling that moves itself is never the one that the others
+// are put before.
 
 extension EditedState {
     /// A place as an edit says it.
@@ -28,7 +29,8 @@ extension EditedState {
         }
     }
 
-    /// Where an edit puts its operands, of which `moved` are in the tree; nil, with a violation noted, if there is no such place.
+    /// Where an edit puts its operands, of which `moved` are in the tree; nil, with a violation noted, if there is no
+    /// such place.
     func target(of edit: Edit, _ index: Int, moved: Set<Int>, _ violations: inout Violations) -> Target? {
         let place = batch.pointer(toEdit: index)
         switch edit.place {

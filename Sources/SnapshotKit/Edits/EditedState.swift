@@ -1,14 +1,15 @@
 // A state while it is edited.
 //
-// Sections and items, those that were there and those that the batch brings, are numbered once: vertices of one tree, whose root
-// has the sections for children and whose sections have the items. So each operation is written once for both, a move is O(1)
-// however large the subtree, and a batch costs O(n) to lay the tree out, O(edits) to work on it, and O(n) to copy what is left.
+// Sections and items, those that were there and those that the batch brings, are numbered once: vertices of one tree,
+// whose root has the sections for children and whose sections have the items. So each operation is written once for
+// both, a move is O(1) however large the subtree, and a batch costs O(n) to lay the tree out, O(edits) to work on it,
+// and O(n) to copy what is left.
 //
-// Ids are found in the tables that the state and the batch have already: a vertex counts only while it is in the tree. Of several
-// nodes in a batch with one id, at most one is in the tree; `current` says which.
+// Ids are found in the tables that the state and the batch have already: a vertex counts only while it is in the tree.
+// Of several nodes in a batch with one id, at most one is in the tree; `current` says which.
 //
-// Rejected: applying edits to the columns directly, which is O(n) an edit; writing the result as JSON to be read again, which is
-// simpler and three times slower.
+// Rejected: applying edits to the columns directly, which is O(n) an edit; writing the result as JSON to be read again,
+// which is simpler and three times slower.
 
 /// A state being edited: both sources as memory, and the tree.
 struct EditedState {

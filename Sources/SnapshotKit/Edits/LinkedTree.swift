@@ -1,4 +1,5 @@
-/// An ordered tree of numbered vertices, in which any vertex, with all that is below it, is taken out or put in in O(1).
+/// An ordered tree of numbered vertices, in which any vertex, with all that is below it, is taken out or put in in
+/// O(1).
 ///
 /// Vertex 0 is the root. A vertex without a parent, other than the root, is out of the tree.
 struct LinkedTree {
@@ -66,7 +67,8 @@ struct LinkedTree {
         links[vertex].next = -1
     }
 
-    /// Takes all that is below a vertex apart: each vertex there is then out of the tree on its own. Returns them. O(vertices).
+    /// Takes all that is below a vertex apart: each vertex there is then out of the tree on its own. Returns them.
+    /// O(vertices).
     mutating func dissolve(below vertex: Int) -> [Int] {
         var dissolved: [Int] = []
         var (parent, next) = (vertex, 0)

@@ -4,7 +4,8 @@ extension Snapshot {
     /// Ids, contents and kinds of what is left are kept as they were written. O(items + bytes + edits).
     ///
     /// - Parameter limits: bounds on the state that comes out; what it holds in between may be larger.
-    /// - Returns: the new state, and what is to be drawn again though nothing changed. A mark of what a later edit deleted is left out.
+    /// - Returns: the new state, and what is to be drawn again though nothing changed. A mark of what a later edit
+    ///   deleted is left out.
     /// - Throws: `EditError.refused` with what is wrong with the first edit that does not fit, or `.limitExceeded`.
     public func applying(
         _ batch: EditBatch, limits: StateLimits = StateLimits()

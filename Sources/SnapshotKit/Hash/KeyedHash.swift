@@ -1,9 +1,9 @@
-// A keyed 64-bit hash of bytes by folded multiplication: each 16 bytes are masked by secrets and the running state, multiplied to
-// 128 bits, and the halves folded by exclusive or. One multiplication for ids of up to 16 bytes.
+// A keyed 64-bit hash of bytes by folded multiplication: each 16 bytes are masked by secrets and the running state,
+// multiplied to 128 bits, and the halves folded by exclusive or. One multiplication for ids of up to 16 bytes.
 //
-// The known weakness of this family is a factor of zero: who knows the masks can choose a word that cancels the state. Here all
-// masks are secret, drawn per process or from the operator's key, so a client cannot aim. It is no message authentication code:
-// whoever sees many hashes and inputs may learn; clients see only revisions, over whole states.
+// The known weakness of this family is a factor of zero: who knows the masks can choose a word that cancels the state.
+// Here all masks are secret, drawn per process or from the operator's key, so a client cannot aim. It is no message
+// authentication code: whoever sees many hashes and inputs may learn; clients see only revisions, over whole states.
 
 /// A hash function, chosen by secret words.
 public struct KeyedHash: Sendable, Equatable {

@@ -1,6 +1,6 @@
-// A tree of names, built once: a walk down a document goes down the tree beside it. What leads nowhere is no node at all,
-// so that below it nothing is asked any more; and a step looks up one name among those of one node, however many pointers
-// there are, and allocates nothing.
+// A tree of names, built once: a walk down a document goes down the tree beside it. What leads nowhere is no node at
+// all, so that below it nothing is asked any more; and a step looks up one name among those of one node, however many
+// pointers there are, and allocates nothing.
 
 /// Places inside a content that equality and fingerprints leave out.
 struct IgnoredPlaces: Sendable {
@@ -10,7 +10,8 @@ struct IgnoredPlaces: Sendable {
 
     private init(node: Node?) { self.node = node }
 
-    /// The pointer to the whole content is left out of the set: a content that is ignored altogether would be no content.
+    /// The pointer to the whole content is left out of the set: a content that is ignored altogether would be no
+    /// content.
     init(_ pointers: [JSONPointer]) {
         let ways = pointers.filter { !$0.tokens.isEmpty }.map { $0.tokens[...] }
         node = ways.isEmpty ? nil : Node(ways)

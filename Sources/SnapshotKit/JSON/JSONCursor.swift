@@ -1,4 +1,5 @@
-/// Walks JSON that a `JSONScanner` has accepted, without checking it again. The memory must be padded and outlive the cursor.
+/// Walks JSON that a `JSONScanner` has accepted, without checking it again. The memory must be padded and outlive the
+/// cursor.
 struct JSONCursor {
     var at: UnsafeRawPointer
 

@@ -1,14 +1,15 @@
 // A strict scanner: one pass, no objects, ranges of the bytes that came in.
 //
-// Idea: the text is followed by `padding` zero bytes, so that eight bytes can be loaded at any position and every loop meets
-// a byte that stops it without asking for the end each time. A zero byte is legal nowhere in JSON, so whoever stops at one
-// need only ask whether it stands at the end (too early) or inside (an unexpected byte).
+// Idea: the text is followed by `padding` zero bytes, so that eight bytes can be loaded at any position and every loop
+// meets a byte that stops it without asking for the end each time. A zero byte is legal nowhere in JSON, so whoever
+// stops at one need only ask whether it stands at the end (too early) or inside (an unexpected byte).
 //
 // Strict means RFC 8259 and what a security-minded reader adds: well-formed UTF-8 (Unicode 15, table 3-7), no lone
-// surrogates in escapes, members of an object named once, a bound on depth. Numbers are tokens; their value is never taken.
+// surrogates in escapes, members of an object named once, a bound on depth. Numbers are tokens; their value is never
+// taken.
 //
-// Rejected: a structural index first, then a second pass (simdjson's way): lists hold short strings, and the index costs
-// more than it saves; bounds-checked spans, at half the speed.
+// Rejected: a structural index first, then a second pass (simdjson's way): lists hold short strings, and the index
+// costs more than it saves; bounds-checked spans, at half the speed.
 
 /// Reads JSON from padded memory, which must outlive it.
 struct JSONScanner {

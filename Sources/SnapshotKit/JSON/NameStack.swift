@@ -1,8 +1,9 @@
-// Members must be named once (RFC 8259 §4 leaves it open; a strict reader refuses). Every object costs this check, so it must
-// cost little: a 64-bit mark a name, compared one after another, which for the few names of common objects is a handful of
-// compares of memory that is already there. Past `linearLimit` names a hash table takes over, so that an object of 100,000
-// names is no quadratic trap. Marks say "perhaps": two equal marks are settled by the texts. A mark leaves out what stands in the
-// middle of a long name, so tables go by a keyed hash of the whole: nobody can choose names that meet in one place.
+// Members must be named once (RFC 8259 §4 leaves it open; a strict reader refuses). Every object costs this check, so
+// it must cost little: a 64-bit mark a name, compared one after another, which for the few names of common objects is a
+// handful of compares of memory that is already there. Past `linearLimit` names a hash table takes over, so that an
+// object of 100,000 names is no quadratic trap. Marks say "perhaps": two equal marks are settled by the texts. A mark
+// leaves out what stands in the middle of a long name, so tables go by a keyed hash of the whole: nobody can choose
+// names that meet in one place.
 
 /// The names seen so far in each object that is open.
 struct NameStack {
@@ -64,8 +65,8 @@ struct NameStack {
 
     // MARK: Tables
 
-    /// Of a table: the hash of a name above its number, counted from 1 within its object; zero where there is none. The hash says
-    /// nearly always that a name is another one, so that neither it nor the text is fetched.
+    /// Of a table: the hash of a name above its number, counted from 1 within its object; zero where there is none. The
+    /// hash says nearly always that a name is another one, so that neither it nor the text is fetched.
     private typealias Slot = UInt64
 
     private mutating func insertIntoTable(
@@ -121,7 +122,8 @@ struct NameStack {
 
     // MARK: Names
 
-    /// Exact for names of up to seven bytes; longer ones fold their two ends. `first` and `last`: eight bytes from either end.
+    /// Exact for names of up to seven bytes; longer ones fold their two ends. `first` and `last`: eight bytes from
+    /// either end.
     @inline(__always)
     private static func mark(_ first: UInt64, _ last: UInt64, _ count: Int) -> UInt64 {
         if count >= 8 { return (first ^ (last << 23 | last >> 41)) &+ UInt64(truncatingIfNeeded: count) }

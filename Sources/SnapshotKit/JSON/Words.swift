@@ -1,6 +1,6 @@
-// Eight bytes at a time ("SIMD within a register"). A zero byte in w shows as its top bit in (w - 0x01…) & ~w: exact for the
-// lowest such byte, which is the only one asked for. Scalar words rather than SIMD16: strings in lists are short, and a wide
-// compare that is not specialised costs a factor of forty.
+// Eight bytes at a time ("SIMD within a register"). A zero byte in w shows as its top bit in (w - 0x01…) & ~w: exact
+// for the lowest such byte, which is the only one asked for. Scalar words rather than SIMD16: strings in lists are
+// short, and a wide compare that is not specialised costs a factor of forty.
 
 /// A byte repeated in all eight places of a word.
 @inline(__always)

@@ -1,5 +1,5 @@
-// Look-ups by id go through the tables that a state has since its ids were checked; a skeleton has none and is searched, unless it
-// was indexed.
+// Look-ups by id go through the tables that a state has since its ids were checked; a skeleton has none and is
+// searched, unless it was indexed.
 
 extension Columns {
     /// Item with the given text as its id, hidden ones included. O(1), or O(n) without a table.

@@ -1,5 +1,5 @@
-/// Where a row stands: the index of its section, and its own among the rows of that section, both from zero. Rows are visible items
-/// only, depth first.
+/// Where a row stands: the index of its section, and its own among the rows of that section, both from zero. Rows are
+/// visible items only, depth first.
 public struct RowPath: Hashable, Sendable {
     /// Index of the section.
     public var section: Int

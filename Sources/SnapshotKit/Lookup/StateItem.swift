@@ -54,8 +54,9 @@ public struct StateItem: Sendable {
         return siblings
     }
 
-    /// Writes what a look-up says of the item, behind the opening brace of an object: `id`, `section`, `parent` (null at the root),
-    /// `level`, `indexPath` (null while hidden), `visible`, `expanded`, and where there are any, `kind` and `content`.
+    /// Writes what a look-up says of the item, behind the opening brace of an object: `id`, `section`, `parent` (null
+    /// at the root), `level`, `indexPath` (null while hidden), `visible`, `expanded`, and where there are any, `kind`
+    /// and `content`.
     ///
     /// - Parameter showsContent: whether kind and content are wanted.
     public func writeLookup(into writer: inout JSONWriter, showsContent: Bool = true) {

@@ -28,8 +28,8 @@ public struct StateSection: Sendable {
         return columns.withView { Array($0.content(ofSection: index)) }
     }
 
-    /// Writes what a look-up says of the section, behind the opening brace of an object: `id`, `index`, `expanded`, `rows`, and where
-    /// there is any, `content`.
+    /// Writes what a look-up says of the section, behind the opening brace of an object: `id`, `index`, `expanded`,
+    /// `rows`, and where there is any, `content`.
     ///
     /// - Parameter showsContent: whether content is wanted.
     public func writeLookup(into writer: inout JSONWriter, showsContent: Bool = true) {

@@ -1,12 +1,14 @@
-// A state as columns over one byte buffer. Every item is a `Node` of 24 bytes in document order (depth first), so that a
-// subtree is a contiguous run and "the next sibling" is one addition; what an item shows is a range of the buffer in a column
-// beside it. Nothing is allocated per item, copying a state is one reference, and a diff reads memory in order.
+// A state as columns over one byte buffer. Every item is a `Node` of 24 bytes in document order (depth first), so that
+// a subtree is a contiguous run and "the next sibling" is one addition; what an item shows is a range of the buffer in
+// a column beside it. Nothing is allocated per item, copying a state is one reference, and a diff reads memory in
+// order.
 //
 // Invariants: sections cover the nodes without gaps, in order; node.end > its index; a child's parent stands before it;
 // ranges lie within `bytes`, which ends with at least `JSONScanner.padding` zero bytes; ids are unique.
 //
-// Rejected: the text of ids in a dictionary (40 times the cost, FNV or not, and Swift's String == is canonical equivalence, not
-// bytes); a tree of objects (an allocation an item); re-encoding contents (number tokens must survive).
+// Rejected: the text of ids in a dictionary (40 times the cost, FNV or not, and Swift's String == is canonical
+// equivalence, not bytes); a tree of objects (an allocation an item); re-encoding contents (number tokens must
+// survive).
 
 /// What has an id: where its text stands in the buffer, and its hash.
 protocol IdentifiedRecord {
@@ -156,10 +158,11 @@ final class Columns: Sendable {
     /// Row of each item or -1, and item of each row. Both empty where every item is a row.
     let rowOfItem: [Int32]
     let itemOfRow: [UInt32]
-    /// Arrays and objects that may still be nested in an item of the top level, by the limits of its reading; without end if it was not read
-    /// from a document in the library's own shape.
+    /// Arrays and objects that may still be nested in an item of the top level, by the limits of its reading; without
+    /// end if it was not read from a document in the library's own shape.
     let room: Int
-    /// Whether no item is below another and each id stands in the text as it was written, so that ids that were read stand in ascending order.
+    /// Whether no item is below another and each id stands in the text as it was written, so that ids that were read
+    /// stand in ascending order.
     let isFlat: Bool
     let outline: Outline
 

@@ -3,7 +3,8 @@ struct ColumnsBuilder {
     var nodes: [Node] = []
     private(set) var payloads: [Payload] = []
     var sections: [SectionNode] = []
-    /// Arrays and objects that may still be nested in an item of the top level; only known of a document in the library's own shape.
+    /// Arrays and objects that may still be nested in an item of the top level; only known of a document in the
+    /// library's own shape.
     var room = Int.max
     private var hasCollapsed = false
     /// Whether any item has a content or a kind.
@@ -134,7 +135,8 @@ struct ColumnsBuilder {
         var later: Int
     }
 
-    /// The columns over `bytes`, which are padded, and all duplicates; with any of those the columns are not to be used. O(items).
+    /// The columns over `bytes`, which are padded, and all duplicates; with any of those the columns are not to be
+    /// used. O(items).
     ///
     /// - Parameters:
     ///   - known: the state that was read upon, if any.

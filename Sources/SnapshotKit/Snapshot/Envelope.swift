@@ -62,8 +62,8 @@ public struct Envelope: Sendable {
 
     /// Reads a document in one pass.
     ///
-    /// - Parameter known: a state that `state` most likely resembles, such as the one before it. Items whose text is the same are not read again;
-    ///   what comes out is the same without it, only later.
+    /// - Parameter known: a state that `state` most likely resembles, such as the one before it. Items whose text is
+    ///   the same are not read again; what comes out is the same without it, only later.
     /// - Throws: `StateError`: `.unwanted`, `.json`, then `.wrongShape` for the envelope, then `.limitExceeded` and
     ///   `.invalid` for the states.
     public init(

@@ -1,9 +1,11 @@
-// What stands at each place of a state (id, level, what is shown, the place itself) is hashed by a keyed function, and the hashes are summed
-// modulo 2^64 (AdHash of Bellare and Micciancio, 1997): a state with the same outline as the one before it costs a subtraction and an addition
-// for each item that changed. Sums collide at will for whoever can compute the summands; without the key nobody can, and what a client sees is
-// the sum hashed once more. `KeyedHash` says how far that goes: it chooses no revision for a client, and it authenticates nothing.
+// What stands at each place of a state (id, level, what is shown, the place itself) is hashed by a keyed function, and
+// the hashes are summed modulo 2^64 (AdHash of Bellare and Micciancio, 1997): a state with the same outline as the one
+// before it costs a subtraction and an addition for each item that changed. Sums collide at will for whoever can
+// compute the summands; without the key nobody can, and what a client sees is the sum hashed once more. `KeyedHash`
+// says how far that goes: it chooses no revision for a client, and it authenticates nothing.
 //
-// Rejected: a chain in which each hash goes into the next, which reads all ids again for each revision, and waits for every multiplication.
+// Rejected: a chain in which each hash goes into the next, which reads all ids again for each revision, and waits for
+// every multiplication.
 
 /// Hashes of what a state's items and sections show, by one keyed function: 12 bytes an item.
 public final class Fingerprints: Sendable {
@@ -24,8 +26,8 @@ public final class Fingerprints: Sendable {
         self.init(items: items, sections: sections, hash: hash, sum: sum)
     }
 
-    /// Hashes what changed. O(n + bytes that changed); of a state whose outline is another or that hides items, contents of sections and of
-    /// hidden items are hashed again as well.
+    /// Hashes what changed. O(n + bytes that changed); of a state whose outline is another or that hides items,
+    /// contents of sections and of hidden items are hashed again as well.
     ///
     /// - Parameters:
     ///   - ignored: places inside items' contents that are left out, the same as before.
@@ -100,8 +102,9 @@ public final class Fingerprints: Sendable {
     /// Whether other fingerprints, by the same function, are of an equal state; wrong in one case of 2^64. O(1).
     public func areOfSameState(as other: Fingerprints) -> Bool { sum == other.sum }
 
-    /// One hash over the whole state: ids, order, nesting, what is expanded, contents and kinds. Equal states of one `salt` have equal
-    /// digests; others, and other salts, have not, but for one chance in 2^64, or in 2^32 where nothing but a kind differs. O(1).
+    /// One hash over the whole state: ids, order, nesting, what is expanded, contents and kinds. Equal states of one
+    /// `salt` have equal digests; others, and other salts, have not, but for one chance in 2^64, or in 2^32 where
+    /// nothing but a kind differs. O(1).
     public func digest(salt: String) -> UInt64 {
         var salt = salt
         return hash.mixed(salt.withUTF8 { hash.digest(of: UnsafeRawBufferPointer($0)) }, sum)

@@ -1,6 +1,6 @@
-// Open addressing with linear probing (Knuth vol. 3, §6.4) over 32-bit slots: the low bits hold an index plus one, all bits above
-// it a piece of the hash. A probe for an id that is not there then almost never leaves the table: with 10,000 items 18 bits of
-// hash stand in the slot. At most two thirds full.
+// Open addressing with linear probing (Knuth vol. 3, §6.4) over 32-bit slots: the low bits hold an index plus one, all
+// bits above it a piece of the hash. A probe for an id that is not there then almost never leaves the table: with
+// 10,000 items 18 bits of hash stand in the slot. At most two thirds full.
 
 /// Finds an item or a section by its id.
 struct IDTable: Sendable {
@@ -19,8 +19,8 @@ struct IDTable: Sendable {
         self.indexMask = indexMask
     }
 
-    /// A table of the indexes below `count`. `hash` and `same` speak of two of them; `onDuplicate` hears of every later one whose
-    /// id an earlier one has. O(count).
+    /// A table of the indexes below `count`. `hash` and `same` speak of two of them; `onDuplicate` hears of every later
+    /// one whose id an earlier one has. O(count).
     @inline(__always)
     init(
         count: Int, hash: (Int) -> UInt32, same: (Int, Int) -> Bool, onDuplicate: (_ first: Int, _ later: Int) -> Void

@@ -1,10 +1,12 @@
-// Reading upon a state that is known. A new state most often resembles the one before it, byte by byte; where an item's text is the same, it
-// need not be read again: comparing memory is ten times as fast as a strict scan, and the item's record is there already.
+// Reading upon a state that is known. A new state most often resembles the one before it, byte by byte; where an item's
+// text is the same, it need not be read again: comparing memory is ten times as fast as a strict scan, and the item's
+// record is there already.
 //
-// What makes it safe: text is taken over from the start of an item up to the start of its next sibling, both as the scanner found them in the
-// known document, and only where the new document also stands at the start of an item of a list at the same level, with as much depth left.
-// The same bytes in the same place of the grammar mean the same. Ids are still checked for duplicates with all others. Whatever is not the
-// same, or does not begin with its id, is read as always; so a state is the same whatever it was read upon, only sooner.
+// What makes it safe: text is taken over from the start of an item up to the start of its next sibling, both as the
+// scanner found them in the known document, and only where the new document also stands at the start of an item of a
+// list at the same level, with as much depth left. The same bytes in the same place of the grammar mean the same. Ids
+// are still checked for duplicates with all others. Whatever is not the same, or does not begin with its id, is read as
+// always; so a state is the same whatever it was read upon, only sooner.
 
 /// The state that a new document is compared with, and where in it.
 struct KnownState {
@@ -34,8 +36,8 @@ struct KnownState {
     /// Whether items may be taken over by a list that stands where so many more arrays and objects may be nested.
     func fits(room: Int) -> Bool { room >= view.columns.room }
 
-    /// The items from the next one on whose text also stands at `text`, of which `count` bytes are left; at most `most` with what is below them.
-    /// O(bytes that are the same).
+    /// The items from the next one on whose text also stands at `text`, of which `count` bytes are left; at most `most`
+    /// with what is below them. O(bytes that are the same).
     mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
         let reach = start + commonPrefix(text, view.bytes + start, min(count, view.byteCount - start))
@@ -54,8 +56,8 @@ struct KnownState {
         return nil
     }
 
-    /// How many items of the same list, from one on, have their ids in the document and stand within as many levels, and the sibling behind
-    /// them, whose id starts within what both documents have.
+    /// How many items of the same list, from one on, have their ids in the document and stand within as many levels,
+    /// and the sibling behind them, whose id starts within what both documents have.
     @inline(__always)
     private func siblings(from first: Int, within reach: Int, most: Int, levels: Int) -> (end: Int, count: Int) {
         let section = view.nodes[first].section
@@ -82,7 +84,8 @@ struct KnownState {
         return (end, count)
     }
 
-    /// Where an item's text starts: the id itself, or the brace before `"id":`; nil where something else stands between.
+    /// Where an item's text starts: the id itself, or the brace before `"id":`; nil where something else stands
+    /// between.
     @inline(__always)
     private func start(of item: Int) -> Int? {
         let node = view.nodes[item]
@@ -118,7 +121,8 @@ struct KnownState {
 
     // MARK: Going on
 
-    /// Hears of an item that was read: what stood behind it most likely comes next. If it is new, that is what was expected before.
+    /// Hears of an item that was read: what stood behind it most likely comes next. If it is new, that is what was
+    /// expected before.
     mutating func passed(_ node: Node, in text: UnsafeRawPointer) {
         guard node.idCount > 0, !node.flags.contains(.escapedID), !view.nodes.isEmpty else { return }
         let id = UnsafeRawBufferPointer(start: text + Int(node.idStart), count: Int(node.idCount))

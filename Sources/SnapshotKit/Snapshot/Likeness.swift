@@ -1,4 +1,5 @@
-/// Which items a state took over, text and all, from the one that it was read upon; so that whoever compares the two need not look at them again.
+/// Which items a state took over, text and all, from the one that it was read upon; so that whoever compares the two
+/// need not look at them again.
 public final class Likeness: Sendable {
     /// Items in a row that show the same in both states: whole subtrees.
     struct Run {

@@ -1,8 +1,8 @@
 // What the benchmarks measure against. Not for programs: a system programming interface, invisible without its name.
 
 extension Snapshot {
-    /// Hashes the id of every item once, and folds the hashes together: the least that any diff by ids does to a list it has not
-    /// seen before. O(n).
+    /// Hashes the id of every item once, and folds the hashes together: the least that any diff by ids does to a list
+    /// it has not seen before. O(n).
     @_spi(Measuring)
     public func foldedIDHashes() -> UInt64 {
         let hash = KeyedHash.process

@@ -1,13 +1,15 @@
-// Most states that follow each other differ in what their items show, and in nothing else: the ids, their order and their nesting are those of
-// the state before. Who has seen that need not build a table of the ids again, nor pair them, nor keep them once more for a past revision.
+// Most states that follow each other differ in what their items show, and in nothing else: the ids, their order and
+// their nesting are those of the state before. Who has seen that need not build a table of the ids again, nor pair
+// them, nor keep them once more for a past revision.
 
-/// Stands for the ids of all sections and items of a state, their order, their nesting, which members they have and how they are written: states
-/// with the same outline agree in all of that. Two states that agree may still have two outlines, where nobody has compared them.
+/// Stands for the ids of all sections and items of a state, their order, their nesting, which members they have and how
+/// they are written: states with the same outline agree in all of that. Two states that agree may still have two
+/// outlines, where nobody has compared them.
 final class Outline: Sendable {}
 
 extension ColumnsBuilder {
-    /// Whether the records are those of a known state, but for where their texts stand, ranges and hidden flags aside. Those that are then get
-    /// their hashes from there. O(sections + items that are not in `runs`).
+    /// Whether the records are those of a known state, but for where their texts stand, ranges and hidden flags aside.
+    /// Those that are then get their hashes from there. O(sections + items that are not in `runs`).
     mutating func hasOutline(of known: Columns, alike runs: [Likeness.Run], in text: UnsafeRawPointer) -> Bool {
         guard nodes.count == known.nodes.count, sections.count == known.sections.count, runs.allSatisfy({ $0.old == $0.new })
         else { return false }

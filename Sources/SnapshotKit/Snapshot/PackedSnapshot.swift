@@ -1,5 +1,6 @@
-// A state at rest. Its bytes stay as they are; of its records only what cannot be computed from the others is kept, as differences in LEB128:
-// some 5 bytes an item, where the columns of a state in use take 24 to 48. Fingerprints stay, since to compute them is to read all contents.
+// A state at rest. Its bytes stay as they are; of its records only what cannot be computed from the others is kept, as
+// differences in LEB128: some 5 bytes an item, where the columns of a state in use take 24 to 48. Fingerprints stay,
+// since to compute them is to read all contents.
 
 /// A state that is kept, but not in use, and its fingerprints.
 public struct PackedSnapshot: Sendable {

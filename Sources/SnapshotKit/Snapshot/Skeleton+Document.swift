@@ -1,5 +1,6 @@
-// A skeleton as a document: a state like any other, whose contents and kinds are fingerprints in hexadecimal. So a store keeps it as text
-// that the strict reader of states checks again, and a record that was damaged is refused, never trusted.
+// A skeleton as a document: a state like any other, whose contents and kinds are fingerprints in hexadecimal. So a
+// store keeps it as text that the strict reader of states checks again, and a record that was damaged is refused, never
+// trusted.
 
 extension Skeleton {
     /// Writes the skeleton as a state. O(n).

@@ -1,5 +1,5 @@
-/// What is remembered of a state that is past: ids, order, nesting, what was expanded, which members were there, and fingerprints
-/// in place of contents and kinds. Enough to compute the changeset from it to any later state.
+/// What is remembered of a state that is past: ids, order, nesting, what was expanded, which members were there, and
+/// fingerprints in place of contents and kinds. Enough to compute the changeset from it to any later state.
 public struct Skeleton: Sendable {
     /// All but the contents, together with others of the same outline.
     let columns: Columns
@@ -12,7 +12,8 @@ public struct Skeleton: Sendable {
 
     /// Keeps what a skeleton keeps. O(n).
     ///
-    /// - Parameter last: another skeleton; if the state is known to have the same outline, that is kept once, and the time is O(1).
+    /// - Parameter last: another skeleton; if the state is known to have the same outline, that is kept once, and the
+    ///   time is O(1).
     public init(of snapshot: Snapshot, fingerprints: Fingerprints, after last: Skeleton? = nil) {
         self.fingerprints = fingerprints
         if let last, last.columns.outline === snapshot.columns.outline {
@@ -37,7 +38,8 @@ public struct Skeleton: Sendable {
         assert(columns.brokenInvariant == nil, columns.brokenInvariant ?? "")
     }
 
-    /// Names the records of ids, order and nesting, as long as the skeleton lives: skeletons with the same name share them.
+    /// Names the records of ids, order and nesting, as long as the skeleton lives: skeletons with the same name share
+    /// them.
     public var records: ObjectIdentifier { ObjectIdentifier(columns) }
 
     /// How many of the bytes held are those.

@@ -1,5 +1,6 @@
-// States from Swift values. What is said is written as JSON and read by the reader of states: so a state that was built is held to
-// the rules of one that came in, by the same code. Contents are checked before they are written: none can reach beyond its place.
+// States from Swift values. What is said is written as JSON and read by the reader of states: so a state that was built
+// is held to the rules of one that came in, by the same code. Contents are checked before they are written: none can
+// reach beyond its place.
 
 extension Snapshot {
     /// Builds a state from Swift values.
@@ -42,7 +43,8 @@ extension Snapshot {
         /// - Parameters:
         ///   - id: a value's id.
         ///   - kind: a value's type of cell.
-        ///   - write: writes a value's content as one JSON value; one that writes nothing makes an item without content.
+        ///   - write: writes a value's content as one JSON value; one that writes nothing makes an item without
+        ///     content.
         public mutating func section<Value>(
             _ id: ElementID, content: JSONText? = nil, isExpanded: Bool = true, items values: some Sequence<Value>,
             id itemID: (Value) -> ElementID, kind: (Value) -> String? = { _ in nil },
@@ -55,8 +57,8 @@ extension Snapshot {
 
         /// The state. O(n).
         ///
-        /// - Throws: `StateError.invalid` with every duplicate id, every id that a state does not accept and every content that is not
-        ///   JSON, by the place it would have in the state's document; `.limitExceeded`.
+        /// - Throws: `StateError.invalid` with every duplicate id, every id that a state does not accept and every
+        ///   content that is not JSON, by the place it would have in the state's document; `.limitExceeded`.
         public consuming func build(limits: StateLimits = .none) throws(StateError) -> Snapshot {
             if let failure = draft.failure { throw failure }
             draft.writer.append("]}")

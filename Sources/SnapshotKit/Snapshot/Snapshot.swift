@@ -1,11 +1,11 @@
 /// The state of a list: sections in order, items in order, some of them nested.
 ///
-/// A value: copying it is one reference. It is read from JSON in one pass and holds on to those bytes; ids, contents and kinds are
-/// ranges of them, so that what goes out is what came in, byte by byte.
+/// A value: copying it is one reference. It is read from JSON in one pass and holds on to those bytes; ids, contents
+/// and kinds are ranges of them, so that what goes out is what came in, byte by byte.
 ///
-/// Words: an *item* is anything in the list; a *row* is an item that is visible, since its section and all its ancestors are
-/// expanded. An index path counts rows within a section. Ids are compared by the UTF-8 bytes of their text: `1` and `"1"` are the
-/// same id, a composed and a decomposed `é` are two.
+/// Words: an *item* is anything in the list; a *row* is an item that is visible, since its section and all its
+/// ancestors are expanded. An index path counts rows within a section. Ids are compared by the UTF-8 bytes of their
+/// text: `1` and `"1"` are the same id, a composed and a decomposed `é` are two.
 public struct Snapshot: Sendable {
     let columns: Columns
 

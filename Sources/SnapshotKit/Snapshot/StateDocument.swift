@@ -1,5 +1,5 @@
-// One JSON text that holds states: a state itself, a state inside an envelope such as {"state":…,"ttl":60}, or two of them
-// ({"old":…,"new":…}). All states of a document share its bytes.
+// One JSON text that holds states: a state itself, a state inside an envelope such as {"state":…,"ttl":60}, or two of
+// them ({"old":…,"new":…}). All states of a document share its bytes.
 
 /// A JSON text on its way to becoming states.
 struct StateDocument {

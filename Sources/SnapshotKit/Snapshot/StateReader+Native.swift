@@ -1,5 +1,5 @@
-// The library's own shape: {"sections":[{"id","content","expanded","items":[…]}]}, its shorthands, and nothing else. A member that
-// is not known is refused, for it would vanish silently.
+// The library's own shape: {"sections":[{"id","content","expanded","items":[…]}]}, its shorthands, and nothing else. A
+// member that is not known is refused, for it would vanish silently.
 
 /// Members that sections and items may have.
 enum StateMember: UInt8, CaseIterable {
@@ -246,7 +246,8 @@ enum StateList {
 }
 
 extension StateMember {
-    /// Every item names its members, so that this is asked more often than anything else: no name is longer than a word.
+    /// Every item names its members, so that this is asked more often than anything else: no name is longer than a
+    /// word.
     @inline(__always)
     init?(_ name: JSONString) {
         if name.isEscaped {

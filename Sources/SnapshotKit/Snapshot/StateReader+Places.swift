@@ -1,5 +1,5 @@
-// A list inside any JSON document: pointers say where it stands. The walk goes down several pointers at once, since a section's id
-// and its items stand in the same element; what no pointer leads into is skipped as a value.
+// A list inside any JSON document: pointers say where it stands. The walk goes down several pointers at once, since a
+// section's id and its items stand in the same element; what no pointer leads into is skipped as a value.
 
 extension StateReader {
     /// What stands at the end of a pointer.

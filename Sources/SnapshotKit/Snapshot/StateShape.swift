@@ -22,7 +22,8 @@ public struct StateShape: Sendable, Equatable {
     /// - Parameters:
     ///   - sectionsAt: the array of sections; nil for one section with the id `main` and no content.
     ///   - sectionIDAt: a section's id, from its element. Default `/id`.
-    ///   - itemsAt: the array of items, from a section's element (default `/items`), or from the document (default the root).
+    ///   - itemsAt: the array of items, from a section's element (default `/items`), or from the document (default the
+    ///     root).
     ///   - idAt: an item's id, from its element. Default `/id`.
     public static func pointers(
         sectionsAt: JSONPointer? = nil, sectionIDAt: JSONPointer? = nil, itemsAt: JSONPointer? = nil,

@@ -1,5 +1,5 @@
-// What a state needs and its document does not hold as it stands: the text of ids that were written with escapes, and contents
-// that are a document less one member. They are kept in a tail of the buffer, behind the document.
+// What a state needs and its document does not hold as it stands: the text of ids that were written with escapes, and
+// contents that are a document less one member. They are kept in a tail of the buffer, behind the document.
 //
 // An escaped id is stored as  token · length of the token (2 bytes) · text : its record points at the text, and who
 // wants the token looks just before it.

@@ -58,8 +58,8 @@ final class StoreFixture {
         return store
     }
 
-    /// What a process sees that comes later: the same sessions, of which it has read nothing. For stores that end with their process, or
-    /// that one process owns, it is the one after it.
+    /// What a process sees that comes later: the same sessions, of which it has read nothing. For stores that end with
+    /// their process, or that one process owns, it is the one after it.
     func later(
         than store: any SessionStore, ahead: @escaping @Sendable () -> Int = { 0 }
     ) throws -> any SessionStore {

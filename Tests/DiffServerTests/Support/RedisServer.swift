@@ -101,8 +101,8 @@ final class RedisServer: @unchecked Sendable {
 }
 
 extension Process {
-    /// As `waitUntilExit`, but without a run loop for the thread: at the thread's end that is taken apart when the thread sanitizer has
-    /// already left.
+    /// As `waitUntilExit`, but without a run loop for the thread: at the thread's end that is taken apart when the
+    /// thread sanitizer has already left.
     func waitForEnd() {
         while isRunning { usleep(1000) }
     }

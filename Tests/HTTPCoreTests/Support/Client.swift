@@ -50,7 +50,8 @@ final class Client {
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// What comes until `text` has come or the peer closes; nil for the end or five seconds of silence with nothing read.
+    /// What comes until `text` has come or the peer closes; nil for the end or five seconds of silence with nothing
+    /// read.
     func receive(until text: String) -> String {
         var bytes: [UInt8] = []
         while !String(decoding: bytes, as: UTF8.self).contains(text) {

@@ -10,7 +10,8 @@ struct Reading: Equatable, CustomStringConvertible {
         (messages + [refusal.map { "\($0)" }, isWithinMessage ? "…" : nil].compactMap { $0 }).joined(separator: " | ")
     }
 
-    /// Reads `bytes` as they would come in pieces that end at `cuts`, the way a connection does: what was not taken is given again.
+    /// Reads `bytes` as they would come in pieces that end at `cuts`, the way a connection does: what was not taken is
+    /// given again.
     init(_ bytes: [UInt8], cuts: [Int] = [], limits: MessageLimits = MessageLimits()) {
         var parser = RequestParser(limits: limits)
         var decoder: BodyDecoder?

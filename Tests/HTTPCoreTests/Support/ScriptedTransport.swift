@@ -121,7 +121,8 @@ final class ScriptedConnection {
     var isOpen: Bool { connection != nil && !shard.connections.isEmpty }
     var output: String { String(decoding: transport.output, as: UTF8.self) }
 
-    /// Gives the connection edges of both directions, as a socket does that has become ready, until nothing happens any more.
+    /// Gives the connection edges of both directions, as a socket does that has become ready, until nothing happens any
+    /// more.
     func settle() {
         for _ in 0..<64 where isOpen {
             loop.turn(at: now) { connection?.receive(events: EPOLLIN.rawValue | EPOLLOUT.rawValue) }

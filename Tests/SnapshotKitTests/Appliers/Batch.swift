@@ -1,5 +1,6 @@
-// What `indexed` and the stages of `staged` share: one object of operations in two-state indexes, carried out the way a batch of
-// UICollectionView is: what goes is named by its place before, what comes by its place after, and the rest closes the ranks.
+// What `indexed` and the stages of `staged` share: one object of operations in two-state indexes, carried out the way a
+// batch of UICollectionView is: what goes is named by its place before, what comes by its place after, and the rest
+// closes the ranks.
 
 /// A place of a row.
 struct IndexPath: Hashable, CustomStringConvertible {

@@ -1,5 +1,5 @@
-// `keyed` as CONTRACT §6 and DIFF §3 describe it: operations in order, every anchor there at its moment, and in its final
-// place already.
+// `keyed` as CONTRACT §6 and DIFF §3 describe it: operations in order, every anchor there at its moment, and in its
+// final place already.
 
 /// Applies `keyed` operations one by one.
 struct KeyedApplier {

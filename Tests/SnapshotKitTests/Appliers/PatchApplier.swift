@@ -1,8 +1,9 @@
-// `json-patch` as CONTRACT §6 and DIFF §7 describe it. The document is patched by RFC 6902 alone; what the paths point at is then
-// looked up to see that sections and items were treated as units, and which ones.
+// `json-patch` as CONTRACT §6 and DIFF §7 describe it. The document is patched by RFC 6902 alone; what the paths point
+// at is then looked up to see that sections and items were treated as units, and which ones.
 //
-// RFC 6902 §4.4 forbids a move whose `from` is a proper prefix of its `path`, even where the removal has shifted another element
-// there: a row cannot go into its next sibling by one operation. Only then may a unit take two moves, one right after the other.
+// RFC 6902 §4.4 forbids a move whose `from` is a proper prefix of its `path`, even where the removal has shifted
+// another element there: a row cannot go into its next sibling by one operation. Only then may a unit take two moves,
+// one right after the other.
 
 /// Applies `json-patch` to a document.
 struct PatchApplier {

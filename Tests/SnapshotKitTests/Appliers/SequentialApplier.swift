@@ -1,4 +1,5 @@
-// `sequential` as CONTRACT §6 and DIFF §5 describe it: splices on one flat list, in which a section with content is one row.
+// `sequential` as CONTRACT §6 and DIFF §5 describe it: splices on one flat list, in which a section with content is one
+// row.
 
 /// One row of the flat list.
 struct FlatRow: Equatable, Sendable {

@@ -1,5 +1,5 @@
-// `staged` as DIFF §4 describes it. Each stage is one performBatchUpdates; whatever UIKit refuses, or is known to draw wrongly, is
-// refused here.
+// `staged` as DIFF §4 describes it. Each stage is one performBatchUpdates; whatever UIKit refuses, or is known to draw
+// wrongly, is refused here.
 
 /// Applies the stages of `staged`.
 struct StagedApplier {

@@ -1,7 +1,8 @@
 import SnapshotKit
 import Testing
 
-// `json-patch` is for tools that know nothing of lists: paths, escapes and places must be right by RFC 6901 and 6902 alone.
+// `json-patch` is for tools that know nothing of lists: paths, escapes and places must be right by RFC 6901 and 6902
+// alone.
 
 @Suite("JSON Patch")
 struct DocumentPatchTests {

@@ -25,8 +25,8 @@ struct State: Sendable {
     }
 }
 
-// One pair of states, all dialects: each must lead from the old to the new one by the fewest operations, and all must agree on
-// what stays. A check throws at the first breach; the message holds all it takes to repeat it.
+// One pair of states, all dialects: each must lead from the old to the new one by the fewest operations, and all must
+// agree on what stays. A check throws at the first breach; the message holds all it takes to repeat it.
 
 /// Checks one changeset in all dialects.
 struct PairCheck {

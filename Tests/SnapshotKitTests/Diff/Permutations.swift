@@ -18,7 +18,8 @@ enum Small {
         }
     }
 
-    /// Whether ids appear in alphabetical order without a gap: any pair of states can be renamed so that the old one is so.
+    /// Whether ids appear in alphabetical order without a gap: any pair of states can be renamed so that the old one is
+    /// so.
     static func isCanonical(_ model: Model) -> Bool {
         isPrefix(model.sectionIDs, of: "ABC") && isPrefix(model.itemIDs, of: "abcde")
     }

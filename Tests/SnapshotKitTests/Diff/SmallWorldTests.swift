@@ -1,8 +1,8 @@
 import SnapshotKit
 import Testing
 
-// Exhaustive small models. All dialects are checked on every pair up to renaming: ids are renamed so that the old state reads
-// a, b, c. The counts alone are checked on every pair as it is.
+// Exhaustive small models. All dialects are checked on every pair up to renaming: ids are renamed so that the old state
+// reads a, b, c. The counts alone are checked on every pair as it is.
 
 @Suite("Exhaustive small models")
 struct SmallWorldTests {

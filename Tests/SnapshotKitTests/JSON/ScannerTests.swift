@@ -68,7 +68,8 @@ struct ScannerTests {
         return (0x30...0x39).contains(last) || isSpace(text[0]) && [(0x5B, 0x5D)].contains { $0 == (first, last) }
     }
 
-    /// A text that is cut ends too early; a character or an escape that is cut may also be called invalid where it starts.
+    /// A text that is cut ends too early; a character or an escape that is cut may also be called invalid where it
+    /// starts.
     private static func mayEnd(_ reason: JSONError.Reason, _ offset: Int, _ text: [UInt8]) -> Bool {
         switch reason {
         case .unexpectedEnd: offset == text.count

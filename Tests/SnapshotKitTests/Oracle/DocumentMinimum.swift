@@ -1,5 +1,5 @@
-// The fewest operations of `json-patch`: units are sections and items with all below them; a unit that stays with its parent need
-// not move when it stands on the longest increasing subsequence there; one whose parent changed moves once.
+// The fewest operations of `json-patch`: units are sections and items with all below them; a unit that stays with its
+// parent need not move when it stands on the longest increasing subsequence there; one whose parent changed moves once.
 
 /// The least that a patch between two documents can do.
 struct DocumentMinimum {

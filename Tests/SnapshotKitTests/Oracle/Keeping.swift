@@ -1,5 +1,5 @@
-// What may stay: the longest increasing subsequence, and among those the one with the most members whose index is the same in
-// both states. Quadratic, by dynamic programming over pairs (length, same), which add up along a subsequence.
+// What may stay: the longest increasing subsequence, and among those the one with the most members whose index is the
+// same in both states. Quadratic, by dynamic programming over pairs (length, same), which add up along a subsequence.
 
 /// The best that any choice of what stays can reach.
 struct Keeping: Equatable, Comparable, Sendable {

@@ -1,4 +1,5 @@
-// CONTRACT §5, written down as set arithmetic: the fewest operations on rows and sections, and which rows and sections differ.
+// CONTRACT §5, written down as set arithmetic: the fewest operations on rows and sections, and which rows and sections
+// differ.
 
 /// The least that a changeset between two states in rows can do.
 struct RowMinimum {

@@ -6,7 +6,8 @@ struct StateGenerator {
         var sections = 4
         /// One item in so many goes below another one; 0 for flat lists.
         var nestsOnceIn = 0
-        /// Whether items and sections may be collapsed; a state that shows all it holds takes shorter ways through a diff.
+        /// Whether items and sections may be collapsed; a state that shows all it holds takes shorter ways through a
+        /// diff.
         var collapses = true
         /// Changes between a state and the next.
         var changes = 4

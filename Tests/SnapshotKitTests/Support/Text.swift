@@ -1,4 +1,5 @@
-/// Text compared by its UTF-8 bytes, as the contract compares ids. Swift's `String ==` takes canonical equivalents for equal.
+/// Text compared by its UTF-8 bytes, as the contract compares ids. Swift's `String ==` takes canonical equivalents for
+/// equal.
 struct Text: Hashable, Comparable, ExpressibleByStringLiteral, CustomStringConvertible, Sendable {
     let bytes: [UInt8]
 

@@ -1,5 +1,6 @@
-/// How long to wait before the next attempt. Doubles, with up to a half less by chance, so that nodes that lost one server do not come back
-/// at one moment. The first attempt comes after less than the shortest of these times: most losses are over at once.
+/// How long to wait before the next attempt. Doubles, with up to a half less by chance, so that nodes that lost one
+/// server do not come back at one moment. The first attempt comes after less than the shortest of these times: most
+/// losses are over at once.
 struct BackOff: Sendable {
     /// The shortest and the longest.
     struct Bounds: Sendable {

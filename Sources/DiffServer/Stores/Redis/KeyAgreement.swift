@@ -1,6 +1,7 @@
-// All nodes of a Redis hash states by one key, which the first of them puts there. Whoever empties Redis takes the key away with
-// the sessions, and whichever node comes first puts its own there again. So the key that Redis has is the one that counts, each
-// commit compares it, and a node that has another takes that over: it loses nothing, since the sessions of its own key are gone.
+// All nodes of a Redis hash states by one key, which the first of them puts there. Whoever empties Redis takes the key
+// away with the sessions, and whichever node comes first puts its own there again. So the key that Redis has is the one
+// that counts, each commit compares it, and a node that has another takes that over: it loses nothing, since the
+// sessions of its own key are gone.
 
 import Dispatch
 import HTTPCore

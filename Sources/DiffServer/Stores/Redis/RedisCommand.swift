@@ -3,7 +3,8 @@ import CHiredis
 /// A command as it goes over the wire. Encoded where it is made, so that a large one can be made off the loop.
 struct RedisCommand: Sendable {
     private(set) var bytes: [UInt8] = []
-    /// Answers before the one that counts: those of a transaction's commands, which only say that they wait for its end.
+    /// Answers before the one that counts: those of a transaction's commands, which only say that they wait for its
+    /// end.
     private(set) var precedingAnswers = 0
 
     init(_ arguments: RedisArgument...) { self.init(arguments) }

@@ -1,10 +1,10 @@
 import HTTPCore
 
-/// One connection to one Redis: commands leave in the order they are given, those of one turn of the loop in one write, and each answer is
-/// that of the oldest command without one.
+/// One connection to one Redis: commands leave in the order they are given, those of one turn of the loop in one write,
+/// and each answer is that of the oldest command without one.
 ///
-/// Confined to its loop. Commands may be sent before the connection is open. When it is lost, every command without an answer fails; that is
-/// also what becomes of a server that leaves one waiting for longer than `patience`.
+/// Confined to its loop. Commands may be sent before the connection is open. When it is lost, every command without an
+/// answer fails; that is also what becomes of a server that leaves one waiting for longer than `patience`.
 final class RedisConnection: @unchecked Sendable {
     typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
 

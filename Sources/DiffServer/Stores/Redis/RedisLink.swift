@@ -3,9 +3,10 @@ import Synchronization
 
 /// The connection of one loop to Redis, for commands.
 ///
-/// Whoever is on the loop pays no lock; a call from another thread is handed over. While there is no connection a command fails at once,
-/// except during the first attempt after the start or after a loss: those commands wait for it, so that the restart of a server or a link
-/// that was reset is not seen. None is ever sent twice: whether a lost one was executed only its caller can find out.
+/// Whoever is on the loop pays no lock; a call from another thread is handed over. While there is no connection a
+/// command fails at once, except during the first attempt after the start or after a loss: those commands wait for it,
+/// so that the restart of a server or a link that was reset is not seen. None is ever sent twice: whether a lost one
+/// was executed only its caller can find out.
 final class RedisLink: Sendable {
     typealias Completion = RedisConnection.Completion
 

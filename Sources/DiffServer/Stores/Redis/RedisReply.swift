@@ -16,8 +16,8 @@ struct RedisError: Error, Sendable, Hashable {
     /// Its first word, such as `NOSCRIPT`.
     var code: Substring { text.prefix { $0 != " " } }
 
-    /// Whether this server cannot take the command now, while another one, or the same a little later, can: a replica, a server that still
-    /// loads its data, one that lost its primary. The command was not executed.
+    /// Whether this server cannot take the command now, while another one, or the same a little later, can: a replica,
+    /// a server that still loads its data, one that lost its primary. The command was not executed.
     var isMisplaced: Bool { ["READONLY", "LOADING", "MASTERDOWN"].contains(code) }
 }
 

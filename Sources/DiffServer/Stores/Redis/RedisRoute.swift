@@ -2,8 +2,9 @@ import HTTPCore
 
 /// The way to the Redis that takes writes: the address itself, or what the sentinels say it is at the moment.
 ///
-/// Confined to its loop. Sentinels are asked one after the other, the one that knew last time first. What they say is verified by `ROLE`, as
-/// Redis's own guide for clients demands: for a moment after a failover a sentinel may still name the old primary.
+/// Confined to its loop. Sentinels are asked one after the other, the one that knew last time first. What they say is
+/// verified by `ROLE`, as Redis's own guide for clients demands: for a moment after a failover a sentinel may still
+/// name the old primary.
 final class RedisRoute: @unchecked Sendable {
     typealias Arrival = @Sendable (Result<RedisConnection, RedisFailure>) -> Void
 

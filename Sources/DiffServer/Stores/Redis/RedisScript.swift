@@ -1,4 +1,5 @@
-/// A script that runs within Redis, named by its SHA-1: all of it goes over the wire only where that server does not know it yet.
+/// A script that runs within Redis, named by its SHA-1: all of it goes over the wire only where that server does not
+/// know it yet.
 struct RedisScript: Sendable {
     private let source: RedisArgument
     private let name: RedisArgument
@@ -16,8 +17,8 @@ struct RedisScript: Sendable {
 extension RedisLink {
     /// Runs a script; one that the server does not know is sent whole, once.
     ///
-    /// - Parameter staging: a command that is executed just before it, in one transaction and one round trip: takes large values past the
-    ///   script, where each of their bytes would be hashed.
+    /// - Parameter staging: a command that is executed just before it, in one transaction and one round trip: takes
+    ///   large values past the script, where each of their bytes would be hashed.
     func run(
         _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [], staging: [RedisArgument]? = nil,
         _ completion: @escaping Completion

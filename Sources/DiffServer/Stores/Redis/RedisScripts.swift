@@ -1,5 +1,5 @@
-// What has to happen at once happens within Redis. A session is one hash, `diffserver:{name}` (the braces keep it and its channel of the same
-// name in one slot of a cluster):
+// What has to happen at once happens within Redis. A session is one hash, `diffserver:{name}` (the braces keep it and
+// its channel of the same name in one slot of a cluster):
 //
 //     v  the version: a new random name with each commit. Comparing revisions would not do: a commit that only remembers an answered key
 //        keeps the revision, and a session that was deleted and made again may come to one that it had.
@@ -9,12 +9,12 @@
 //     k<version>  the skeleton of the revision that was retired when the session came to that version, and behind it a
 //     sum
 //
-// A commit puts its fields there first, under its own version and so in nobody's way, then has the script compare: that makes them the
-// session, or takes them away again. Both happen in one transaction. The large values never pass through a script, where Lua would hash each
-// of their bytes (31 in place of 78 µs of Redis's time for a state of 13 KB).
+// A commit puts its fields there first, under its own version and so in nobody's way, then has the script compare: that
+// makes them the session, or takes them away again. Both happen in one transaction. The large values never pass through
+// a script, where Lua would hash each of their bytes (31 in place of 78 µs of Redis's time for a state of 13 KB).
 //
-// Time is written anew by a use only where a sixteenth of it is gone, and then for a seventeenth more, so that reads seldom write, and a
-// session never ends early.
+// Time is written anew by a use only where a sixteenth of it is gone, and then for a seventeenth more, so that reads
+// seldom write, and a session never ends early.
 
 import SnapshotKit
 
@@ -34,7 +34,8 @@ enum RedisScripts {
         return String(key.dropFirst(prefix.count + 1).dropLast())
     }
 
-    /// The version that is known, and by how much longer than its time it is to live → nothing if there is none, `{}` if it is the same, else `{version, meta, head}`.
+    /// The version that is known, and by how much longer than its time it is to live → nothing if there is none, `{}`
+    /// if it is the same, else `{version, meta, head}`.
     static let read = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't')
@@ -49,9 +50,9 @@ enum RedisScripts {
 
     /// The version that is expected (empty: none), the new one, whose fields are there, revision, time, the key of its
     /// digests, then the names of skeletons that go → 1, also where somebody on the way had it done before; 0 where the
-    /// version is another; -1 where nodes agree on another key, or on none: then this node has not heard yet that Redis was
-    /// emptied, and what it writes nobody else could read. (That the key is in another slot does not matter to a single
-    /// Redis, nor does one in cluster mode mind that has all slots.)
+    /// version is another; -1 where nodes agree on another key, or on none: then this node has not heard yet that Redis
+    /// was emptied, and what it writes nobody else could read. (That the key is in another slot does not matter to a
+    /// single Redis, nor does one in cluster mode mind that has all slots.)
     static let commit = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't')

@@ -1,8 +1,9 @@
 // Sessions in a Redis that many processes share, so that any of them serves any session.
 //
-// The table is a cache. Whatever is answered from it was validated by a round trip (`read` names the version that is known, and most often
-// hears that it is the head); a write is tried on what the table holds, and Redis compares. So no answer is ever stale, and no write is
-// ever based on what is no longer there, however late a hint comes: hints only wake readers.
+// The table is a cache. Whatever is answered from it was validated by a round trip (`read` names the version that is
+// known, and most often hears that it is the head); a write is tried on what the table holds, and Redis compares. So no
+// answer is ever stale, and no write is ever based on what is no longer there, however late a hint comes: hints only
+// wake readers.
 //
 // What a read brings is taken into the table only in place of what it was asked with; otherwise somebody else was
 // faster, and it is asked again. So a slot never goes back to an older value. A request goes on with what it has read
@@ -200,7 +201,8 @@ final class RedisStore: SessionStore {
             done(
                 result.flatMap {
                     switch table.create(name, session) {
-                    // Its readers here were faster, or it took the place of one that had ended and of which this process had not heard.
+                    // Its readers here were faster, or it took the place of one that had ended and of which this
+                    // process had not heard.
                     case .failure(.conflict): table.slot(name).map { .success($0) } ?? table.create(name, session)
                     case let outcome: outcome
                     }
@@ -348,7 +350,8 @@ private struct FoundRecord: Sendable {
 }
 
 extension Session {
-    /// Takes over the skeletons that a reading of the same session's past holds, and the one of its head, at which its readers stand.
+    /// Takes over the skeletons that a reading of the same session's past holds, and the one of its head, at which its
+    /// readers stand.
     fileprivate func inheriting(from other: Session) -> Session {
         var history = history
         history.recall(from: other.history)

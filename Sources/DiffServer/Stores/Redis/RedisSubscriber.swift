@@ -2,9 +2,10 @@ import HTTPCore
 
 /// A connection to Redis that listens to channels.
 ///
-/// What is subscribed to stays so over reconnections; behind each of them, once every channel is confirmed again, `renewed` tells that
-/// whatever was said meanwhile was missed. A channel's confirmations are counted: after a quick off and on again only that of the last
-/// SUBSCRIBE counts. A PING goes out each `commandTimeout`, so that a connection that is dead without a word is noticed.
+/// What is subscribed to stays so over reconnections; behind each of them, once every channel is confirmed again,
+/// `renewed` tells that whatever was said meanwhile was missed. A channel's confirmations are counted: after a quick
+/// off and on again only that of the last SUBSCRIBE counts. A PING goes out each `commandTimeout`, so that a connection
+/// that is dead without a word is noticed.
 final class RedisSubscriber: Sendable {
     typealias Confirmation = @Sendable (RedisFailure?) -> Void
 
@@ -28,8 +29,9 @@ final class RedisSubscriber: Sendable {
         onLoop { confined.start() }
     }
 
-    /// Listens to a channel from when `confirmation` is called without a failure. With one, the channel stays wanted all the same, until
-    /// `unsubscribe`, and begins to speak with the next connection. In the order of the calls of one thread.
+    /// Listens to a channel from when `confirmation` is called without a failure. With one, the channel stays wanted
+    /// all the same, until `unsubscribe`, and begins to speak with the next connection. In the order of the calls of
+    /// one thread.
     func subscribe(_ channel: String, _ confirmation: @escaping Confirmation) {
         onLoop { [confined] in confined.subscribe(channel, confirmation) }
     }

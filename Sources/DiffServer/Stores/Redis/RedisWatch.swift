@@ -1,6 +1,7 @@
-// Hints wake readers: while a session has any here, its channel is subscribed to, and what is said there has the slot validated. A hint may be
-// lost, with a connection or a failover, so every session that is watched is also validated each ten seconds, and all of them behind a
-// reconnection. The order is: subscribe, wait for the confirmation, then read; whatever is committed behind that read is heard.
+// Hints wake readers: while a session has any here, its channel is subscribed to, and what is said there has the slot
+// validated. A hint may be lost, with a connection or a failover, so every session that is watched is also validated
+// each ten seconds, and all of them behind a reconnection. The order is: subscribe, wait for the confirmation, then
+// read; whatever is committed behind that read is heard.
 
 import HTTPCore
 
@@ -73,7 +74,8 @@ final class RedisWatch: Sendable {
             guard isRead != isWatched else { return }
             state.slots[slot.name] = isRead ? slot : nil
             let channel = RedisScripts.key(slot.name)
-            // Through the loop's queue even from the loop: under this lock nobody is called back, and the order is the lock's.
+            // Through the loop's queue even from the loop: under this lock nobody is called back, and the order is the
+            // lock's.
             loop.execute { [self] in
                 if isRead {
                     subscriber.subscribe(channel) { failure in if failure == nil { self.validate(slot) } }

@@ -1,7 +1,8 @@
 import HTTPCore
 
-/// Listens to sentinels, each of which says at once when another server has become the primary. A node that only waited for its
-/// connection to fail could go on writing to the old one for as long as that lives, and all of it would be lost.
+/// Listens to sentinels, each of which says at once when another server has become the primary. A node that only waited
+/// for its connection to fail could go on writing to the old one for as long as that lives, and all of it would be
+/// lost.
 final class SentinelWatch: Sendable {
     private let subscribers: [RedisSubscriber]
 

@@ -2,8 +2,8 @@ import HTTPCore
 
 /// Keeps a connection to Redis up: connects, and connects again when it is lost, with growing pauses.
 ///
-/// Confined to its loop. A loss is most often over at once, or with a failover, so whoever needs the connection may wait for the first attempt
-/// after it (`isHopeful`), and not for a second one.
+/// Confined to its loop. A loss is most often over at once, or with a failover, so whoever needs the connection may
+/// wait for the first attempt after it (`isHopeful`), and not for a second one.
 final class StandingConnection: @unchecked Sendable {
     private enum State {
         case idle

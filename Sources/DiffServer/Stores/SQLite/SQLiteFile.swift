@@ -23,7 +23,8 @@ struct SQLiteFile {
     /// Lets others have the file.
     func release() { flock(lock, LOCK_UN) }
 
-    /// Looks into the file's header (https://www.sqlite.org/fileformat.html §1.3) before SQLite opens it, which may well write to it.
+    /// Looks into the file's header (https://www.sqlite.org/fileformat.html §1.3) before SQLite opens it, which may
+    /// well write to it.
     private func checkHeader() throws(StoreError) {
         var header = [UInt8](repeating: 0, count: 100)
         let count = pread(lock, &header, header.count, 0)
@@ -45,7 +46,8 @@ struct SQLiteFile {
     func connection(isDurable: Bool) throws(StoreError) -> SQLiteDatabase {
         do throws(SQLiteDatabase.Failure) {
             let database = try SQLiteDatabase(path: path)
-            // A state of some hundred rows takes one or two: 16,384 writes more of a small one, 4,096 costs more processor time.
+            // A state of some hundred rows takes one or two: 16,384 writes more of a small one, 4,096 costs more
+            // processor time.
             try database.run("PRAGMA page_size = 8192")
             // Made before the log is: the header has to tell, whenever the process ends.
             if try database.integer("SELECT count(*) FROM sqlite_schema") == 0 { try create(database) }

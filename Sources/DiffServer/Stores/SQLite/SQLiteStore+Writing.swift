@@ -83,7 +83,8 @@ extension SQLiteStore {
         if !hasEntered { done(.failure(.conflict)) }
     }
 
-    /// What a write stood on was not in the database. If the table has it, somebody has changed the file: the next one looks there.
+    /// What a write stood on was not in the database. If the table has it, somebody has changed the file: the next one
+    /// looks there.
     private func failed(_ failure: StoreFailure, _ before: Session, _ slot: SessionSlot) {
         if failure == .conflict { _ = table.drop(slot, at: before.head.revision) }
     }

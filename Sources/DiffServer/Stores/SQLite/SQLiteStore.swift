@@ -1,5 +1,6 @@
-// Sessions in a database on this machine. The file is this process's alone, so what the table holds is the head, and reads of sessions that
-// it holds never ask the database. A commit is written first and put into the table then: whatever a client was ever told is on the disk.
+// Sessions in a database on this machine. The file is this process's alone, so what the table holds is the head, and
+// reads of sessions that it holds never ask the database. A commit is written first and put into the table then:
+// whatever a client was ever told is on the disk.
 
 import Dispatch
 import Glibc

@@ -1,5 +1,5 @@
-// The tables, and all that is said to them. Sums stand beside what nothing else would show to be damaged: a head has the digest in its
-// revision (see `SessionRecord`).
+// The tables, and all that is said to them. Sums stand beside what nothing else would show to be damaged: a head has
+// the digest in its revision (see `SessionRecord`).
 
 import SnapshotKit
 

@@ -1,9 +1,10 @@
-// A database that was removed under the process goes on to take writes, into a file that nobody will ever find; one whose log
-// was cut takes them behind a hole, where the next start stops to read; and to touch a wal-index that was cut is SIGBUS. So the
-// files are looked at before each transaction, and again before what it wrote is acknowledged: three calls of stat, some 3 µs.
+// A database that was removed under the process goes on to take writes, into a file that nobody will ever find; one
+// whose log was cut takes them behind a hole, where the next start stops to read; and to touch a wal-index that was cut
+// is SIGBUS. So the files are looked at before each transaction, and again before what it wrote is acknowledged: three
+// calls of stat, some 3 µs.
 //
-// SQLite can keep the wal-index in its own memory instead, if no other process opens the file. Then `VACUUM INTO` from outside,
-// the backup while the server runs, would find the file locked. That is worth more.
+// SQLite can keep the wal-index in its own memory instead, if no other process opens the file. Then `VACUUM INTO` from
+// outside, the backup while the server runs, would find the file locked. That is worth more.
 
 import CSQLite
 import Glibc

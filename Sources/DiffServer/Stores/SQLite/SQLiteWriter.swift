@@ -1,6 +1,6 @@
-// Group commit: whoever wants something written puts it into a list; one thread takes the whole list, writes it in one transaction, and tells
-// everybody once that is on the disk. While one fsync runs the next group gathers, so the disk's own pace decides how large groups are,
-// and nobody waits for a timer.
+// Group commit: whoever wants something written puts it into a list; one thread takes the whole list, writes it in one
+// transaction, and tells everybody once that is on the disk. While one fsync runs the next group gathers, so the disk's
+// own pace decides how large groups are, and nobody waits for a timer.
 
 import Dispatch
 import HTTPCore
@@ -9,7 +9,8 @@ import HTTPCore
 final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `queue`, the rest to locks
     typealias Write = @Sendable (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Outcome
 
-    /// Something to write. `write` runs within a transaction and may run twice; `done` is told when it is durable, or why it is not.
+    /// Something to write. `write` runs within a transaction and may run twice; `done` is told when it is durable, or
+    /// why it is not.
     private struct Job {
         let write: Write
         let done: @Sendable (Result<Void, StoreFailure>) -> Void

@@ -1,5 +1,5 @@
-// JSON once more, written to be obviously right and nothing else: a tree of values, by recursive descent, one byte at a time. What the
-// library accepts and refuses is held against it, so it shares no code with the library.
+// JSON once more, written to be obviously right and nothing else: a tree of values, by recursive descent, one byte at a
+// time. What the library accepts and refuses is held against it, so it shares no code with the library.
 
 /// A JSON value. Numbers are their tokens, strings their text in UTF-8.
 public indirect enum Tree: Equatable {

@@ -1,4 +1,5 @@
-// Two states, and what changed between them: in every dialect valid JSON; applied by a client of the simplest sort, the target.
+// Two states, and what changed between them: in every dialect valid JSON; applied by a client of the simplest sort, the
+// target.
 
 import CFuzzer
 import FuzzSupport
@@ -6,8 +7,8 @@ import SnapshotKit
 
 private let hash = KeyedHash(seed: 1, 2)
 
-/// Two documents with a byte between them that no JSON holds, or two states made of the bytes: of some and of the others, or of all
-/// of them, once with a few changed, so that the states have most in common.
+/// Two documents with a byte between them that no JSON holds, or two states made of the bytes: of some and of the
+/// others, or of all of them, once with a few changed, so that the states have most in common.
 private func states(_ bytes: [UInt8]) -> (Snapshot, Snapshot)? {
     guard !bytes.isEmpty else { return nil }
     if let border = bytes.firstIndex(of: 0xFF) {

@@ -1,4 +1,5 @@
-// A state and a batch of edits: never a trap; refused, the state is what it was; accepted, the result is a state that reads again.
+// A state and a batch of edits: never a trap; refused, the state is what it was; accepted, the result is a state that
+// reads again.
 
 import CFuzzer
 import FuzzSupport

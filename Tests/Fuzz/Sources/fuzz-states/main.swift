@@ -1,4 +1,5 @@
-// Any bytes as a state: never a trap, accepted if and only if a second reader accepts them, and what was read reads again as the same.
+// Any bytes as a state: never a trap, accepted if and only if a second reader accepts them, and what was read reads
+// again as the same.
 
 import CFuzzer
 import FuzzSupport

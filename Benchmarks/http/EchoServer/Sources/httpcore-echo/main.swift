@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import HTTPCore
 
-/// `httpcore-echo ADDRESS… tls:ADDRESS…`, ended by SIGTERM; SIGHUP reads the certificate again. `LOOPS` sets the number of loops,
-/// `CERTIFICATE`, `KEY` and `AUTHORITY` name the files of TLS.
+/// `httpcore-echo ADDRESS… tls:ADDRESS…`, ended by SIGTERM; SIGHUP reads the certificate again. `LOOPS` sets the number
+/// of loops, `CERTIFICATE`, `KEY` and `AUTHORITY` name the files of TLS.
 let arguments = CommandLine.arguments.dropFirst()
 let secure = arguments.filter { $0.hasPrefix("tls:") }.compactMap { ListenAddress(String($0.dropFirst(4))) }
 var options = ServerOptions(listen: secure)

@@ -1,4 +1,5 @@
-/// libFuzzer's own loop. Its runtime brings a `main` of its own, and SwiftPM names ours `http_fuzz_main`; so that is what is exported.
+/// libFuzzer's own loop. Its runtime brings a `main` of its own, and SwiftPM names ours `http_fuzz_main`; so that is
+/// what is exported.
 @_silgen_name("LLVMFuzzerRunDriver")
 private func runDriver(
     _ count: UnsafeMutablePointer<CInt>,

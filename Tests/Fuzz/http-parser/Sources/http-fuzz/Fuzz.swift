@@ -1,9 +1,11 @@
 @testable import HTTPCore
 
-/// What libFuzzer calls with every input, by the target in the first octet's place: head and chunks as one stream, or a query.
+/// What libFuzzer calls with every input, by the target in the first octet's place: head and chunks as one stream, or a
+/// query.
 ///
-/// The property of the stream: reading it whole, octet by octet, and cut at a place that the input itself chooses comes to the same messages,
-/// bodies and refusal. The property of a query: what is decoded holds no NUL, and encoding it again and decoding that gives it back.
+/// The property of the stream: reading it whole, octet by octet, and cut at a place that the input itself chooses comes
+/// to the same messages, bodies and refusal. The property of a query: what is decoded holds no NUL, and encoding it
+/// again and decoding that gives it back.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ base: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeBufferPointer(start: base, count: count)
