@@ -17,11 +17,11 @@ Load = collections.namedtuple("Load", "count rate cost")
 
 
 class Server:
-    """A server on core 0, unless it may have others too."""
+    """A server on core 0, unless it may have others too; `under` is what runs it, valgrind for example."""
 
-    def __init__(self, binary, *options, cores=frozenset({0})):
+    def __init__(self, binary, *options, cores=frozenset({0}), under=()):
         self.process = subprocess.Popen(
-            [binary, "serve", "--listen", "127.0.0.1:0", *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            [*under, binary, "serve", "--listen", "127.0.0.1:0", *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
             preexec_fn=lambda: os.sched_setaffinity(0, cores))
         for line in self.process.stderr:
             found = re.search(rb"listens on http://127.0.0.1:(\d+)", line)
