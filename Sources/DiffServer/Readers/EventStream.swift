@@ -137,7 +137,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
         guard reading.isLong else { return write(reading.answer(since: sent, wish), from: reading) }
         isBusy = true
         call.service.workers.run { [self, since = sent] in
-            let answer = call.service.table.answers.budget.isExceeded ? nil : reading.answer(since: since, wish)
+            let answer = reading.hasRoom ? reading.answer(since: since, wish) : nil
             writer.loop.execute { [self] in
                 isBusy = false
                 guard !writer.isClosed else { return }

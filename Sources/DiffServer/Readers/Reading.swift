@@ -113,10 +113,11 @@ struct Reading: Sendable {
 
     private var isShared: Bool { session.head.footprint >= Self.worthSharing }
 
-    /// Before another large answer is made, those who do not read theirs have to go.
-    func checkRoom() throws(Problem) {
-        if isLong, table.answers.budget.isExceeded { throw .crowded }
-    }
+    /// Whether another answer may be made: before a large one, those who do not read theirs have to go.
+    var hasRoom: Bool { !isLong || !table.answers.budget.isExceeded }
+
+    /// - Throws: 503 where there is no room.
+    func checkRoom() throws(Problem) { if !hasRoom { throw .crowded } }
 
     /// Whether what is done with the whole state takes long.
     var isLong: Bool { session.head.footprint >= Self.long }

@@ -29,7 +29,7 @@ final class OutputQueue {
     var count: Int { queued + (tail?.count ?? 0) - sent }
 
     /// What waits here, for whoever has to choose what goes.
-    struct Backlog: Sendable {
+    struct Holdings: Sendable {
         let count: Int
         /// Octets that nobody else holds.
         let own: Int
@@ -37,12 +37,12 @@ final class OutputQueue {
         let shared: [(id: ObjectIdentifier, count: Int)]
     }
 
-    var backlog: Backlog {
+    var holdings: Holdings {
         let shared = segments.compactMap { segment -> (id: ObjectIdentifier, count: Int)? in
             guard case .shared(let body, _) = segment else { return nil }
             return (ObjectIdentifier(body), body.count)
         }
-        return Backlog(count: count, own: own, shared: shared)
+        return Holdings(count: count, own: own, shared: shared)
     }
 
     /// Octets that nobody else holds.

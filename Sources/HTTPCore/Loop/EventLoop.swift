@@ -184,7 +184,7 @@ extension EventLoop {
     }
 
     /// Has `connection` go on at the end of this turn. The connection sees to it that it is marked once.
-    func mark(_ connection: Connection) { confined.marked.append(CollectionOfOne(connection)) }
+    func mark(_ connection: Connection) { confined.marked.append(connection) }
 
     /// The same for a connection to another server.
     func mark(_ connection: OutgoingConnection) { confined.outgoing.append(connection) }
@@ -279,7 +279,7 @@ extension EventLoop {
         events()
         confined.events.work(clock) { $0.receiver.receive(events: $0.events) }
         confined.jobs.work(clock) { $0() }
-        confined.due.append(confined.wheel.expired(by: now))
+        confined.due.append(contentsOf: confined.wheel.expired(by: now))
         confined.due.work(clock) { $0.ring() }
         advanceMarked(clock)
     }
@@ -308,13 +308,13 @@ extension EventLoop {
             _ = read(wakeup, &count, 8)
             takeJobs()
         } else if Int(event.data.fd) < confined.watched.count, let receiver = confined.watched[Int(event.data.fd)] {
-            confined.events.append(CollectionOfOne((receiver, event.events)))
+            confined.events.append((receiver, event.events))
         }
     }
 
     private func takeJobs() {
         confined.jobs.append(
-            jobs.withLock { jobs in
+            contentsOf: jobs.withLock { jobs in
                 let batch = jobs
                 jobs = []
                 return batch
@@ -333,7 +333,7 @@ extension EventLoop {
         swap(&confined.marked, &confined.fresh)
         confined.fresh.work(clock) { $0.advanceMarked() }
         confined.left.work(clock) { $0.advanceMarked() }
-        while let connection = confined.fresh.next() { confined.left.append(CollectionOfOne(connection)) }
+        while let connection = confined.fresh.next() { confined.left.append(connection) }
         guard !confined.outgoing.isEmpty else { return }
         let outgoing = confined.outgoing
         confined.outgoing.removeAll(keepingCapacity: true)

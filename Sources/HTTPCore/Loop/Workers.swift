@@ -12,7 +12,7 @@ import Glibc
 /// Threads for work that takes long. Without the last reference they end, once all is done.
 public final class Workers: Sendable {
     private let count: Int
-    private let jobs = Locked<[@Sendable () -> Void]>([])
+    private let jobs = Locked(Queue<@Sendable () -> Void>())
     private let arrivals = DispatchSemaphore(value: 0)
 
     /// Starts `count` threads.
@@ -24,7 +24,7 @@ public final class Workers: Sendable {
                 while true {
                     arrivals.wait()
                     // An arrival without a job is the end.
-                    guard let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return }
+                    guard let job = jobs.withLock({ $0.popFirst() }) else { return }
                     job()
                 }
             }

@@ -19,7 +19,7 @@ final class BacklogRelief: Sendable {
     private struct Holder: Sendable {
         let shard: Shard
         let descriptor: Int32
-        let backlog: OutputQueue.Backlog
+        let holdings: OutputQueue.Holdings
     }
 
     init(budget: MemoryBudget) { self.budget = budget }
@@ -67,18 +67,18 @@ final class BacklogRelief: Sendable {
     /// Those that hold most, as many as have to go to free so many octets.
     private static func largest(of holders: [Holder], freeing octets: Int) -> [Holder] {
         var readers: [ObjectIdentifier: Int] = [:]
-        for holder in holders { for body in holder.backlog.shared { readers[body.id, default: 0] += 1 } }
+        for holder in holders { for body in holder.holdings.shared { readers[body.id, default: 0] += 1 } }
         // Readers of one body stand together, so that it is freed.
         let ordered = holders.sorted {
-            let (one, other) = ($0.backlog, $1.backlog)
+            let (one, other) = ($0.holdings, $1.holdings)
             return one.count == other.count ? one.firstBody < other.firstBody : one.count > other.count
         }
         var freed = 0
         return Array(
             ordered.prefix { holder in
                 guard freed < octets else { return false }
-                freed += holder.backlog.own
-                for body in holder.backlog.shared {
+                freed += holder.holdings.own
+                for body in holder.holdings.shared {
                     readers[body.id, default: 0] -= 1
                     if readers[body.id] == 0 { freed += body.count }
                 }
@@ -93,7 +93,7 @@ final class BacklogRelief: Sendable {
             shard.loop.execute {
                 let holders = shard.connections.compactMap { connection in
                     connection.isBacklogged
-                        ? Holder(shard: shard, descriptor: connection.descriptor, backlog: connection.output.backlog) : nil
+                        ? Holder(shard: shard, descriptor: connection.descriptor, holdings: connection.output.holdings) : nil
                 }
                 let complete = found.withLock { found -> [Holder]? in
                     found.holders += holders
@@ -106,7 +106,7 @@ final class BacklogRelief: Sendable {
     }
 }
 
-extension OutputQueue.Backlog {
+extension OutputQueue.Holdings {
     /// Something to order by, so that those with the same first shared body are neighbours.
     fileprivate var firstBody: Int { shared.first?.id.hashValue ?? 0 }
 }

@@ -23,7 +23,7 @@ import Testing
         let clock = Clock(step: .milliseconds(1))
         for _ in 0..<500 {
             let more = Int.random(in: 0..<60, using: &random)
-            backlog.append(given..<given + more)
+            backlog.append(contentsOf: given..<given + more)
             given += more
             let before = done.count
             backlog.work(clock.look) { done.append($0) }
@@ -42,7 +42,7 @@ import Testing
         do {
             let something = Something()
             first = something
-            backlog.append([something, Something()])
+            backlog.append(contentsOf: [something, Something()])
         }
         _ = backlog.next()
         #expect(first == nil && !backlog.isEmpty)

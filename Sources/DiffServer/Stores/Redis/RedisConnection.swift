@@ -22,7 +22,7 @@ final class RedisConnection: @unchecked Sendable {
     private let loop: EventLoop
     private let reader = RedisReader()
     private var socket: OutgoingConnection?
-    private var outstanding = Line<Outstanding>()
+    private var outstanding = Queue<Outstanding>()
     private var watchdog: Timer?
     private var isOpen = false
     private var isRetired = false
@@ -89,7 +89,7 @@ final class RedisConnection: @unchecked Sendable {
         let failure: RedisFailure = isOpen ? .lost(reason) : .unavailable(reason)
         let whenLost = whenLost
         let commands = outstanding
-        outstanding = Line()
+        outstanding = Queue()
         self.whenLost = nil
         whenMisplaced = nil
         whenReceived = nil

@@ -42,22 +42,4 @@ import Testing
         let command = RedisCommand("SET", RedisArgument([0, 13, 10]), "", RedisArgument(7))
         #expect(command.bytes == Array("*4\r\n$3\r\nSET\r\n$3\r\n\0\r\n\r\n$0\r\n\r\n$1\r\n7\r\n".utf8))
     }
-
-    @Test func aLineKeepsItsOrder() {
-        var line = Line<Int>()
-        var (next, taken) = (0, 0)
-        for round in 0..<300 {
-            for _ in 0..<round % 17 {
-                line.append(next)
-                next += 1
-            }
-            for _ in 0..<round % 13 where !line.isEmpty {
-                #expect(line.first == taken)
-                #expect(line.popFirst() == taken)
-                taken += 1
-            }
-            #expect(line.count == next - taken)
-        }
-        #expect(line.elements == Array(taken..<next))
-    }
 }
