@@ -19,9 +19,11 @@ class LongSession(ServiceCase):
 
     def is_work_of_workers(self, work):
         before = [self.server.processor_ticks(each) for each in ("loop", "worker")]
-        work()
-        loop, worker = (self.server.processor_ticks(each) - ticks for each, ticks in zip(("loop", "worker"), before))
-        self.assertGreater(worker, 10, "too little to compare")
+        for _ in range(20):  # until it is enough to compare
+            work()
+            loop, worker = (self.server.processor_ticks(each) - ticks for each, ticks in zip(("loop", "worker"), before))
+            if loop + worker > 40:
+                break
         self.assertLess(loop, worker / 2)
 
     def move(self, number):
@@ -33,7 +35,7 @@ class LongSession(ServiceCase):
 
     def test_changes_from_a_past_revision(self):
         def ask():
-            base = self.revision
+            base = self.move(ROWS - 1).json["to"]
             for number in range(60):
                 head = self.move(number).json["to"]
                 answer = self.get_changes(self.session, {"since": base, "dialect": "indexed"})
@@ -42,9 +44,9 @@ class LongSession(ServiceCase):
         self.is_work_of_workers(ask)
 
     def test_streams_and_held_requests(self):
-        streams = [Stream(self.server, session_path(self.session, "changes"), {"since": self.revision}) for _ in range(4)]
-
         def follow():
+            head = self.move(ROWS - 1).json["to"]
+            streams = [Stream(self.server, session_path(self.session, "changes"), {"since": head}) for _ in range(4)]
             for number in range(100):
                 self.move(number)
             for stream in streams:
