@@ -24,7 +24,8 @@ let package = Package(
         .target(name: "DiffClient", dependencies: ["SnapshotKit"], swiftSettings: strict),
         .target(name: "HTTPCore", dependencies: ["CSystem", "COpenSSL", "CZlib"], swiftSettings: strict),
         .executableTarget(
-            name: "diffserver", dependencies: ["SnapshotKit", "HTTPCore", "CHiredis", "COpenSSL", "CSQLite", "CSystem", "PageFiles"],
+            name: "diffserver",
+            dependencies: ["SnapshotKit", "HTTPCore", "CHiredis", "COpenSSL", "CSQLite", "CSystem", "PageFiles"],
             path: "Sources/DiffServer", exclude: ["Page"], swiftSettings: strict),
         .target(name: "PageFiles", path: "Sources/DiffServer/Page"),
 

@@ -7,7 +7,8 @@ extension JSONText {
     /// ```swift
     /// let mail = try row.content?.decoded(as: Mail.self)
     /// ```
-    public func decoded<Value: Decodable>(as type: Value.Type, by decoder: JSONDecoder = JSONDecoder()) throws -> Value {
+    public func decoded<Value: Decodable>(as type: Value.Type, by decoder: JSONDecoder = JSONDecoder()) throws -> Value
+    {
         try decoder.decode(type, from: Data(bytes))
     }
 

@@ -171,6 +171,8 @@ public final class Server: Sendable {
 /// The cores that this process may use.
 func availableCores() -> Int {
     var mask = [UInt64](repeating: 0, count: 128)
-    guard sched_getaffinity(0, mask.count * 8, &mask) == 0 else { return max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+    guard sched_getaffinity(0, mask.count * 8, &mask) == 0 else {
+        return max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    }
     return max(1, mask.reduce(0) { $0 + $1.nonzeroBitCount })
 }

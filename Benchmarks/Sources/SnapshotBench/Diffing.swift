@@ -6,7 +6,8 @@ func measureDiffs(rows count: Int, runs: Int) throws {
     let rows = (0..<count).map { Row(id: $0) }
     let old = try Snapshot(json: [UInt8](rows: rows), limits: .none)
     var table = Table(
-        "\(count.grouped) flat rows: two snapshots → changeset", "", "× floor", "asked", "µs", "floor, µs", "allocations",
+        "\(count.grouped) flat rows: two snapshots → changeset", "", "× floor", "asked", "µs", "floor, µs",
+        "allocations",
         "operations")
     for change in Change.allCases {
         let new = try Snapshot(json: change.json(after: rows), limits: .none)

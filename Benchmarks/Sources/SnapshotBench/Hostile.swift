@@ -6,7 +6,8 @@ func measureHostile() throws {
     for attack in Attack.all {
         let (one, four) = (attack.make(attack.count), attack.make(attack.count * 4))
         let times = [one, four].map { inputs in
-            Stopwatch(runs: 9, prepare: { inputs.map { [UInt8](copying: $0, room: 64) } }) { attack.work($0) }.median / 1e6
+            Stopwatch(runs: 9, prepare: { inputs.map { [UInt8](copying: $0, room: 64) } }) { attack.work($0) }.median
+                / 1e6
         }
         let growth = times[1] / times[0]
         table.add(
@@ -30,18 +31,29 @@ private struct Attack: Sendable {
         Attack(name: "ids of 2,048 bytes that differ at the end", count: 4_000) {
             list(0..<$0) { "\"" + letters(2_040, 0) + String(10_000_000 + $0) + "\"" }
         },
-        Attack(name: "ids that meet under another key", count: 20_000) { size in list(colliding(size)) { "\"\($0)\"" } },
+        Attack(name: "ids that meet under another key", count: 20_000) { size in list(colliding(size)) { "\"\($0)\"" }
+        },
         Attack(name: "one object of n members", count: 25_000) { content(members($0) { "name-\($0)-of-this-object" }) },
-        Attack(name: "names that differ in the middle", count: 25_000) { content(members($0) { "aaaaaaaa\(100_000 + $0)zzzzzzzz" }) },
+        Attack(name: "names that differ in the middle", count: 25_000) {
+            content(members($0) { "aaaaaaaa\(100_000 + $0)zzzzzzzz" })
+        },
         Attack(name: "names written with escapes", count: 25_000) { content(members($0) { #"\u006eame\#($0)"# }) },
         Attack(name: "contents nested 60 deep", count: 2_000) {
             list(0..<$0) { #"{"id":\#($0),"content":"# + deep(60) + "}" }
         },
         Attack(name: "brackets only, refused", count: 1_000_000) { [[UInt8](repeating: UInt8(ascii: "["), count: $0)] },
-        Attack(name: "equal objects, n members in reverse", count: 25_000, make: { reversedPair($0) }, work: { compare($0) }),
-        Attack(name: "one object with names of 4 KiB, reversed", count: 100, make: { longNames($0) }, work: { compare($0) }),
-        Attack(name: "outline, each row moved to another parent", count: 10_000, make: { outlines($0) }, work: { compare($0) }),
-        Attack(name: "every second row of a list, and the others", count: 40_000, make: { interleaved($0) }, work: { compare($0) }),
+        Attack(
+            name: "equal objects, n members in reverse", count: 25_000, make: { reversedPair($0) },
+            work: { compare($0) }),
+        Attack(
+            name: "one object with names of 4 KiB, reversed", count: 100, make: { longNames($0) }, work: { compare($0) }
+        ),
+        Attack(
+            name: "outline, each row moved to another parent", count: 10_000, make: { outlines($0) },
+            work: { compare($0) }),
+        Attack(
+            name: "every second row of a list, and the others", count: 40_000, make: { interleaved($0) },
+            work: { compare($0) }),
     ]
 
     static func read(_ inputs: [[UInt8]]) -> UInt64 {
@@ -58,7 +70,8 @@ private struct Attack: Sendable {
 
     /// Reads two states and writes what changed, in every dialect.
     static func compare(_ inputs: [[UInt8]]) -> UInt64 {
-        guard let old = try? Snapshot(json: inputs[0], limits: .none), let new = try? Snapshot(json: inputs[1], limits: .none)
+        guard let old = try? Snapshot(json: inputs[0], limits: .none),
+            let new = try? Snapshot(json: inputs[1], limits: .none)
         else { return 0 }
         let change = Changeset(from: old, to: new)
         return Dialect.allCases.reduce(0) { $0 &+ UInt64(change.json($1).count) }

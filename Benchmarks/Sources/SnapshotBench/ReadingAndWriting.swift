@@ -46,7 +46,8 @@ private func sectioned() -> [UInt8] {
     for section in 0..<100 {
         text += #"\#(section == 0 ? "" : ","){"id":"s\#(section)","content":{"title":"Section \#(section)"},"items":["#
         for row in 0..<100 {
-            text += #"\#(row == 0 ? "" : ","){"id":"r\#(section)-\#(row)","kind":"cell","content":{"text":"Größe \#(row)","n":\#(row)}}"#
+            text +=
+                #"\#(row == 0 ? "" : ","){"id":"r\#(section)-\#(row)","kind":"cell","content":{"text":"Größe \#(row)","n":\#(row)}}"#
         }
         text += "]}"
     }
@@ -132,7 +133,8 @@ func measureMemory() throws {
         let remembered = Double(allocations_live_bytes() - between) / 10_000
         checksum &+= UInt64(state.itemCount + skeleton.itemCount)
         let size = Double(json.count) / 10_000
-        table.add(name, size.short, held.short, Table.atMost(1.3 * size + 40, held, "memory of \(name)"), remembered.short)
+        table.add(
+            name, size.short, held.short, Table.atMost(1.3 * size + 40, held, "memory of \(name)"), remembered.short)
     }
     table.show()
 }

@@ -19,7 +19,9 @@ extension Command {
     /// Reads arguments (without the program's name) and the environment; flags win over variables.
     ///
     /// - Parameter group: limits the memory that is taken where no option says how much.
-    init(_ arguments: [String], environment: (String) -> String?, group: ControlGroup = ControlGroup()) throws(UsageError) {
+    init(_ arguments: [String], environment: (String) -> String?, group: ControlGroup = ControlGroup())
+        throws(UsageError)
+    {
         switch arguments.first ?? "serve" {
         case let flag where flag.hasPrefix("--") && flag != "--help" && flag != "--version":
             self = .serve(try Self.options(arguments, environment, group).checked())
@@ -58,7 +60,9 @@ extension Command {
         return text
     }
 
-    private static func flags(_ arguments: [String], known: [Option]) throws(UsageError) -> [(flag: String, value: String)] {
+    private static func flags(_ arguments: [String], known: [Option]) throws(UsageError) -> [(
+        flag: String, value: String
+    )] {
         let (flags, others) = try split(arguments, known: known)
         if let other = others.first { throw UsageError(message: "\"\(other)\" is no option; see diffserver help") }
         return flags
@@ -109,12 +113,16 @@ extension Command {
             Option(flag: $0, value: "VALUE", help: "", isSecret: $0 == "--token-secret") { _, _ in true }
         }
         let flags = Dictionary(try flags(arguments, known: known)) { _, last in last }
-        guard let session = flags["--session"] else { throw UsageError(message: "diffserver token needs --session NAME") }
+        guard let session = flags["--session"] else {
+            throw UsageError(message: "diffserver token needs --session NAME")
+        }
         let secret = try secret(flags, environment)
         let names = (flags["--scope"] ?? "read").split { $0 == "," || $0 == " " }.map(String.init)
         let scopes = names.compactMap(Token.Scope.init)
         let time = Unit.time(flags["--ttl"] ?? "1h") ?? .zero
-        guard !scopes.isEmpty, scopes.count == names.count else { throw UsageError(message: "--scope is read, edit or read,edit") }
+        guard !scopes.isEmpty, scopes.count == names.count else {
+            throw UsageError(message: "--scope is read, edit or read,edit")
+        }
         guard time >= .seconds(1), time <= .seconds(Options.maxTimeToLive) else {
             throw UsageError(message: "--ttl is a time from 1s to 7d")
         }
@@ -145,11 +153,15 @@ extension Command {
     }
 
     private static func diff(_ arguments: [String]) throws(UsageError) -> Command {
-        let known = ["--dialect", "--staging", "--content", "--items-at", "--id-at", "--sections-at", "--section-id-at"].map {
+        let known = [
+            "--dialect", "--staging", "--content", "--items-at", "--id-at", "--sections-at", "--section-id-at",
+        ].map {
             Option(flag: $0, value: "VALUE", help: "") { _, _ in true }
         }
         let (flags, files) = try split(arguments, known: known)
-        guard files.count == 2 else { throw UsageError(message: "diffserver diff takes two files, OLD.json and NEW.json") }
+        guard files.count == 2 else {
+            throw UsageError(message: "diffserver diff takes two files, OLD.json and NEW.json")
+        }
         return .diff(old: files[0], new: files[1], flags: Dictionary(flags) { _, last in last })
     }
 }

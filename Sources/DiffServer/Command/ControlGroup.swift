@@ -26,7 +26,9 @@ struct ControlGroup {
         while true {
             let folder = ([mount] + groups.map(String.init)).joined(separator: "/")
             // Unlimited is the word `max`, or by version 1 a number that no machine has.
-            if let limit = Int(text("\(folder)/\(file)").prefix { $0 != "\n" }), limit < 1 << 50 { limits.append(limit) }
+            if let limit = Int(text("\(folder)/\(file)").prefix { $0 != "\n" }), limit < 1 << 50 {
+                limits.append(limit)
+            }
             if groups.popLast() == nil { return limits.min() }
         }
     }

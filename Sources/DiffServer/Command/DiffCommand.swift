@@ -13,7 +13,8 @@ enum DiffCommand {
         exit(0)
     }
 
-    private static func choice<Choice: RawRepresentable & CaseIterable>(_ flags: [String: String], _ flag: String) -> Choice?
+    private static func choice<Choice: RawRepresentable & CaseIterable>(_ flags: [String: String], _ flag: String)
+        -> Choice?
     where Choice.RawValue == String {
         guard let text = flags[flag] else { return nil }
         if let choice = Choice(rawValue: text) { return choice }
@@ -28,7 +29,8 @@ enum DiffCommand {
         }
         guard flags.keys.contains(where: { $0.hasSuffix("-at") }) else { return .native }
         return .pointers(
-            sectionsAt: pointer("--sections-at"), sectionIDAt: pointer("--section-id-at"), itemsAt: pointer("--items-at"),
+            sectionsAt: pointer("--sections-at"), sectionIDAt: pointer("--section-id-at"),
+            itemsAt: pointer("--items-at"),
             idAt: pointer("--id-at"))
     }
 

@@ -49,11 +49,14 @@ struct Crowd {
         let isFull = counters.refusedConnections > refused || counters.acceptPauses > pauses
         if isFull, !isTold {
             isTold = true
-            let reason = counters.acceptPauses > pauses ? "no descriptor or memory is left for more" : "more are refused"
+            let reason =
+                counters.acceptPauses > pauses ? "no descriptor or memory is left for more" : "more are refused"
             return "connections are at their limit of \(counters.connectionLimit): \(reason)"
         }
-        guard isTold, !isFull, counters.openConnections < counters.connectionLimit - counters.connectionLimit / 10 else { return nil }
+        guard isTold, !isFull, counters.openConnections < counters.connectionLimit - counters.connectionLimit / 10
+        else { return nil }
         isTold = false
-        return "connections are below their limit again: \(counters.openConnections) of \(counters.connectionLimit) are open"
+        return
+            "connections are below their limit again: \(counters.openConnections) of \(counters.connectionLimit) are open"
     }
 }

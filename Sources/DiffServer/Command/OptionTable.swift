@@ -39,12 +39,18 @@ enum OptionTable {
     static let all: [Option] = places + limits + sessions + connections + observing
 
     private static let places: [Option] = [
-        list("--listen", "ADDRESS", "where to listen: 127.0.0.1:8080 (default), [::1]:8080, :8080, unix:/path; may be repeated") {
+        list(
+            "--listen", "ADDRESS",
+            "where to listen: 127.0.0.1:8080 (default), [::1]:8080, :8080, unix:/path; may be repeated"
+        ) {
             guard let address = ListenAddress($1) else { return false }
             $0.listen.append(address)
             return true
         },
-        list("--key", "NAME:SHA256[:PREFIX]", "a writer's key by its hash, for sessions whose names start with PREFIX; may be repeated") {
+        list(
+            "--key", "NAME:SHA256[:PREFIX]",
+            "a writer's key by its hash, for sessions whose names start with PREFIX; may be repeated"
+        ) {
             guard let key = KeyRing.Key($1) else { return false }
             $0.keys.append(key)
             return true
@@ -90,16 +96,22 @@ enum OptionTable {
             return !$1.isEmpty
         },
         text(
-            "--durability", "full|relaxed", "when sqlite tells a writer that it has written: on the disk (full), or at most a second before"
+            "--durability", "full|relaxed",
+            "when sqlite tells a writer that it has written: on the disk (full), or at most a second before"
         ) {
             $0.isDurable = $1 == "full"
             return $1 == "full" || $1 == "relaxed"
         },
-        list("--origin", "ORIGIN", "a web page's origin that may call from a browser, as https://example.org; may be repeated") {
+        list(
+            "--origin", "ORIGIN",
+            "a web page's origin that may call from a browser, as https://example.org; may be repeated"
+        ) {
             $0.origins.insert($1)
             return CrossOrigin.isOrigin($1)
         },
-        text("--tls-certificate", "FILE", "a PEM file with the server's certificate and its chain; read again on SIGHUP") {
+        text(
+            "--tls-certificate", "FILE", "a PEM file with the server's certificate and its chain; read again on SIGHUP"
+        ) {
             $0.certificate = $1
             return !$1.isEmpty
         },
@@ -107,11 +119,14 @@ enum OptionTable {
             $0.certificateKey = $1
             return !$1.isEmpty
         },
-        text("--tls-client-ca", "FILE", "a PEM file with the authorities of client certificates, which are then required") {
+        text(
+            "--tls-client-ca", "FILE", "a PEM file with the authorities of client certificates, which are then required"
+        ) {
             $0.clientAuthority = $1
             return !$1.isEmpty
         },
-        Option(flag: "--require-if-match", value: nil, help: "refuse writes to sessions without If-Match") { options, text in
+        Option(flag: "--require-if-match", value: nil, help: "refuse writes to sessions without If-Match") {
+            options, text in
             options.requiresIfMatch = text == "true"
             return text == "true" || text == "false"
         },
@@ -135,10 +150,15 @@ enum OptionTable {
     ]
 
     private static let sessions: [Option] = [
-        bytes("--memory", "snapshots and history of all sessions (default 512 MiB, or half of the cgroup's limit)", \.tableBounds.bytes),
+        bytes(
+            "--memory", "snapshots and history of all sessions (default 512 MiB, or half of the cgroup's limit)",
+            \.tableBounds.bytes),
         count("--max-sessions", "sessions", \.tableBounds.sessions),
         count("--max-streams", "streams and held requests of one session", \.tableBounds.readers),
-        text("--stream-life", "TIME", "how long a stream stays open before its reader has to come back (default no limit)") {
+        text(
+            "--stream-life", "TIME",
+            "how long a stream stays open before its reader has to come back (default no limit)"
+        ) {
             $0.streamLife = Unit.time($1)
             return times.contains($0.streamLife ?? .zero)
         },
@@ -165,8 +185,13 @@ enum OptionTable {
         time("--write-stall", "before a client must keep up with --write-rate", \.connectionLimits.writeStall),
         bytes("--write-rate", "an answer, each second, that its client takes", \.connectionLimits.minWriteRate),
         time("--drain", "for running requests to end, when the server goes down", \.drain),
-        text("--watchdog", "TIME", "after which a stuck event loop ends the process, with status 70; 0 for never (default 10s)") {
-            guard let time = Unit.time($1), time == .zero || time >= .milliseconds(100), time <= .seconds(3600) else { return false }
+        text(
+            "--watchdog", "TIME",
+            "after which a stuck event loop ends the process, with status 70; 0 for never (default 10s)"
+        ) {
+            guard let time = Unit.time($1), time == .zero || time >= .milliseconds(100), time <= .seconds(3600) else {
+                return false
+            }
             $0.watchdog = time == .zero ? nil : time
             return true
         },
@@ -236,8 +261,11 @@ enum OptionTable {
         }
     }
 
-    private static func time(_ flag: String, _ help: String, _ path: WritableKeyPath<Options, Duration> & Sendable) -> Option {
-        Option(flag: flag, value: "TIME", help: help + " (default \(Unit.time(Options()[keyPath: path])))") { options, text in
+    private static func time(_ flag: String, _ help: String, _ path: WritableKeyPath<Options, Duration> & Sendable)
+        -> Option
+    {
+        Option(flag: flag, value: "TIME", help: help + " (default \(Unit.time(Options()[keyPath: path])))") {
+            options, text in
             guard let time = Unit.time(text), times.contains(time) else { return false }
             options[keyPath: path] = time
             return true
@@ -268,13 +296,16 @@ enum Unit {
     static func time(_ text: String) -> Duration? {
         if let seconds = Int(text) { return seconds < 1 << 40 ? .seconds(seconds) : nil }
         for (unit, size) in times where text.hasSuffix(unit) {
-            if let count = Int(text.dropLast(unit.count)), count >= 0, count < 1 << 30 { return .milliseconds(count * size) }
+            if let count = Int(text.dropLast(unit.count)), count >= 0, count < 1 << 30 {
+                return .milliseconds(count * size)
+            }
         }
         return nil
     }
 
     static func time(_ time: Duration) -> String {
-        let milliseconds = Int(time.components.seconds) * 1000 + Int(time.components.attoseconds / 1_000_000_000_000_000)
+        let milliseconds =
+            Int(time.components.seconds) * 1000 + Int(time.components.attoseconds / 1_000_000_000_000_000)
         for (unit, size) in times.reversed() where milliseconds >= size && milliseconds % size == 0 {
             return "\(milliseconds / size)\(unit)"
         }

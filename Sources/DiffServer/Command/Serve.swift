@@ -61,7 +61,8 @@ enum Serve {
             for finding in findings {
                 let request = finding.request.map { "\($0.method.name) \($0.instance)" }
                 journal.log(
-                    "loop \(finding.loop) has not turned for \(finding.time / .seconds(1)) s; ending the process", level: "error",
+                    "loop \(finding.loop) has not turned for \(finding.time / .seconds(1)) s; ending the process",
+                    level: "error",
                     [("request", .text(request ?? "none"))])
             }
             end(Status.stuck)
@@ -169,7 +170,8 @@ struct Signals {
         var set = set
         while true {
             let left = max(.zero, deadline - .now)
-            var time = timespec(tv_sec: Int(left.components.seconds), tv_nsec: Int(left.components.attoseconds / 1_000_000_000))
+            var time = timespec(
+                tv_sec: Int(left.components.seconds), tv_nsec: Int(left.components.attoseconds / 1_000_000_000))
             let number = sigtimedwait(&set, nil, &time)
             if number > 0 { return number }
             if errno != EINTR { return nil }

@@ -35,7 +35,9 @@ struct ChangesAnswer: Sendable {
     var counts = OperationCounts()
     let form: ChangesForm
 
-    private init(_ own: [UInt8], _ rest: SharedBody?, from: Revision?, to: Revision?, reset: ResetReason?, form: ChangesForm) {
+    private init(
+        _ own: [UInt8], _ rest: SharedBody?, from: Revision?, to: Revision?, reset: ResetReason?, form: ChangesForm
+    ) {
         (self.own, self.rest, self.from, self.to, self.reset, self.form) = (own, rest, from, to, reset, form)
     }
 
@@ -71,7 +73,8 @@ struct ChangesAnswer: Sendable {
 
     func response(status: Int = 200, fields more: [Field] = []) -> Response {
         Response(
-            status: status, fields: fields + more, body: rest.map { .shared(prefix: own, $0) } ?? .bytes(own), isCompressible: true)
+            status: status, fields: fields + more, body: rest.map { .shared(prefix: own, $0) } ?? .bytes(own),
+            isCompressible: true)
     }
 
     /// Writes the event that this is.
@@ -92,11 +95,14 @@ extension ChangesAnswer {
     /// The whole state, for a reader without a usable base.
     init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm) {
         let start = Self.start(ofReset: reset, from: from, to: destination, form)
-        self.init(start + Self.end(ofReset: destination, form), nil, from: from, to: destination.revision, reset: reset, form: form)
+        self.init(
+            start + Self.end(ofReset: destination, form), nil, from: from, to: destination.revision, reset: reset,
+            form: form)
     }
 
     /// The same, of which all but the start is shared.
-    init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm, sharing end: SharedBody) {
+    init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm, sharing end: SharedBody)
+    {
         let start = Self.start(ofReset: reset, from: from, to: destination, form)
         self.init(start, end, from: from, to: destination.revision, reset: reset, form: form)
     }
@@ -121,7 +127,11 @@ extension ChangesAnswer {
         var writer = JSONWriter(capacity: destination.snapshot.footprint)
         if form.isBarePatch { writer.append("[{\"op\":\"replace\",\"path\":\"\",\"value\":") }
         let snapshot = destination.snapshot
-        if form.dialect == .jsonPatch { snapshot.writeDocument(into: &writer) } else { snapshot.writeRows(into: &writer) }
+        if form.dialect == .jsonPatch {
+            snapshot.writeDocument(into: &writer)
+        } else {
+            snapshot.writeRows(into: &writer)
+        }
         writer.append(byte: UInt8(ascii: "}"))
         if form.isBarePatch { writer.append(byte: UInt8(ascii: "]")) }
         let json = (consume writer).bytes()
@@ -150,7 +160,8 @@ extension ChangesAnswer {
         }
         let body = (consume writer).bytes()
         self.init(
-            form.isEvent ? Event.ended(body, jsonFrom: start) : body, nil, from: from, to: destination.revision, reset: nil, form: form)
+            form.isEvent ? Event.ended(body, jsonFrom: start) : body, nil, from: from, to: destination.revision,
+            reset: nil, form: form)
         counts = changeset.counts
     }
 

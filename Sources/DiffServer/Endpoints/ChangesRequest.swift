@@ -53,7 +53,8 @@ final class ChangesRequest: Sendable {
     ) throws(Problem) -> Envelope {
         var members = members
         members.refusesStates = !takesStates
-        do throws(StateError) { return try Envelope(json: body, members: members, limits: limits, known: known) } catch {
+        do throws(StateError) { return try Envelope(json: body, members: members, limits: limits, known: known) } catch
+        {
             throw Problem(error)
         }
     }
@@ -87,7 +88,10 @@ final class ChangesRequest: Sendable {
 
 extension Snapshot {
     /// The state in a body.
-    static func read(_ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits) throws(Problem) -> Snapshot {
-        do throws(StateError) { return try Snapshot(json: body, shape: shape, limits: limits) } catch { throw Problem(error) }
+    static func read(_ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits) throws(Problem) -> Snapshot
+    {
+        do throws(StateError) { return try Snapshot(json: body, shape: shape, limits: limits) } catch {
+            throw Problem(error)
+        }
     }
 }

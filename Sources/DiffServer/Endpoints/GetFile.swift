@@ -29,7 +29,9 @@ struct GetFile: Sendable {
     @Sendable
     func answer(_ call: Call) throws(Problem) -> Reply {
         let common = [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")]
-        if EntityTags(call.head, "if-none-match")?.names(tag) == true { return .now(Response(status: 304, fields: common)) }
+        if EntityTags(call.head, "if-none-match")?.names(tag) == true {
+            return .now(Response(status: 304, fields: common))
+        }
         return .now(
             Response(
                 status: 200, fields: [Field("Content-Type", type)] + common + fields, body: .bytes(bytes),

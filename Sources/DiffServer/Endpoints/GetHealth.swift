@@ -10,7 +10,9 @@ enum GetHealth {
     @Sendable
     static func ready(_ call: Call) throws(Problem) -> Reply {
         guard call.service.lifecycle.isReady else { throw Problem(.draining, "the server is going down") }
-        guard call.service.store.isReady else { throw Problem(.storeUnavailable, "the store cannot be reached or written") }
+        guard call.service.store.isReady else {
+            throw Problem(.storeUnavailable, "the store cannot be reached or written")
+        }
         guard !call.service.isFull else { throw Problem(.capacity, "as many connections are open as may be") }
         return .now(Response(status: 200, text: "ready\n", fields: [Field("Cache-Control", "no-store")]))
     }

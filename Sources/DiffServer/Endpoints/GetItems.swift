@@ -19,14 +19,18 @@ enum GetItems {
         try Lookup.many(call, "items") { (subject, question) throws(Problem) in
             guard question.name == "at" else {
                 let item = subject.item(question.value)
-                return Lookup.Finding(found: item.map { item in { item.writeLookup(into: &$0, showsContent: subject.showsContent) } }) {
+                return Lookup.Finding(
+                    found: item.map { item in { item.writeLookup(into: &$0, showsContent: subject.showsContent) } }
+                ) {
                     $0.append("\"id\":")
                     $0.append(string: question.value)
                 }
             }
             let path = try path(question.value)
             let item = subject.item(at: path)
-            return Lookup.Finding(found: item.map { item in { item.writeLookup(into: &$0, showsContent: subject.showsContent) } }) {
+            return Lookup.Finding(
+                found: item.map { item in { item.writeLookup(into: &$0, showsContent: subject.showsContent) } }
+            ) {
                 $0.append("\"at\":[")
                 $0.append(path.section)
                 $0.append(",")

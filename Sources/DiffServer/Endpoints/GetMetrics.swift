@@ -9,7 +9,10 @@ enum GetMetrics {
         return .now(
             Response(
                 status: 200,
-                fields: [Field("Content-Type", "text/plain; version=0.0.4; charset=utf-8"), Field("Cache-Control", "no-store")],
+                fields: [
+                    Field("Content-Type", "text/plain; version=0.0.4; charset=utf-8"),
+                    Field("Cache-Control", "no-store"),
+                ],
                 body: .bytes(Array(text.utf8)), isCompressible: true))
     }
 }

@@ -20,7 +20,9 @@ enum GetSections {
             guard question.name == "at" else {
                 let section = subject.section(question.value)
                 return Lookup.Finding(
-                    found: section.map { section in { section.writeLookup(into: &$0, showsContent: subject.showsContent) } }
+                    found: section.map { section in
+                        { section.writeLookup(into: &$0, showsContent: subject.showsContent) }
+                    }
                 ) {
                     $0.append("\"id\":")
                     $0.append(string: question.value)
@@ -30,8 +32,9 @@ enum GetSections {
                 throw .malformed("at is a section's index, not \"\(question.value)\"")
             }
             let section = subject.sections.indices.contains(index) ? subject.sections[index] : nil
-            return Lookup.Finding(found: section.map { section in { section.writeLookup(into: &$0, showsContent: subject.showsContent) } })
-            {
+            return Lookup.Finding(
+                found: section.map { section in { section.writeLookup(into: &$0, showsContent: subject.showsContent) } }
+            ) {
                 $0.append("\"at\":")
                 $0.append(index)
             }

@@ -17,7 +17,9 @@ struct LookupSubject {
     private let state: State
 
     /// Answers from the head, or from what `?revision=` names.
-    static func ask(_ call: Call, _ answer: @escaping @Sendable (LookupSubject) throws(Problem) -> Reply) throws(Problem) -> Reply {
+    static func ask(_ call: Call, _ answer: @escaping @Sendable (LookupSubject) throws(Problem) -> Reply)
+        throws(Problem) -> Reply
+    {
         var revision: Revision?
         if let text = call.parameters["revision"] {
             revision = Revision(text)
@@ -104,11 +106,14 @@ enum Lookup {
 
     /// `{"revision","items":[…],"missing":[…]}` in the query's order.
     static func many(
-        _ call: Call, _ name: StaticString, find: @escaping @Sendable (LookupSubject, QueryItem) throws(Problem) -> Finding
+        _ call: Call, _ name: StaticString,
+        find: @escaping @Sendable (LookupSubject, QueryItem) throws(Problem) -> Finding
     ) throws(Problem) -> Reply {
         let questions = call.parameters.all(["at", "id"])
         guard !questions.isEmpty else { throw .malformed("ask by at or id, or both, each as often as needed") }
-        return try LookupSubject.ask(call) { (subject) throws(Problem) in try answer(subject, questions, name, find: find) }
+        return try LookupSubject.ask(call) { (subject) throws(Problem) in
+            try answer(subject, questions, name, find: find)
+        }
     }
 
     private static func answer(

@@ -26,13 +26,15 @@ final class PostChanges: Sendable {
     private func answer(_ body: consuming [UInt8]) throws(Problem) -> Reply {
         try conditions.check()
         let service = call.service
-        let keyed = conditions.key == nil ? nil : RequestFingerprint(body, shape: call.parameters, by: service.store.hash)
+        let keyed =
+            conditions.key == nil ? nil : RequestFingerprint(body, shape: call.parameters, by: service.store.hash)
         let request = try ChangesRequest(
             posting: body, shape, known: call.expected()?.head.snapshot,
             takesStates: call.identity.maySendStates, limits: service.options.stateLimits,
             defaults: service.options.defaultSettings)
         // Of edits, and of whatever has a key: a state is compared itself.
-        let fingerprint = keyed ?? request.edits.map { RequestFingerprint($0, shape: call.parameters, by: service.store.hash) }
+        let fingerprint =
+            keyed ?? request.edits.map { RequestFingerprint($0, shape: call.parameters, by: service.store.hash) }
         return try SessionWork(call: call, isWrite: true) { [self] (reading) throws(Problem) in
             guard let reading else { return try first(request, fingerprint) }
             return try next(reading, request, fingerprint)
@@ -53,7 +55,9 @@ final class PostChanges: Sendable {
     }
 
     /// Computes the next session, unless this request was done before or changes nothing.
-    private func next(_ reading: Reading, _ request: ChangesRequest, _ fingerprint: RequestFingerprint?) throws(Problem) -> Step {
+    private func next(_ reading: Reading, _ request: ChangesRequest, _ fingerprint: RequestFingerprint?) throws(Problem)
+        -> Step
+    {
         let before = reading.session
         if let entry = try conditions.replayed(before, fingerprint) {
             return again(reading, status: entry.status, from: entry.before)
@@ -73,7 +77,8 @@ final class PostChanges: Sendable {
                 ? .answer(.now(answer(reading.slot, after, changeset, from: before.head.revision))) : .verify
         }
         conditions.remember(&after, status: 200, before: before.head.revision, fingerprint)
-        return .put(after) { [self, after, changeset] slot in answer(slot, after, changeset, from: before.head.revision) }
+        return .put(after) { [self, after, changeset] slot in answer(slot, after, changeset, from: before.head.revision)
+        }
     }
 
     /// What a write that was done before would answer now: from the head before the first try, if the client names no
@@ -88,7 +93,9 @@ final class PostChanges: Sendable {
     // MARK: Answers
 
     /// Of a write to a session that was at `before`: its own changeset, unless the client stands elsewhere.
-    private func answer(_ slot: SessionSlot, _ after: Session, _ changeset: Changeset, from before: Revision) -> Response {
+    private func answer(_ slot: SessionSlot, _ after: Session, _ changeset: Changeset, from before: Revision)
+        -> Response
+    {
         guard !conditions.wantsMinimal, since == .absent || since == .revision(before) else {
             return answer(slot, after, status: 200, minimalFrom: before, base: since)
         }
@@ -96,7 +103,9 @@ final class PostChanges: Sendable {
         return call.service.counted(ChangesAnswer(changeset, from: before, to: reading.destination, wish)).response()
     }
 
-    private func answer(_ slot: SessionSlot, _ session: Session, status: Int, minimalFrom before: Revision?, base: Since) -> Response {
+    private func answer(
+        _ slot: SessionSlot, _ session: Session, status: Int, minimalFrom before: Revision?, base: Since
+    ) -> Response {
         let location = status == 201 ? [Field("Location", "/v1/sessions/\(call.session)")] : []
         if conditions.wantsMinimal { return minimal(before, session, status, location) }
         let reading = Reading(slot, session, of: call.service.table)

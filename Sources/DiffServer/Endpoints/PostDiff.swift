@@ -20,7 +20,8 @@ enum PostDiff {
     ) throws(Problem) -> (Snapshot, Snapshot) {
         do throws(StateError) {
             let envelope = try Envelope(
-                json: body, members: .init(states: ["old", "new"], required: ["old", "new"]), shape: shape, limits: limits)
+                json: body, members: .init(states: ["old", "new"], required: ["old", "new"]), shape: shape,
+                limits: limits)
             return (envelope.states["old"]!, envelope.states["new"]!)
         } catch { throw Problem(error) }
     }

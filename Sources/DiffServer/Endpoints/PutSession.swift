@@ -39,7 +39,9 @@ enum PutSession {
         let head = before.head
         guard let condition = try EntityTags.condition(call) else { return false }
         if condition.matches(head.revision) { return false }
-        if let parent = head.parent, condition.revision == parent, head.fingerprints.areOfSameState(as: session.head.fingerprints) {
+        if let parent = head.parent, condition.revision == parent,
+            head.fingerprints.areOfSameState(as: session.head.fingerprints)
+        {
             return true
         }
         throw .mismatch(current: head.revision)

@@ -36,7 +36,8 @@ extension Session.Settings {
             guard let texts = value.strings else { throw Self.wrongIgnore }
             guard texts.count <= Self.maxIgnored else {
                 throw Problem(
-                    StateError.limitExceeded(what: "pointers", limit: Self.maxIgnored, actual: texts.count, pointer: "/ignore"))
+                    StateError.limitExceeded(
+                        what: "pointers", limit: Self.maxIgnored, actual: texts.count, pointer: "/ignore"))
             }
             ignored = []
             for text in texts {

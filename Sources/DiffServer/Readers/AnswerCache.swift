@@ -54,7 +54,9 @@ final class AnswerCache: Sendable {
 
     private func find(_ key: Key, at head: Revision) -> (answer: ChangesAnswer?, body: SharedBody)? {
         content.withLock { content in
-            guard content.head == head, let entry = content.entries[key], let body = entry.kept ?? entry.sent else { return nil }
+            guard content.head == head, let entry = content.entries[key], let body = entry.kept ?? entry.sent else {
+                return nil
+            }
             return (entry.answer, body)
         }
     }
@@ -67,7 +69,9 @@ final class AnswerCache: Sendable {
                 old = content.entries
                 content = Content(head: head, isListed: content.isListed)
             }
-            if content.entries.count >= Self.maxEntries { content.entries = content.entries.filter { $0.value.isAlive } }
+            if content.entries.count >= Self.maxEntries {
+                content.entries = content.entries.filter { $0.value.isAlive }
+            }
             guard content.entries.count < Self.maxEntries else { return (false, old) }
             content.entries[key] = Entry(answer: answer, kept: caches.keeps(body.count) ? body : nil, sent: body)
             defer { content.isListed = true }

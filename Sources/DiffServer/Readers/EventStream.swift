@@ -39,7 +39,9 @@ final class EventStream: SessionReader, @unchecked Sendable {
     }
 
     /// The answer that begins a stream.
-    static func response(_ call: Call, _ reading: Reading, since: Since, _ wish: ChangesWish) throws(Problem) -> Response {
+    static func response(_ call: Call, _ reading: Reading, since: Since, _ wish: ChangesWish) throws(Problem)
+        -> Response
+    {
         let limit = call.service.table.bounds.readers
         if reading.slot.readerCount >= limit { throw Problem(.tooManyStreams, "\(limit) readers wait already") }
         let slot = reading.slot

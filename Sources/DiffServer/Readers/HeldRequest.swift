@@ -22,7 +22,8 @@ final class HeldRequest: SessionReader {
         let slot = looked.slot
         let request = HeldRequest(call, slot, since, wish, pending)
         switch slot.add(request, limit: call.service.table.bounds.readers) {
-        case .tooMany: return request.refuse(Problem(.tooManyStreams, "\(call.service.table.bounds.readers) readers wait already"))
+        case .tooMany:
+            return request.refuse(Problem(.tooManyStreams, "\(call.service.table.bounds.readers) readers wait already"))
         case .gone: return request.refuse(.noSession(call.session))
         case .added: call.service.store.readersChanged(of: slot)
         }

@@ -83,7 +83,9 @@ struct ChangesForm: Sendable, Hashable {
         if let dialect = named {
             let own = Self.mediaType(dialect)
             self.dialect = dialect
-            isBarePatch = dialect == .jsonPatch && acceptance.best(of: [own, "application/json", Self.patchType]) == Self.patchType
+            isBarePatch =
+                dialect == .jsonPatch
+                && acceptance.best(of: [own, "application/json", Self.patchType]) == Self.patchType
             let isPlain = dialect == .keyed || !acceptance.accepts(own)
             mediaType = isBarePatch ? Self.patchType : isPlain ? "application/json" : own
             return

@@ -22,10 +22,13 @@ final class Call: Sendable {
     private nonisolated(unsafe) var found: SessionSlot?
 
     init(
-        head: RequestHead, peer: Peer, route: Route, place: RouteParameters, session: String?, identity: Identity, parameters: Parameters,
+        head: RequestHead, peer: Peer, route: Route, place: RouteParameters, session: String?, identity: Identity,
+        parameters: Parameters,
         acceptance: Acceptance, service: DiffService
     ) {
-        (self.head, self.peer, self.route, self.place, named, self.identity) = (head, peer, route, place, session, identity)
+        (self.head, self.peer, self.route, self.place, named, self.identity) = (
+            head, peer, route, place, session, identity
+        )
         (self.parameters, self.acceptance, self.service) = (parameters, acceptance, service)
     }
 
@@ -78,7 +81,9 @@ extension RequestHead {
     /// The target without its query.
     var instance: String { Self.instance(target) }
 
-    static func instance(_ target: String) -> String { String(Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") })) }
+    static func instance(_ target: String) -> String {
+        String(Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") }))
+    }
 
     /// The names in all `Prefer` fields, with their values (RFC 7240).
     var preferences: [(name: String, value: String)] {
@@ -86,7 +91,10 @@ extension RequestHead {
             let pair = part.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
             let value = pair.count > 1 ? pair[1].trimmed : ""
             let isQuoted = value.count >= 2 && value.hasPrefix("\"") && value.hasSuffix("\"")
-            return (pair.first.map { $0.trimmed.lowercased() } ?? "", isQuoted ? String(value.dropFirst().dropLast()) : value)
+            return (
+                pair.first.map { $0.trimmed.lowercased() } ?? "",
+                isQuoted ? String(value.dropFirst().dropLast()) : value
+            )
         }
     }
 }

@@ -68,7 +68,9 @@ final class DiffService: Service {
         }
         let prepared = try route.prepare(call)
         // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
-        guard route.takesBody else { return .read(maxBytes: Self.strayBody) { [self] body, _ in answer(call, prepared, body) } }
+        guard route.takesBody else {
+            return .read(maxBytes: Self.strayBody) { [self] body, _ in answer(call, prepared, body) }
+        }
         try checkBody(head)
         return .read(maxBytes: options.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
     }
@@ -144,13 +146,16 @@ final class DiffService: Service {
         guard lifecycle.isReady else { throw Problem(.draining, "the server is going down") }
         if let type = head["content-type"], type != "application/json" {
             let name = type.prefix { $0 != ";" }.trimmed.lowercased()
-            let isJSON = name == "application/json" || name.hasSuffix("+json") || name == "application/x-www-form-urlencoded"
+            let isJSON =
+                name == "application/json" || name.hasSuffix("+json") || name == "application/x-www-form-urlencoded"
             guard isJSON || name.isEmpty else {
-                throw Problem(.unsupportedMediaType, "\"\(name)\" is not application/json, nor a type that ends in +json")
+                throw Problem(
+                    .unsupportedMediaType, "\"\(name)\" is not application/json, nor a type that ends in +json")
             }
         }
         if head.contentEncoding == .unsupported {
-            throw Problem(.unsupportedEncoding, "a body is sent as it is or as gzip", fields: [Field("Accept-Encoding", "gzip")])
+            throw Problem(
+                .unsupportedEncoding, "a body is sent as it is or as gzip", fields: [Field("Accept-Encoding", "gzip")])
         }
     }
 
@@ -175,7 +180,9 @@ final class DiffService: Service {
 
     /// Answers a request with a body. Where it takes long, that is done on a worker, so that small requests on its loop
     /// keep their latency; where the answer comes later, for either reason, the body stays counted until it is there.
-    private func take(_ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?) -> Reply {
+    private func take(_ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?)
+        -> Reply
+    {
         call.isLong = body.count > Self.largeBody || call.findsLongSession()
         guard call.isLong || !store.isTable else { return answer(call, prepared, body) }
         call.share = share ?? MemoryShare(of: messages.incoming)

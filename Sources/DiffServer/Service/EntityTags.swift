@@ -20,7 +20,9 @@ struct EntityTags {
     /// `If-Match` of a write to a session that exists.
     ///
     /// - Throws: 428 without one, where the server wants one.
-    static func condition(_ call: Call) throws(Problem) -> EntityTags? { try required(EntityTags(call.head, "if-match"), call) }
+    static func condition(_ call: Call) throws(Problem) -> EntityTags? {
+        try required(EntityTags(call.head, "if-match"), call)
+    }
 
     /// The same of one that was read already.
     static func required(_ condition: EntityTags?, _ call: Call) throws(Problem) -> EntityTags? {

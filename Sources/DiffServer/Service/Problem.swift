@@ -138,7 +138,9 @@ extension Problem {
             self.init(.uriTooLong, "the request line has more than \(limit) bytes")
             self.limit = limit
         case .headersTooLarge(let limit, let unit):
-            self.init(.headersTooLarge, unit == .octets ? "more than \(limit) bytes of headers" : "more than \(limit) headers")
+            self.init(
+                .headersTooLarge, unit == .octets ? "more than \(limit) bytes of headers" : "more than \(limit) headers"
+            )
             self.limit = limit
         case .unsupportedTransferCoding: self.init(.unsupportedTransferCoding, "the only transfer coding is chunked")
         case .unsupportedVersion: self.init(.httpVersionNotSupported, "this server speaks HTTP/1.1")

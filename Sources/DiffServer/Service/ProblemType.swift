@@ -87,7 +87,10 @@ enum ProblemType: String, CaseIterable, Sendable {
                 "The endpoint knows no parameter of that name. It is refused, since a misspelt parameter must not mean something else."
             )
         case .unauthenticated:
-            ("Credentials are missing or wrong", "Send `Authorization: Bearer` with a key, or with a token that has not expired.")
+            (
+                "Credentials are missing or wrong",
+                "Send `Authorization: Bearer` with a key, or with a token that has not expired."
+            )
         case .forbidden:
             (
                 "That is not allowed",
@@ -99,12 +102,14 @@ enum ProblemType: String, CaseIterable, Sendable {
                 "It was never made, was deleted, expired, or made room for others. POST its state to its `changes`, or PUT it."
             )
         case .itemNotFound: ("There is no such item", "No item of the session has this id or stands at this place.")
-        case .sectionNotFound: ("There is no such section", "No section of the session has this id or stands at this place.")
+        case .sectionNotFound:
+            ("There is no such section", "No section of the session has this id or stands at this place.")
         case .routeNotFound: ("There is nothing at this path", "`/openapi.json` lists all paths.")
         case .methodNotAllowed: ("The method is not allowed here", "`Allow` lists those that are.")
         case .notAcceptable: ("None of the accepted media types can be sent", "The detail lists those that can.")
         case .requestTimeout: ("The request took too long", "Its headers or its body did not arrive in time.")
-        case .revisionGone: ("That revision is no longer kept", "Ask for changes since it: the answer leads to the head.")
+        case .revisionGone:
+            ("That revision is no longer kept", "Ask for changes since it: the answer leads to the head.")
         case .revisionMismatch:
             (
                 "The session is not at that revision",
@@ -114,26 +119,40 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .contentTooLarge: ("The body is too large", "`limit` is the limit in bytes, on the wire and inflated.")
         case .uriTooLong: ("The request line is too long", "`limit` is the limit in bytes.")
         case .unsupportedMediaType:
-            ("The body's media type is not supported", "Send `application/json`, any type that ends in `+json`, or none.")
-        case .unsupportedEncoding: ("The body's encoding is not supported", "Send it as it is, or with `Content-Encoding: gzip`.")
+            (
+                "The body's media type is not supported",
+                "Send `application/json`, any type that ends in `+json`, or none."
+            )
+        case .unsupportedEncoding:
+            ("The body's encoding is not supported", "Send it as it is, or with `Content-Encoding: gzip`.")
         case .expectationFailed: ("The expectation cannot be met", "The only expectation is `100-continue`.")
-        case .invalidState: ("The state is invalid", "`errors` lists what is wrong, each with a JSON Pointer into the body.")
+        case .invalidState:
+            ("The state is invalid", "`errors` lists what is wrong, each with a JSON Pointer into the body.")
         case .invalidEdit:
-            ("An edit cannot be applied", "`errors` lists what is wrong, each with a JSON Pointer into the body. Nothing was changed.")
+            (
+                "An edit cannot be applied",
+                "`errors` lists what is wrong, each with a JSON Pointer into the body. Nothing was changed."
+            )
         case .wrongShape: ("The body has the wrong shape", "The detail says which members it may have.")
         case .limitExceeded: ("A limit is exceeded", "`limit` is the limit, `actual` what was sent.")
         case .idempotencyKeyReused:
-            ("The idempotency key was used for another request", "A key stands for one request: make a new one for another.")
-        case .preconditionRequired: ("A precondition is required", "This server takes writes only with `If-Match`, so that none is lost.")
+            (
+                "The idempotency key was used for another request",
+                "A key stands for one request: make a new one for another."
+            )
+        case .preconditionRequired:
+            ("A precondition is required", "This server takes writes only with `If-Match`, so that none is lost.")
         case .tooManyRequests: ("Too many requests", "`Retry-After` says when to go on.")
-        case .tooManyStreams: ("Too many readers wait for this session", "`Retry-After` says when to try again; plain reads still work.")
+        case .tooManyStreams:
+            ("Too many readers wait for this session", "`Retry-After` says when to try again; plain reads still work.")
         case .headersTooLarge: ("The headers are too large", "`limit` is the limit.")
         case .internalError: ("Something went wrong here", "It is our fault. The request can be tried again.")
         case .unsupportedTransferCoding: ("The transfer coding is not supported", "Only `chunked` is.")
         case .httpVersionNotSupported: ("The HTTP version is not supported", "Speak HTTP/1.1.")
         case .draining: ("The server is going down", "Try again in a moment: another process takes over.")
         case .capacity: ("The server is full", "There is no room for this state, now.")
-        case .storeUnavailable: ("The store is out of reach", "Writes are refused while it lasts; `Retry-After` says when to try again.")
+        case .storeUnavailable:
+            ("The store is out of reach", "Writes are refused while it lasts; `Retry-After` says when to try again.")
         }
     }
 }

@@ -42,7 +42,8 @@ let routes = Router<Route>([
     .init(
         .post, "/v1/diff",
         Route(
-            name: "diff", right: .compute, parameters: ChangesWish.parameters.union(Parameters.pointers), mediaTypes: [],
+            name: "diff", right: .compute, parameters: ChangesWish.parameters.union(Parameters.pointers),
+            mediaTypes: [],
             prepare: PostDiff.prepare)),
     .init(
         .put, "/v1/sessions/{session}",
@@ -71,7 +72,8 @@ let routes = Router<Route>([
     .init(
         .get, "/v1/sessions/{session}/items",
         Route(
-            name: "items", right: .read, parameters: ["at", "id", "revision"], lists: ["at", "id"], answer: GetItems.many)),
+            name: "items", right: .read, parameters: ["at", "id", "revision"], lists: ["at", "id"],
+            answer: GetItems.many)),
     .init(
         .get, "/v1/sessions/{session}/sections/{section}",
         Route(

@@ -109,7 +109,9 @@ struct History: Sendable {
     mutating func trim(at now: Moment, bounds: Bounds) {
         while count > 0 {
             let oldest = self[0]
-            guard count > bounds.revisions || footprint > bounds.bytes || now - oldest.retired > bounds.age else { break }
+            guard count > bounds.revisions || footprint > bounds.bytes || now - oldest.retired > bounds.age else {
+                break
+            }
             let bytes = oldest.bytes - (count > 1 ? oldest.sharedBytes(with: self[1]) : 0)
             footprint -= bytes
             if full.isEmpty {
@@ -150,7 +152,9 @@ struct History: Sendable {
         let known = other.entries
         set(
             entries.map { entry in
-                guard entry.skeleton == nil, let known = known.last(where: { $0.revision == entry.revision }) else { return entry }
+                guard entry.skeleton == nil, let known = known.last(where: { $0.revision == entry.revision }) else {
+                    return entry
+                }
                 return entry.with(known.skeleton, name: entry.name)
             })
     }

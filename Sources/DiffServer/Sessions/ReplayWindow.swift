@@ -23,7 +23,9 @@ struct ReplayWindow: Sendable {
 
     /// Memory held, in bytes.
     var footprint: Int {
-        entries.reduce(0) { $0 + MemoryLayout<(key: Key, entry: Entry)>.stride + 64 + $1.key.writer.utf8.count + $1.key.key.utf8.count }
+        entries.reduce(0) {
+            $0 + MemoryLayout<(key: Key, entry: Entry)>.stride + 64 + $1.key.writer.utf8.count + $1.key.key.utf8.count
+        }
     }
 
     func entry(_ key: Key, at now: Moment) -> Entry? {

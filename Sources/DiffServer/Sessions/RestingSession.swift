@@ -26,7 +26,8 @@ final class RestingSession: Sendable {
     func woken() -> Session {
         let (snapshot, fingerprints) = snapshot.opened()
         return Session(
-            head: Session.Head(head, snapshot: snapshot, fingerprints: fingerprints), history: history, settings: settings,
+            head: Session.Head(head, snapshot: snapshot, fingerprints: fingerprints), history: history,
+            settings: settings,
             replays: replays, startedOverAt: startedOverAt, version: version)
     }
 

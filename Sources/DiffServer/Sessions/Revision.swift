@@ -38,7 +38,11 @@ struct Revision: Hashable, Sendable {
     }
 
     private func writeOurs(into writer: inout JSONWriter) {
-        if let number = Int(exactly: sequence) { writer.append(number) } else { writer.append(verbatim: String(sequence)) }
+        if let number = Int(exactly: sequence) {
+            writer.append(number)
+        } else {
+            writer.append(verbatim: String(sequence))
+        }
         writer.append("-")
         writer.append(hex: digest)
     }

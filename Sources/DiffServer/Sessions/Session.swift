@@ -15,7 +15,8 @@ final class Session: Sendable {
     let version: UInt64
 
     init(
-        head: Head, history: History = History(), settings: Settings, replays: ReplayWindow = ReplayWindow(), startedOverAt: UInt64,
+        head: Head, history: History = History(), settings: Settings, replays: ReplayWindow = ReplayWindow(),
+        startedOverAt: UInt64,
         version: UInt64 = 0
     ) {
         (self.head, self.history, self.settings, self.replays) = (head, history, settings, replays)
@@ -23,9 +24,12 @@ final class Session: Sendable {
     }
 
     /// The same with another part.
-    func with(head: Head? = nil, history: History? = nil, replays: ReplayWindow? = nil, version: UInt64? = nil) -> Session {
+    func with(head: Head? = nil, history: History? = nil, replays: ReplayWindow? = nil, version: UInt64? = nil)
+        -> Session
+    {
         Session(
-            head: head ?? self.head, history: history ?? self.history, settings: settings, replays: replays ?? self.replays,
+            head: head ?? self.head, history: history ?? self.history, settings: settings,
+            replays: replays ?? self.replays,
             startedOverAt: startedOverAt, version: version ?? self.version)
     }
 

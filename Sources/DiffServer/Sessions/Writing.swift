@@ -16,7 +16,8 @@ struct Writing: Sendable {
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
         let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(salt: name))
         let head = Session.Head(
-            revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: .none, parent: parent, maker: maker)
+            revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: .none, parent: parent,
+            maker: maker)
         return Session(
             head: head, settings: settings, replays: before?.replays ?? ReplayWindow(),
             startedOverAt: sequence == 0 ? 0 : revision.sequence, version: before?.version ?? 0)
@@ -24,11 +25,14 @@ struct Writing: Sendable {
 
     /// The session with a new state, or as it was if the state equals its head; and the changeset between them.
     func session(
-        after before: Session, _ snapshot: Snapshot, _ likeness: Likeness? = nil, marks: Marks = .none, maker: RequestFingerprint?
+        after before: Session, _ snapshot: Snapshot, _ likeness: Likeness? = nil, marks: Marks = .none,
+        maker: RequestFingerprint?
     ) -> (Session, Changeset) {
         let ignored = before.settings.ignored
-        let changeset = Changeset(from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored, likeness: likeness)
-        let fingerprints = Fingerprints(of: snapshot, ignoring: ignored, from: before.head.fingerprints, over: changeset)
+        let changeset = Changeset(
+            from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored, likeness: likeness)
+        let fingerprints = Fingerprints(
+            of: snapshot, ignoring: ignored, from: before.head.fingerprints, over: changeset)
         // Not by their digests: that of the head may come from a record of a process whose digests were others.
         let isSame = fingerprints.areOfSameState(as: before.head.fingerprints)
         if isSame, marks.isEmpty { return (before, changeset) }

@@ -32,7 +32,8 @@ final class MemoryStore: SessionStore {
     }
 
     func drop(
-        _ slot: SessionSlot, after before: Session, at revision: Revision?, on loop: EventLoop?, _ done: Completion<Void>
+        _ slot: SessionSlot, after before: Session, at revision: Revision?, on loop: EventLoop?,
+        _ done: Completion<Void>
     ) {
         done(table.drop(slot, at: revision))
     }

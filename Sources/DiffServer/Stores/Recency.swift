@@ -69,8 +69,16 @@ private struct SlotList<Order: SlotOrder> {
 
     mutating func remove(_ slot: SessionSlot) {
         let links = Order[slot]
-        if let older = links.older { Order[older.takeUnretainedValue()].newer = links.newer } else { first = links.newer }
-        if let newer = links.newer { Order[newer.takeUnretainedValue()].older = links.older } else { last = links.older }
+        if let older = links.older {
+            Order[older.takeUnretainedValue()].newer = links.newer
+        } else {
+            first = links.newer
+        }
+        if let newer = links.newer {
+            Order[newer.takeUnretainedValue()].older = links.older
+        } else {
+            last = links.older
+        }
         Order[slot] = SlotLinks()
     }
 }
@@ -179,7 +187,9 @@ struct UsedSlots {
     /// Takes in a slot if its end has moved by more than a thirty-second of its time since the store last heard of it.
     /// O(1).
     mutating func note(_ slot: SessionSlot) {
-        guard !slot.recency.isNews, slot.recency.expires - slot.recency.stored > slot.recency.timeToLive / 32 else { return }
+        guard !slot.recency.isNews, slot.recency.expires - slot.recency.stored > slot.recency.timeToLive / 32 else {
+            return
+        }
         slot.recency.isNews = true
         slots.append(slot)
     }

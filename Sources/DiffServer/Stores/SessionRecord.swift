@@ -105,7 +105,9 @@ struct SessionRecord: Sendable, Equatable {
         else { throw .damaged }
         let calendar = Calendar()
         let ignored = pointers.compactMap { JSONPointer($0) }
-        guard let snapshot = try? Snapshot(json: head, limits: .none), ignored.count == pointers.count else { throw .damaged }
+        guard let snapshot = try? Snapshot(json: head, limits: .none), ignored.count == pointers.count else {
+            throw .damaged
+        }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: ignored)
         guard format < 2 || fingerprints.digest(salt: name) == revision.digest else { throw .damaged }
         var window = ReplayWindow()
@@ -118,7 +120,8 @@ struct SessionRecord: Sendable, Equatable {
                 parent: members.revision("parent"),
                 maker: members["maker"]?.string.flatMap { UInt64($0, radix: 16) }.map(RequestFingerprint.init(value:)),
                 made: calendar.past(milliseconds: made)),
-            history: History(entries), settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored), replays: window,
+            history: History(entries), settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored),
+            replays: window,
             startedOverAt: UInt64(clamping: startedOverAt))
     }
 
@@ -138,7 +141,8 @@ struct SessionRecord: Sendable, Equatable {
     }
 
     private static func entry(_ value: JSONSlice, _ calendar: Calendar) throws(Failure) -> History.Entry {
-        guard let parts = value.elements, (4...5).contains(parts.count), let revision = parts[0].string.flatMap({ Revision($0) }),
+        guard let parts = value.elements, (4...5).contains(parts.count),
+            let revision = parts[0].string.flatMap({ Revision($0) }),
             let bytes = parts[1].integer, (0...largestSkeleton).contains(bytes), let retired = parts[2].integer,
             let name = parts[3].string.flatMap({ UInt64($0, radix: 16) })
         else { throw .damaged }
@@ -148,7 +152,8 @@ struct SessionRecord: Sendable, Equatable {
             marks = written
         }
         return History.Entry(
-            revision: revision, skeleton: nil, bytes: bytes, marks: marks, retired: calendar.past(milliseconds: retired), name: name)
+            revision: revision, skeleton: nil, bytes: bytes, marks: marks,
+            retired: calendar.past(milliseconds: retired), name: name)
     }
 }
 
@@ -275,7 +280,9 @@ private struct RecordWriter {
         marks.write(into: &writer)
     }
 
-    mutating func list<Element>(_ name: StaticString, _ elements: [Element], _ write: (inout RecordWriter, Element) -> Void) {
+    mutating func list<Element>(
+        _ name: StaticString, _ elements: [Element], _ write: (inout RecordWriter, Element) -> Void
+    ) {
         self.name(name)
         writer.append("[")
         for (index, element) in elements.enumerated() {

@@ -94,7 +94,8 @@ extension Problem {
         case .conflict: self.init(.internalError, "a conflict was not resolved")
         case .capacity: self.init(.capacity, "this state is larger than the server's memory for states")
         case .damaged(let name): self.init(.storeUnavailable, "the record of \"\(name)\" is damaged", retryAfter: 60)
-        case .unavailable(let reason): self.init(.storeUnavailable, "the store is out of reach: \(reason)", retryAfter: 1)
+        case .unavailable(let reason):
+            self.init(.storeUnavailable, "the store is out of reach: \(reason)", retryAfter: 1)
         }
     }
 }

@@ -174,7 +174,9 @@ final class SessionTable: Sendable {
     /// `known`.
     ///
     /// - Returns: its slot; nil if somebody else was faster.
-    func adopt(_ session: Session, as name: String, inPlaceOf known: SessionSlot?, at revision: Revision?) -> SessionSlot? {
+    func adopt(_ session: Session, as name: String, inPlaceOf known: SessionSlot?, at revision: Revision?)
+        -> SessionSlot?
+    {
         guard let known, let revision else { return insert(name, session) }
         return replace(known, at: revision, by: session, keepsReplays: false) ? known : nil
     }

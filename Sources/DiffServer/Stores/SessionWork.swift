@@ -155,7 +155,8 @@ struct SessionWork: Sendable {
     }
 
     private func put(
-        _ session: Session, over reading: Reading?, on loop: EventLoop, _ answer: @escaping @Sendable (SessionSlot) -> Response,
+        _ session: Session, over reading: Reading?, on loop: EventLoop,
+        _ answer: @escaping @Sendable (SessionSlot) -> Response,
         _ finish: @escaping Finish
     ) {
         let done: Completion<SessionSlot> = { result in

@@ -229,7 +229,9 @@ final class Connection: EventReceiver {
     private func noticeHangup() {
         if lifecycle.phase == .streaming { happen(.inputEnded(isWithinHead: false)) }
         // HTTP/1.0 has no answers before the answer (RFC 9110 §15.2).
-        if lifecycle.phase == .waiting, probeDue == nil, exchange?.isHTTP10 == false { probeDue = loop.now + shard.patience.probe }
+        if lifecycle.phase == .waiting, probeDue == nil, exchange?.isHTTP10 == false {
+            probeDue = loop.now + shard.patience.probe
+        }
     }
 
     /// Whoever only shut its own side waits for the answer, and passes over an interim one that it did not ask for (RFC

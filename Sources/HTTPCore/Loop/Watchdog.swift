@@ -73,7 +73,8 @@ public final class Watchdog: Sendable {
                 watches[index].turns = turns
                 watches[index].last = now
                 guard watches[index].still >= limit else { return nil }
-                return Finding(loop: loop.index, time: .nanoseconds(watches[index].still), request: loop.request(inTurn: turns))
+                return Finding(
+                    loop: loop.index, time: .nanoseconds(watches[index].still), request: loop.request(inTurn: turns))
             }
         }
     }

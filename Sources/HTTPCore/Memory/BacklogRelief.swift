@@ -93,7 +93,8 @@ final class BacklogRelief: Sendable {
             shard.loop.execute {
                 let holders = shard.connections.compactMap { connection in
                     connection.isBacklogged
-                        ? Holder(shard: shard, descriptor: connection.descriptor, holdings: connection.output.holdings) : nil
+                        ? Holder(shard: shard, descriptor: connection.descriptor, holdings: connection.output.holdings)
+                        : nil
                 }
                 let complete = found.withLock { found -> [Holder]? in
                     found.holders += holders

@@ -33,7 +33,9 @@ extension UnsafeRawBufferPointer {
     /// The same of octets in memory.
     func equalsIgnoringCase(_ text: UnsafeRawBufferPointer) -> Bool {
         guard count == text.count else { return false }
-        for index in 0..<count where self[index] != text[index] && self[index].lowercased != text[index].lowercased { return false }
+        for index in 0..<count where self[index] != text[index] && self[index].lowercased != text[index].lowercased {
+            return false
+        }
         return true
     }
 

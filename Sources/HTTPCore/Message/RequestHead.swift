@@ -108,7 +108,8 @@ public struct RequestHead: Sendable {
         name.withUTF8 { name in
             let name = UnsafeRawBufferPointer(name)
             parts.bytes.withUnsafeBytes { bytes in
-                for field in parts.fields where field.name(in: bytes).equalsIgnoringCase(name) && !body(field.value(in: bytes)) { return }
+                for field in parts.fields
+                where field.name(in: bytes).equalsIgnoringCase(name) && !body(field.value(in: bytes)) { return }
             }
         }
     }

@@ -20,7 +20,8 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
 
         /// The three.
         public init(
-            opened: @escaping () -> Void, received: @escaping (UnsafeRawBufferPointer) -> Void, closed: @escaping (Loss) -> Void
+            opened: @escaping () -> Void, received: @escaping (UnsafeRawBufferPointer) -> Void,
+            closed: @escaping (Loss) -> Void
         ) {
             self.opened = opened
             self.received = received
@@ -74,7 +75,8 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
     ///   - tls: how it is encrypted; nil for plain text.
     ///   - limit: for everything until it is open.
     public init(
-        to destination: ConnectAddress, tls: OutgoingTLS? = nil, on loop: EventLoop, within limit: Duration, _ handlers: Handlers
+        to destination: ConnectAddress, tls: OutgoingTLS? = nil, on loop: EventLoop, within limit: Duration,
+        _ handlers: Handlers
     ) {
         precondition(loop.isCurrent, "confined to its loop")
         self.destination = destination
@@ -179,7 +181,9 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
         // An event may be that of an earlier socket with the same number.
         guard isConnected else { return }
         guard let tls, let socket = transport else { return open() }
-        guard let secure = TLSTransport(socket, context: tls, host: destination.host) else { return lose(.insecure("out of memory")) }
+        guard let secure = TLSTransport(socket, context: tls, host: destination.host) else {
+            return lose(.insecure("out of memory"))
+        }
         transport = secure
         phase = .securing
     }

@@ -54,7 +54,8 @@ struct ListeningSocket {
         descriptors.forEach { _ = Glibc.close($0) }
     }
 
-    private static func openTCP(_ address: SocketAddress, options: ServerOptions) throws(ListenError) -> ListeningSocket {
+    private static func openTCP(_ address: SocketAddress, options: ServerOptions) throws(ListenError) -> ListeningSocket
+    {
         let first = try bound(to: address, sharesPort: false, options: options)
         var descriptors = [first]
         do throws(ListenError) {

@@ -12,7 +12,9 @@ public final class OutgoingTLS: @unchecked Sendable {
     /// - Parameters:
     ///   - authorityFile: a PEM file with the authorities that are trusted; nil trusts those of the system.
     ///   - identity: a PEM file with a certificate for a server that asks for one, and a file with its key.
-    public init(authorityFile: String? = nil, identity: (certificateFile: String, keyFile: String)? = nil) throws(ListenError) {
+    public init(authorityFile: String? = nil, identity: (certificateFile: String, keyFile: String)? = nil)
+        throws(ListenError)
+    {
         guard let raw = SSL_CTX_new(TLS_client_method()) else { throw .tls("TLS", "out of memory") }
         self.raw = raw
         TLSContext.configureBothSides(raw)

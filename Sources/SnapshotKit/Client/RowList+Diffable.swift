@@ -60,14 +60,19 @@ extension RowList {
 extension Arrangement {
     /// Checks that what is to be drawn again was there, still is, and is named once.
     fileprivate func requireRedrawable(from before: RowList, at offset: Int) throws(ApplyError) {
-        try require(reload + reconfigure, in: [before, list].map { $0.sections.flatMap { $0.rows.lazy.map(\.id) } }, at: offset)
+        try require(
+            reload + reconfigure, in: [before, list].map { $0.sections.flatMap { $0.rows.lazy.map(\.id) } }, at: offset)
         try require(reloadSections, in: [before, list].map { $0.sections.map(\.id) }, at: offset)
     }
 
-    private func require(_ ids: [ElementID], in lists: @autoclosure () -> [[ElementID]], at offset: Int) throws(ApplyError) {
+    private func require(_ ids: [ElementID], in lists: @autoclosure () -> [[ElementID]], at offset: Int)
+        throws(ApplyError)
+    {
         guard !ids.isEmpty else { return }
         let named = Set(ids)
-        guard named.count == ids.count else { throw ApplyError(.namedTwice, "what is to be drawn again is named twice", at: offset) }
+        guard named.count == ids.count else {
+            throw ApplyError(.namedTwice, "what is to be drawn again is named twice", at: offset)
+        }
         for list in lists() where !named.isSubset(of: list) {
             throw ApplyError(.unknownID, "what is to be drawn again is not in both lists", at: offset)
         }

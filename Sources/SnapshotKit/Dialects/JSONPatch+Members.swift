@@ -44,7 +44,8 @@ extension JSONPatch {
             goTo { $0.appendPath(item: item) }
             if !sameContent || old.contains(.hasContent) != new.contains(.hasContent) {
                 updateContent(
-                    old.contains(.hasContent) ? script.old.content(ofItem: oldItem, known: !script.old.isSkeleton) : nil,
+                    old.contains(.hasContent)
+                        ? script.old.content(ofItem: oldItem, known: !script.old.isSkeleton) : nil,
                     new.contains(.hasContent) ? script.new.content(ofItem: item) : nil)
             }
             updateKind(sameKind, old, item)

@@ -49,7 +49,9 @@ struct JSONPatch {
         sectionStays = script.new.sections.indices.map { script.stays(section: $0) }
         planSections()
         for section in script.new.sections.indices { plan(.section(section)) }
-        for item in script.new.nodes.indices where newTree.hasChildren(item) || oldHasChildren(item) { plan(.item(item)) }
+        for item in script.new.nodes.indices where newTree.hasChildren(item) || oldHasChildren(item) {
+            plan(.item(item))
+        }
     }
 
     consuming func finish() -> JSONWriter {
@@ -85,7 +87,8 @@ struct JSONPatch {
     private func old(_ container: Container) -> Container? {
         switch container {
         case .sections: return .sections
-        case .section(let section): return script.isNew(section: section) ? nil : .section(script.oldSection(of: section))
+        case .section(let section):
+            return script.isNew(section: section) ? nil : .section(script.oldSection(of: section))
         case .item(let item): return partner(item) < 0 ? nil : .item(partner(item))
         }
     }
@@ -290,7 +293,8 @@ struct JSONPatch {
     func new(_ container: Container) -> Container? {
         switch container {
         case .sections: return .sections
-        case .section(let section): return script.isGone(oldSection: section) ? nil : .section(script.newSection(of: section))
+        case .section(let section):
+            return script.isGone(oldSection: section) ? nil : .section(script.newSection(of: section))
         case .item(let item): return successor(item) < 0 ? nil : .item(successor(item))
         }
     }

@@ -109,7 +109,9 @@ extension Snapshot {
 
 extension JSONWriter {
     /// Siblings with all that is below them, as a document writes them; `range` covers whole subtrees.
-    mutating func append(documents range: Range<Int>, of view: ColumnsView, where includes: (Int) -> Bool = { _ in true }) {
+    mutating func append(
+        documents range: Range<Int>, of view: ColumnsView, where includes: (Int) -> Bool = { _ in true }
+    ) {
         var list = JSONList()
         var item = range.lowerBound
         while item < range.upperBound {

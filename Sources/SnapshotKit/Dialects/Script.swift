@@ -27,7 +27,9 @@ struct Script {
 
     // MARK: Pieces of JSON
 
-    func appendID(ofRow row: Int, to writer: inout JSONWriter) { writer.append(new.id(ofItem: new.item(ofRow: row)).token) }
+    func appendID(ofRow row: Int, to writer: inout JSONWriter) {
+        writer.append(new.id(ofItem: new.item(ofRow: row)).token)
+    }
 
     func appendID(ofOldRow row: Int, to writer: inout JSONWriter) {
         writer.append(old.id(ofItem: old.item(ofRow: row)).token)
@@ -62,7 +64,11 @@ struct Script {
     func appendRedraw(ofSection section: Int, to writer: inout JSONWriter) {
         let fate = change.sectionFates[section]
         guard fate.contains(.marked) else { return }
-        if fate.contains(.reload) { writer.append(",\"as\":\"reload\"") } else { writer.append(",\"as\":\"reconfigure\"") }
+        if fate.contains(.reload) {
+            writer.append(",\"as\":\"reload\"")
+        } else {
+            writer.append(",\"as\":\"reconfigure\"")
+        }
     }
 
     /// A section's id, content and expanded, without a closing brace.
@@ -105,7 +111,9 @@ struct Script {
     /// The same of a common section.
     func appendPatch(ofSection section: Int, to writer: inout JSONWriter) -> Bool {
         let oldSection = oldSection(of: section)
-        guard oldSection >= 0, old.sections[oldSection].flags.contains(.hasContent), !old.isSkeleton else { return false }
+        guard oldSection >= 0, old.sections[oldSection].flags.contains(.hasContent), !old.isSkeleton else {
+            return false
+        }
         return appendPatch(from: old.content(ofSection: oldSection), to: new.content(ofSection: section), &writer)
     }
 

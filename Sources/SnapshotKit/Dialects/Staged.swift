@@ -43,7 +43,8 @@ extension Script {
     }
 
     private func writeDeletes(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
-        write("deletes", counts: plan.keptInOldOrder.lazy.map { plan.survivors[$0] }, &list, &writer) { (lists, writer) in
+        write("deletes", counts: plan.keptInOldOrder.lazy.map { plan.survivors[$0] }, &list, &writer) {
+            (lists, writer) in
             listDeletedSections(&lists, &writer)
             listDeletedRows(plan, &lists, &writer)
         }
@@ -234,11 +235,15 @@ private struct StagePlan {
 
         let deletesSections = kept.count < script.old.sections.count
         let insertsSections = script.new.sections.indices.contains { script.isNew(section: $0) }
-        let movesSections = script.new.sections.indices.contains { !script.isNew(section: $0) && !script.stays(section: $0) }
+        let movesSections = script.new.sections.indices.contains {
+            !script.isNew(section: $0) && !script.stays(section: $0)
+        }
         if !placesRows {
             for section in script.new.sections.indices where !script.isNew(section: section) {
                 let rows = script.new.rows(ofSection: section)
-                if rows.contains(where: { script.isNew(row: $0) || places[script.oldRow(of: $0)] < 0 }) { placesRows = true }
+                if rows.contains(where: { script.isNew(row: $0) || places[script.oldRow(of: $0)] < 0 }) {
+                    placesRows = true
+                }
             }
         }
         mergesItems = deletesRows && placesRows && !deletesSections && !insertsSections && !movesSections

@@ -36,11 +36,13 @@ public final class Changeset: Sendable {
     ///   - ignored: places inside items' contents that do not count as a change.
     ///   - likeness: what is known of the two already; makes no difference but to time.
     public convenience init(
-        from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [], likeness: Likeness? = nil
+        from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [],
+        likeness: Likeness? = nil
     ) {
         let ignored = IgnoredPlaces(ignored)
         let alike = likeness?.runs(from: old.columns, to: new.columns) ?? []
-        self.init(old.columns, new.columns, basis: .contents(ignoring: ignored), marks: marks, alike: alike) { oldView, newView in
+        self.init(old.columns, new.columns, basis: .contents(ignoring: ignored), marks: marks, alike: alike) {
+            oldView, newView in
             SnapshotComparison(oldView, newView, ignoring: ignored)
         }
     }

@@ -24,7 +24,8 @@ struct ChangesetDraft {
         let isKnown = hasSameOutline && !alike.isEmpty
         same = isKnown || !marks.isEmpty ? 0 : Self.unchangedStart(old, new, sections, &comparison, alike)
         items = Pairing(
-            old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, from: hasSameOutline ? new.nodes.count : same,
+            old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable,
+            from: hasSameOutline ? new.nodes.count : same,
             known: alike)
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
         rowFates = [Fate](filled: .stays, count: new.rowCount)
@@ -39,7 +40,9 @@ struct ChangesetDraft {
     /// Pairs of rows from pairs of items.
     private static func rows(_ items: Pairing, _ old: ColumnsView, _ new: ColumnsView) -> ([Int32], [Int32]) {
         if old.allVisible, new.allVisible { return (items.oldOfNew, items.newOfOld) }
-        let row = { (item: Int32, view: ColumnsView) in item < 0 ? -1 : Int32(truncatingIfNeeded: view.row(ofItem: Int(item))) }
+        let row = { (item: Int32, view: ColumnsView) in
+            item < 0 ? -1 : Int32(truncatingIfNeeded: view.row(ofItem: Int(item)))
+        }
         return (
             (0..<new.rowCount).map { row(items.oldOfNew[new.item(ofRow: $0)], old) },
             (0..<old.rowCount).map { row(items.newOfOld[old.item(ofRow: $0)], new) }
@@ -160,7 +163,9 @@ struct ChangesetDraft {
         let (one, other) = (old.nodes[oldItem], new.nodes[newItem])
         let differing = one.flags.symmetricDifference(other.flags)
         if other.flags.contains(.hasKind) || differing.contains(.hasKind) {
-            guard !differing.contains(.hasKind), comparison.hasSameKind(item: oldItem, newItem) else { return [.updated, .reload] }
+            guard !differing.contains(.hasKind), comparison.hasSameKind(item: oldItem, newItem) else {
+                return [.updated, .reload]
+            }
         }
         if !differing.isDisjoint(with: .shown) || one.level != other.level { return .updated }
         // On level 0 there is no parent to compare.
@@ -187,7 +192,8 @@ struct ChangesetDraft {
                 guard let section = new.section(withID: text, hash: idHash(text.baseAddress!, text.count)),
                     sections.oldOfNew[section] >= 0
                 else { return }
-                sectionFates[section].formUnion(redraw == .reload ? [.updated, .marked, .reload] : [.updated, .marked])
+                sectionFates[section].formUnion(
+                    redraw == .reload ? [.updated, .marked, .reload] : [.updated, .marked])
             }
         }
     }
@@ -204,7 +210,8 @@ struct ChangesetDraft {
 
 extension OperationCounts {
     /// Counts what becomes of one list; its first `start` elements stay and are unchanged.
-    fileprivate mutating func add(_ fates: [Changeset.Fate], _ oldOfNew: [Int32], _ newOfOld: [Int32], from start: Int) {
+    fileprivate mutating func add(_ fates: [Changeset.Fate], _ oldOfNew: [Int32], _ newOfOld: [Int32], from start: Int)
+    {
         let added = oldOfNew.sum(from: start) { UInt32(bitPattern: $0) >> 31 }
         insertions += added
         deletions += newOfOld.sum(from: start) { UInt32(bitPattern: $0) >> 31 }

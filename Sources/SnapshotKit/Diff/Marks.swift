@@ -30,10 +30,13 @@ public struct Marks: Sendable, Equatable {
 
     /// A table of a power of two of places, at most three quarters of them taken, and an array for each id.
     private static func footprint(_ marks: [[UInt8]: Redraw]) -> Int {
-        marks.capacity * 4 / 3 * (MemoryLayout<[UInt8]>.stride + MemoryLayout<Redraw>.stride) + marks.keys.reduce(0) { $0 + 48 + $1.count }
+        marks.capacity * 4 / 3 * (MemoryLayout<[UInt8]>.stride + MemoryLayout<Redraw>.stride)
+            + marks.keys.reduce(0) { $0 + 48 + $1.count }
     }
 
-    mutating func mark(item id: [UInt8], _ redraw: Redraw) { items.merge([id: redraw], uniquingKeysWith: Self.stronger) }
+    mutating func mark(item id: [UInt8], _ redraw: Redraw) {
+        items.merge([id: redraw], uniquingKeysWith: Self.stronger)
+    }
 
     mutating func mark(section id: [UInt8], _ redraw: Redraw) {
         sections.merge([id: redraw], uniquingKeysWith: Self.stronger)

@@ -19,7 +19,8 @@ struct Pairing {
     /// `start` records on either side are known to be pairs in order, and so are those of the runs that are `known`.
     init<Record: IdentifiedRecord>(
         _ old: UnsafeBufferPointer<Record>, in oldBytes: UnsafeRawPointer,
-        _ new: UnsafeBufferPointer<Record>, in newBytes: UnsafeRawPointer, table: @autoclosure () -> IDTable, from start: Int = 0,
+        _ new: UnsafeBufferPointer<Record>, in newBytes: UnsafeRawPointer, table: @autoclosure () -> IDTable,
+        from start: Int = 0,
         known: [Likeness.Run] = []
     ) {
         oldOfNew = Self.partners(new.count, from: start)
@@ -137,7 +138,8 @@ private struct PairingWalk<Record: IdentifiedRecord> {
             if one + distance < oldRest.upperBound, old[one + distance].hash == hash.1, same(one + distance, other) {
                 return (distance, 0)
             }
-            if other + distance < newRest.upperBound, new[other + distance].hash == hash.0, same(one, other + distance) {
+            if other + distance < newRest.upperBound, new[other + distance].hash == hash.0, same(one, other + distance)
+            {
                 return (0, distance)
             }
         }

@@ -9,7 +9,8 @@ extension ChangesetDraft {
     /// How many items both states begin with and show alike; whole subtrees, in sections that are paired by index.
     /// O(result).
     static func unchangedStart<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing, _ comparison: inout Comparison, _ alike: [Likeness.Run]
+        _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing, _ comparison: inout Comparison,
+        _ alike: [Likeness.Run]
     ) -> Int {
         guard old.allVisible, new.allVisible else { return 0 }
         let shared = sections.oldOfNew.indices.prefix { Int(sections.oldOfNew[$0]) == $0 }.count
@@ -22,7 +23,8 @@ extension ChangesetDraft {
                 item = end
                 continue
             }
-            guard Node.areAlike(old.nodes.baseAddress! + item, new.nodes.baseAddress! + item), comparison.hasSameIDAndContent(item: item),
+            guard Node.areAlike(old.nodes.baseAddress! + item, new.nodes.baseAddress! + item),
+                comparison.hasSameIDAndContent(item: item),
                 !new.nodes[item].flags.contains(.hasKind) || comparison.hasSameKind(item: item, item)
             else { break }
             item += 1

@@ -107,7 +107,8 @@ struct EditedStateWriter {
             let offset = Int(node.idStart) - Int(payload.contentStart)
             if !written.contains(.escapedID), offset >= 0, offset < content.count { inside = start + offset }
         }
-        builder.setID(ofItem: item, start: inside ?? buffer.append(id), count: id.count, flags: written, hash: node.hash)
+        builder.setID(
+            ofItem: item, start: inside ?? buffer.append(id), count: id.count, flags: written, hash: node.hash)
         if let kind = override?.kindStart {
             builder.setKind(ofItem: item, start: buffer.append(value: string(state.bytes + Int(kind))))
         } else if node.flags.contains(.hasKind) {

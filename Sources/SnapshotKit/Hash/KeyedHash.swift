@@ -44,7 +44,9 @@ public struct KeyedHash: Sendable, Equatable {
     public static func == (one: KeyedHash, other: KeyedHash) -> Bool { one.mask == other.mask }
 
     /// The hash of bytes wherever they stand, padded or not. O(count).
-    public func digest(of bytes: UnsafeRawBufferPointer) -> UInt64 { hash(bytes.baseAddress ?? Self.nothing, bytes.count) }
+    public func digest(of bytes: UnsafeRawBufferPointer) -> UInt64 {
+        hash(bytes.baseAddress ?? Self.nothing, bytes.count)
+    }
 
     private static var nothing: UnsafeRawPointer { UnsafeRawPointer(bitPattern: 8)! }
 

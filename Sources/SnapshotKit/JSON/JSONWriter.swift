@@ -80,7 +80,8 @@ public struct JSONWriter: Sendable {
     /// Appends the last 1...16 hexadecimal digits of a value, in lower case.
     public mutating func append(hex value: UInt64, digits: Int = 16) {
         var words = (
-            hexDigits(UInt32(truncatingIfNeeded: value >> 32)).littleEndian, hexDigits(UInt32(truncatingIfNeeded: value)).littleEndian
+            hexDigits(UInt32(truncatingIfNeeded: value >> 32)).littleEndian,
+            hexDigits(UInt32(truncatingIfNeeded: value)).littleEndian
         )
         withUnsafeBytes(of: &words) { append($0.baseAddress! + (16 - digits), digits) }
     }

@@ -44,7 +44,8 @@ func sameBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int)
         return load64(one + count - 8) == load64(other + count - 8)
     }
     if count > 32 { return compareBytes(one, other, count) == 0 }
-    for at in 0..<count where one.load(fromByteOffset: at, as: UInt8.self) != other.load(fromByteOffset: at, as: UInt8.self) {
+    for at in 0..<count
+    where one.load(fromByteOffset: at, as: UInt8.self) != other.load(fromByteOffset: at, as: UInt8.self) {
         return false
     }
     return true
@@ -71,6 +72,8 @@ func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: I
         if difference != 0 { return at + difference.trailingZeroBitCount / 8 }
         at += 8
     }
-    while at < count, one.load(fromByteOffset: at, as: UInt8.self) == other.load(fromByteOffset: at, as: UInt8.self) { at += 1 }
+    while at < count, one.load(fromByteOffset: at, as: UInt8.self) == other.load(fromByteOffset: at, as: UInt8.self) {
+        at += 1
+    }
     return at
 }

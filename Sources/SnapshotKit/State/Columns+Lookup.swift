@@ -55,8 +55,10 @@ extension Skeleton {
                 onDuplicate: { _, _ in })
             return Skeleton(
                 Columns(
-                    bytes: columns.bytes, nodes: columns.nodes, sections: columns.sections, isSkeleton: true, itemTable: items,
-                    sectionTable: sections, rowOfItem: columns.rowOfItem, itemOfRow: columns.itemOfRow, outline: columns.outline),
+                    bytes: columns.bytes, nodes: columns.nodes, sections: columns.sections, isSkeleton: true,
+                    itemTable: items,
+                    sectionTable: sections, rowOfItem: columns.rowOfItem, itemOfRow: columns.itemOfRow,
+                    outline: columns.outline),
                 fingerprints)
         }
     }

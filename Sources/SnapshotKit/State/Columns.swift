@@ -189,12 +189,14 @@ final class Columns: Sendable {
 
     /// Memory held, in bytes.
     var footprint: Int {
-        outlineFootprint + payloads.capacity * MemoryLayout<Payload>.stride + itemTable.footprint + sectionTable.footprint
+        outlineFootprint + payloads.capacity * MemoryLayout<Payload>.stride + itemTable.footprint
+            + sectionTable.footprint
     }
 
     /// What of it a skeleton shares with others of the same outline.
     var outlineFootprint: Int {
-        bytes.capacity + nodes.capacity * MemoryLayout<Node>.stride + sections.capacity * MemoryLayout<SectionNode>.stride
+        bytes.capacity + nodes.capacity * MemoryLayout<Node>.stride + sections.capacity
+            * MemoryLayout<SectionNode>.stride
             + (rowOfItem.capacity + itemOfRow.capacity) * 4
     }
 

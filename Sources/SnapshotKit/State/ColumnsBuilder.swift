@@ -144,7 +144,9 @@ struct ColumnsBuilder {
     consuming func finish(
         bytes: [UInt8], known: Columns? = nil, taken: [Likeness.Run] = []
     ) -> (columns: Columns, duplicates: [Duplicate]) {
-        if let known, !taken.isEmpty, bytes.withUnsafeBytes({ hasOutline(of: known, alike: taken, in: $0.baseAddress!) }) {
+        if let known, !taken.isEmpty,
+            bytes.withUnsafeBytes({ hasOutline(of: known, alike: taken, in: $0.baseAddress!) })
+        {
             return (columns(bytes, known.itemTable, known.sectionTable, known.outline), [])
         }
         var duplicates: [Duplicate] = []
@@ -171,11 +173,15 @@ struct ColumnsBuilder {
         }
     }
 
-    private consuming func columns(_ bytes: [UInt8], _ itemTable: IDTable, _ sectionTable: IDTable, _ outline: Outline) -> Columns {
+    private consuming func columns(_ bytes: [UInt8], _ itemTable: IDTable, _ sectionTable: IDTable, _ outline: Outline)
+        -> Columns
+    {
         let (rowOfItem, itemOfRow) = countRows()
         return Columns(
-            bytes: bytes, nodes: Self.exact(nodes), sections: Self.exact(sections), payloads: showsAnything ? Self.exact(payloads) : [],
-            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room, isFlat: isFlat,
+            bytes: bytes, nodes: Self.exact(nodes), sections: Self.exact(sections),
+            payloads: showsAnything ? Self.exact(payloads) : [],
+            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room,
+            isFlat: isFlat,
             outline: outline)
     }
 
@@ -218,7 +224,8 @@ struct ColumnsBuilder {
         for index in sections.indices {
             sections[index].firstRow = UInt32(truncatingIfNeeded: itemOfRow.count)
             var item = Int(sections[index].firstItem)
-            var visible = sections[index].flags.contains(.isCollapsed) ? sections[index].endItem : sections[index].firstItem
+            var visible =
+                sections[index].flags.contains(.isCollapsed) ? sections[index].endItem : sections[index].firstItem
             while item < Int(sections[index].endItem) {
                 if item < Int(visible) {
                     nodes[item].flags.insert(.isHidden)

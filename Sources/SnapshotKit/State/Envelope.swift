@@ -52,7 +52,10 @@ public struct Envelope: Sendable {
     /// What `state` took over from the state that it was read upon, if anything.
     public let likeness: Likeness?
 
-    init(_ states: [States.Named], values: [String: JSONSlice], isBareState: Bool, text: ArraySlice<UInt8>, likeness: Likeness?) {
+    init(
+        _ states: [States.Named], values: [String: JSONSlice], isBareState: Bool, text: ArraySlice<UInt8>,
+        likeness: Likeness?
+    ) {
         self.states = States(found: states)
         self.values = values
         self.isBareState = isBareState
@@ -104,7 +107,10 @@ final class EnvelopeReader {
     /// Whether reading ended at a state that is not to be read.
     private(set) var metState = false
 
-    init(members: Envelope.Members, shape: StateShape, limits: StateLimits, known: KnownState, text: UnsafeRawPointer, count: Int) {
+    init(
+        members: Envelope.Members, shape: StateShape, limits: StateLimits, known: KnownState, text: UnsafeRawPointer,
+        count: Int
+    ) {
         self.members = members
         self.shape = shape
         self.limits = limits

@@ -38,7 +38,8 @@ public final class Fingerprints: Sendable {
         let ignored = IgnoredPlaces(ignored)
         let (items, sections, sum) = snapshot.columns.withView { view in
             changeset.hasSameOutline && view.allVisible
-                ? known.updated(by: changeset, view, ignored) : known.hash.completed(known.carried(over: changeset, view), view, ignored)
+                ? known.updated(by: changeset, view, ignored)
+                : known.hash.completed(known.carried(over: changeset, view), view, ignored)
         }
         self.init(items: items, sections: sections, hash: known.hash, sum: sum)
     }
@@ -131,7 +132,9 @@ extension KeyedHash {
     ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
         var items = known
         items.withUnsafeMutableBufferPointer { items in
-            for item in items.indices where items[item] == .unknown { items[item] = fingerprint(ofItem: item, view, ignored) }
+            for item in items.indices where items[item] == .unknown {
+                items[item] = fingerprint(ofItem: item, view, ignored)
+            }
         }
         let sections = view.sections.indices.map { fingerprint(ofSection: $0, view) }
         return (items, sections, sum(items, sections, view))
@@ -151,7 +154,8 @@ extension KeyedHash {
     fileprivate func summand(ofItem item: Int, _ view: ColumnsView, _ print: Fingerprint) -> UInt64 {
         let node = view.nodes[item]
         return summand(
-            view.id(ofItem: item), node.flags, at: UInt64(item) << 32 | UInt64(node.level) << 16, content: print.content, kind: print.kind)
+            view.id(ofItem: item), node.flags, at: UInt64(item) << 32 | UInt64(node.level) << 16,
+            content: print.content, kind: print.kind)
     }
 
     @inline(__always)
@@ -162,7 +166,9 @@ extension KeyedHash {
     }
 
     @inline(__always)
-    private func summand(_ id: IDText, _ flags: NodeFlags, at place: UInt64, content: UInt64, kind: UInt32 = 0) -> UInt64 {
+    private func summand(_ id: IDText, _ flags: NodeFlags, at place: UInt64, content: UInt64, kind: UInt32 = 0)
+        -> UInt64
+    {
         let flags = UInt64(flags.intersection(.shown).rawValue)
         return mixed(mixed(hash(id.start, id.count), place ^ flags) ^ UInt64(kind) << 32, content)
     }

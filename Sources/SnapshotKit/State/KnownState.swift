@@ -61,7 +61,9 @@ struct KnownState {
     @inline(__always)
     private func siblings(from first: Int, within reach: Int, most: Int, levels: Int) -> (end: Int, count: Int) {
         let section = view.nodes[first].section
-        let limit = min(Int(view.sections[Int(section)].endItem), most >= view.nodes.count - first ? view.nodes.count : first + most + 1)
+        let limit = min(
+            Int(view.sections[Int(section)].endItem),
+            most >= view.nodes.count - first ? view.nodes.count : first + most + 1)
         if isFlat, levels > 0 {
             var (end, rest) = (first, limit - first - 1)
             // The last one of which `idStart` is within reach: a step is tried from large to small.
@@ -128,7 +130,8 @@ struct KnownState {
         let id = UnsafeRawBufferPointer(start: text + Int(node.idStart), count: Int(node.idCount))
         if next < view.nodes.count, hasID(next, id) {
             next = Int(view.nodes[next].end)
-        } else if let item = view.item(withID: id, hash: idHash(id.baseAddress!, id.count)), view.nodes[item].level == 0 {
+        } else if let item = view.item(withID: id, hash: idHash(id.baseAddress!, id.count)), view.nodes[item].level == 0
+        {
             next = Int(view.nodes[item].end)
         }
     }

@@ -11,7 +11,8 @@ extension ColumnsBuilder {
     /// Whether the records are those of a known state, but for where their texts stand, ranges and hidden flags aside.
     /// Those that are then get their hashes from there. O(sections + items that are not in `runs`).
     mutating func hasOutline(of known: Columns, alike runs: [Likeness.Run], in text: UnsafeRawPointer) -> Bool {
-        guard nodes.count == known.nodes.count, sections.count == known.sections.count, runs.allSatisfy({ $0.old == $0.new })
+        guard nodes.count == known.nodes.count, sections.count == known.sections.count,
+            runs.allSatisfy({ $0.old == $0.new })
         else { return false }
         return known.withView { view in
             var alike = AlikeItems(runs)
@@ -25,7 +26,9 @@ extension ColumnsBuilder {
                     item += 1
                 }
             }
-            for index in sections.indices where !sections[index].isWrittenLike(view.sections[index], text, view.bytes) { return false }
+            for index in sections.indices where !sections[index].isWrittenLike(view.sections[index], text, view.bytes) {
+                return false
+            }
             for index in sections.indices { sections[index].hash = view.sections[index].hash }
             return true
         }
@@ -35,7 +38,8 @@ extension ColumnsBuilder {
 extension Node {
     /// Whether another node is the same but for its hash, and where its id stands.
     fileprivate func isWrittenLike(_ other: Node, _ ours: UnsafeRawPointer, _ theirs: UnsafeRawPointer) -> Bool {
-        idCount == other.idCount && level == other.level && flags == other.flags.subtracting(.isHidden) && !flags.contains(.escapedID)
+        idCount == other.idCount && level == other.level && flags == other.flags.subtracting(.isHidden)
+            && !flags.contains(.escapedID)
             && section == other.section && parent == other.parent && end == other.end
             && sameBytes(ours + Int(idStart), theirs + Int(other.idStart), Int(idCount))
     }

@@ -33,7 +33,9 @@ extension Skeleton {
     public init(document: consuming [UInt8], hash: KeyedHash) throws(StateError) {
         let snapshot = try Snapshot(json: document, limits: .none)
         guard let fingerprints = Fingerprints(writtenIn: snapshot, by: hash) else {
-            throw .wrongShape([Violation(pointer: "", code: "wrong-type", detail: "a skeleton's contents are fingerprints")])
+            throw .wrongShape([
+                Violation(pointer: "", code: "wrong-type", detail: "a skeleton's contents are fingerprints")
+            ])
         }
         self.init(of: snapshot, fingerprints: fingerprints)
     }
@@ -70,7 +72,9 @@ extension Fingerprints {
 extension UInt64 {
     /// A fingerprint as `append(fingerprint:)` writes it; nil for anything else.
     fileprivate init?(written text: UnsafeRawBufferPointer) {
-        guard (3...18).contains(text.count), text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\"") else { return nil }
+        guard (3...18).contains(text.count), text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\"") else {
+            return nil
+        }
         var value: UInt64 = 0
         for byte in text[1..<text.count - 1] {
             switch byte {

@@ -32,7 +32,8 @@ public struct Skeleton: Sendable {
                 sections[index].contentCount = 0
             }
             return Columns(
-                bytes: ids.padded(), nodes: nodes, sections: sections, isSkeleton: true, rowOfItem: view.columns.rowOfItem,
+                bytes: ids.padded(), nodes: nodes, sections: sections, isSkeleton: true,
+                rowOfItem: view.columns.rowOfItem,
                 itemOfRow: view.columns.itemOfRow, outline: outline)
         }
         assert(columns.brokenInvariant == nil, columns.brokenInvariant ?? "")

@@ -43,7 +43,8 @@ struct StateDocument {
     }
 
     /// Reads the document as one state, up to the check for duplicate ids.
-    func scan(_ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil) throws(StateError) -> StateReader {
+    func scan(_ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil) throws(StateError) -> StateReader
+    {
         try checkSize()
         let count = count
         return try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> StateReader in
@@ -81,7 +82,8 @@ struct StateDocument {
         let reading = try (known ?? .empty).columns.withView { (known) throws(StateError) -> EnvelopeReader in
             try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> EnvelopeReader in
                 let reading = EnvelopeReader(
-                    members: members, shape: shape, limits: limits, known: KnownState(known), text: UnsafeRawPointer(text.baseAddress!),
+                    members: members, shape: shape, limits: limits, known: KnownState(known),
+                    text: UnsafeRawPointer(text.baseAddress!),
                     count: count)
                 do throws(JSONError) { try reading.read() } catch { throw .json(error) }
                 return reading
@@ -105,7 +107,8 @@ struct StateDocument {
         }
         if !failures.isEmpty { throw .invalid(failures) }
         let values = reading.values.isEmpty ? [:] : reading.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
-        return Envelope(states, values: values, isBareState: reading.isBareState, text: bytes[..<count], likeness: likeness)
+        return Envelope(
+            states, values: values, isBareState: reading.isBareState, text: bytes[..<count], likeness: likeness)
     }
 }
 

@@ -138,7 +138,8 @@ extension StateReader {
                     reader.builder.collapse(item: item)
                 }
             case .items:
-                try reader.readItems(parent: item, level: level + 1, depth: depth + 1) { (reader, child) throws(JSONError) in
+                try reader.readItems(parent: item, level: level + 1, depth: depth + 1) {
+                    (reader, child) throws(JSONError) in
                     try reader.readItem(child, level: level + 1, depth: depth + 2)
                 }
             }
@@ -286,7 +287,9 @@ extension JSONString {
     /// Whether this string's text is `word`, which is ASCII.
     @inline(__always)
     func isText(_ word: StaticString) -> Bool {
-        if isEscaped { return text.elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)) }
+        if isEscaped {
+            return text.elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        }
         guard count == word.utf8CodeUnitCount else { return false }
         for at in 0..<count where start.load(fromByteOffset: at, as: UInt8.self) != word.utf8Start[at] { return false }
         return true

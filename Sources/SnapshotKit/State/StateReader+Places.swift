@@ -91,7 +91,8 @@ extension StateReader {
             if scanner.byte(before) == UInt8(ascii: ",") { cut = before..<cut.upperBound }
         }
         let start = store.store(
-            UnsafeRawBufferPointer(start: scanner.base + element.lowerBound, count: cut.lowerBound - element.lowerBound),
+            UnsafeRawBufferPointer(
+                start: scanner.base + element.lowerBound, count: cut.lowerBound - element.lowerBound),
             UnsafeRawBufferPointer(start: scanner.base + cut.upperBound, count: element.upperBound - cut.upperBound))
         builder.setContent(ofSection: section, start: start, count: element.count - cut.count)
     }

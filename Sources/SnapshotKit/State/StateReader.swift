@@ -140,7 +140,8 @@ struct StateReader {
     /// Takes an array of items below `parent` (-1: the section) into the open section; `reading` takes one element.
     @inline(__always)
     mutating func readItems(
-        parent: Int, level: Int, depth: Int, usesKnown: Bool = false, reading: (inout StateReader, Int) throws(JSONError) -> Void
+        parent: Int, level: Int, depth: Int, usesKnown: Bool = false,
+        reading: (inout StateReader, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
         ordinals.append(0)
         let list = ordinals.count - 1
@@ -187,7 +188,9 @@ struct StateReader {
         if first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 {
             let isInteger = try scanner.takeNumber()
             let count = scanner.at - start
-            if isInteger, count <= StateLimits.maxIDBytes { return FoundID(start: start, count: count, flags: .integerID) }
+            if isInteger, count <= StateLimits.maxIDBytes {
+                return FoundID(start: start, count: count, flags: .integerID)
+            }
             note("invalid-id", "a number that is an id must be an integer of at most 2,048 digits", at: place)
             return nil
         }
@@ -240,7 +243,8 @@ struct StateReader {
     /// was read upon.
     mutating func finish(over bytes: [UInt8], upon known: Snapshot? = nil) throws(StateError) -> Snapshot {
         if let excess { throw excess }
-        let (columns, duplicates) = exchange(&builder, with: ColumnsBuilder()).finish(bytes: bytes, known: known?.columns, taken: taken)
+        let (columns, duplicates) = exchange(&builder, with: ColumnsBuilder()).finish(
+            bytes: bytes, known: known?.columns, taken: taken)
         if !duplicates.isEmpty { note(duplicates, in: columns) }
         guard violations.list.isEmpty else { throw .invalid(violations.list) }
         return Snapshot(columns)

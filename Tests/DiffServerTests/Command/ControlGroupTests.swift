@@ -9,7 +9,8 @@ import Testing
         let root = NSTemporaryDirectory() + "diffserver-" + UUID().uuidString
         for (path, text) in files {
             let file = URL(fileURLWithPath: root + path)
-            try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data(text.utf8).write(to: file)
         }
         return ControlGroup(root: root)
@@ -27,7 +28,12 @@ import Testing
         ([own: "0::/\n", two + "/memory.max": "max\n"], nil),
         ([own: "0::/a/b.service\n", two + "/a/b.service/memory.max": "1000\n"], 1000),
         ([own: "0::/a/b\n", two + "/a/b/memory.max": "max\n", two + "/a/memory.max": "2000\n"], 2000),
-        ([own: "0::/a/b\n", two + "/a/b/memory.max": "3000\n", two + "/a/memory.max": "2000\n", two + "/memory.max": "9000\n"], 2000),
+        (
+            [
+                own: "0::/a/b\n", two + "/a/b/memory.max": "3000\n", two + "/a/memory.max": "2000\n",
+                two + "/memory.max": "9000\n",
+            ], 2000
+        ),
         ([own: "0::/not/seen/here\n", two + "/memory.max": "1000\n"], 1000),
         ([own: "0::/a:b\n", two + "/a:b/memory.max": "1000\n"], 1000),
         ([own: "5:cpu:/x\n4:memory:/x\n", one + "/x/memory.limit_in_bytes": "1000\n"], 1000),
@@ -47,9 +53,12 @@ import Testing
     ]
 
     @Test(arguments: budgets)
-    func `memory is half of the limit, at most 512 MiB, or what is said`(_ limit: String, _ arguments: [String], _ bytes: Int) throws {
+    func `memory is half of the limit, at most 512 MiB, or what is said`(
+        _ limit: String, _ arguments: [String], _ bytes: Int
+    ) throws {
         let group = try group([Self.two + "/memory.max": limit])
-        guard case .serve(let options) = try Command(["serve"] + arguments, environment: { _ in nil }, group: group) else {
+        guard case .serve(let options) = try Command(["serve"] + arguments, environment: { _ in nil }, group: group)
+        else {
             Issue.record("not to be served")
             return
         }

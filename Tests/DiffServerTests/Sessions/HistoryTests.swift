@@ -9,11 +9,13 @@ import Testing
 
     /// A head of so many items, at a sequence.
     private func head(_ sequence: UInt64, items: Int = 1, marks: Marks = .none) throws -> Session.Head {
-        let snapshot = try Snapshot(json: "[" + (0..<items).map { "\(sequence * 1000 + UInt64($0))" }.joined(separator: ",") + "]")
+        let snapshot = try Snapshot(
+            json: "[" + (0..<items).map { "\(sequence * 1000 + UInt64($0))" }.joined(separator: ",") + "]")
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: [])
         let digest = fingerprints.digest(salt: "")
         return Session.Head(
-            revision: Revision(sequence: sequence, digest: digest), snapshot: snapshot, fingerprints: fingerprints, marks: marks)
+            revision: Revision(sequence: sequence, digest: digest), snapshot: snapshot, fingerprints: fingerprints,
+            marks: marks)
     }
 
     @Test(arguments: [0, 1, 3])
@@ -46,7 +48,8 @@ import Testing
     }
 
     @Test func `their bytes are bound, and counted exactly`() throws {
-        let size = Skeleton(of: try head(1, items: 50).snapshot, fingerprints: try head(1, items: 50).fingerprints).footprint
+        let size = Skeleton(of: try head(1, items: 50).snapshot, fingerprints: try head(1, items: 50).fingerprints)
+            .footprint
         let bounds = History.Bounds(bytes: size * 3 + size / 2)
         var history = History()
         for sequence in 1...9 {
@@ -70,7 +73,8 @@ import Testing
             known = snapshot
             let fingerprints = Fingerprints(of: snapshot, by: hash)
             return Session.Head(
-                revision: Revision(sequence: UInt64(sequence), digest: fingerprints.digest(salt: "")), snapshot: snapshot,
+                revision: Revision(sequence: UInt64(sequence), digest: fingerprints.digest(salt: "")),
+                snapshot: snapshot,
                 fingerprints: fingerprints, marks: .none)
         }
         var history = History()
@@ -80,7 +84,9 @@ import Testing
         for head in heads.suffix(3) { history.retire(head, at: start, bounds: .init()) }
         let others = history.entries[7].sharedBytes(with: history.entries[8])
         // The oldest go first; what they share stays for as long as one of them does.
-        for (count, twice) in [(9, 5 * shared + 2 * others), (7, 3 * shared + 2 * others), (4, 2 * others), (3, 2 * others), (1, 0)] {
+        for (count, twice) in [
+            (9, 5 * shared + 2 * others), (7, 3 * shared + 2 * others), (4, 2 * others), (3, 2 * others), (1, 0),
+        ] {
             history.trim(at: start, bounds: .init(revisions: count))
             #expect(history.footprint == history.entries.reduce(0) { $0 + $1.bytes } - twice, "\(count)")
         }

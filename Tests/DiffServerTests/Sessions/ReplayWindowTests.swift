@@ -21,7 +21,9 @@ import Testing
 
     @Test func `sixty-four are known, and the oldest goes`() {
         var window = ReplayWindow()
-        for number in 0..<64 { window.remember(entry(UInt64(number), at: start + .seconds(number)), by: key("\(number)")) }
+        for number in 0..<64 {
+            window.remember(entry(UInt64(number), at: start + .seconds(number)), by: key("\(number)"))
+        }
         let now = start + .seconds(64)
         #expect(window.entry(key("0"), at: now)?.fingerprint.value == 0)
         window.remember(entry(64, at: now), by: key("64"))
@@ -69,7 +71,8 @@ import Testing
 
     @Test func `long keys are counted as such`() {
         var window = ReplayWindow()
-        window.remember(entry(1, at: start), by: key(String(repeating: "k", count: 255), by: String(repeating: "w", count: 500)))
+        window.remember(
+            entry(1, at: start), by: key(String(repeating: "k", count: 255), by: String(repeating: "w", count: 500)))
         #expect(window.footprint > 755)
     }
 }

@@ -12,7 +12,8 @@ struct SessionRecordTests {
         let session = Writing(bounds: .init(), hash: hash, name: "a")
             .firstSession(state, settings: .init(timeToLive: .seconds(60), ignored: []), after: nil, maker: nil)
         let record = SessionRecord(session, by: hash)
-        return SessionRecord(meta: Array(replacing(String(decoding: record.meta, as: UTF8.self)).utf8), head: record.head)
+        return SessionRecord(
+            meta: Array(replacing(String(decoding: record.meta, as: UTF8.self)).utf8), head: record.head)
     }
 
     /// As a process wrote it that knew of no sum.
@@ -33,9 +34,13 @@ struct SessionRecordTests {
         #expect(throws: SessionRecord.Failure.damaged) { try other.session(named: "a", hash: hash) }
     }
 
-    @Test func `a record of the format before is read, whose digests were others, and one of the format to come is not`() throws {
+    @Test
+    func `a record of the format before is read, whose digests were others, and one of the format to come is not`()
+        throws
+    {
         let digest = { (text: String) in
-            text.replacing(/"format":2,"revision":"1-[0-9a-f]{16}"/, with: "\"format\":1,\"revision\":\"1-0123456789abcdef\"")
+            text.replacing(
+                /"format":2,"revision":"1-[0-9a-f]{16}"/, with: "\"format\":1,\"revision\":\"1-0123456789abcdef\"")
         }
         let session = try unsummed(digest).session(named: "a", hash: hash)
         #expect(session.head.revision.text == "1-0123456789abcdef")

@@ -39,7 +39,9 @@ import Testing
         defer { fixture.close() }
         let store = try fixture.store()
         _ = try await store.created("a", try store.first("a", #"["x"]"#))
-        await #expect(throws: StoreFailure.conflict) { _ = try await store.created("a", try store.first("a", #"["y"]"#)) }
+        await #expect(throws: StoreFailure.conflict) {
+            _ = try await store.created("a", try store.first("a", #"["y"]"#))
+        }
         #expect(try await store.opened("a")?.session.head.snapshot.rowCount == 1)
     }
 
@@ -101,7 +103,9 @@ import Testing
         let fixture = try StoreFixture(kind)
         defer { fixture.close() }
         var store = try fixture.store()
-        let states = [#"[{"id":"a","content":1},"b"]"#, #"["b",{"id":"a","content":1}]"#, #"["b",{"id":"a","content":2},"c"]"#]
+        let states = [
+            #"[{"id":"a","content":1},"b"]"#, #"["b",{"id":"a","content":1}]"#, #"["b",{"id":"a","content":2},"c"]"#,
+        ]
         var session = try store.first("s", states[0])
         let base = session.head.revision
         let slot = try await store.created("s", session)
@@ -152,12 +156,14 @@ import Testing
         let one = try store.first("s", #"["a","b"]"#)
         let slot = try await store.created("s", one)
         let batch = Array(#"{"edits":[{"op":"reload","items":["a"]}]}"#.utf8)
-        let request = try ChangesRequest(posting: batch, .native, limits: StateLimits(), defaults: Options().defaultSettings)
+        let request = try ChangesRequest(
+            posting: batch, .native, limits: StateLimits(), defaults: Options().defaultSettings)
         var (two, _) = try request.session(after: one, store.writing("s"), RequestFingerprint(value: 9))
         let key = ReplayWindow.Key(writer: "w", key: "k")
         var replays = two.replays
         replays.remember(
-            .init(fingerprint: RequestFingerprint(value: 9), status: 200, before: one.head.revision, done: .now), by: key)
+            .init(fingerprint: RequestFingerprint(value: 9), status: 200, before: one.head.revision, done: .now),
+            by: key)
         two = two.with(replays: replays)
         try await store.committed(two, to: slot, after: one)
         store = try fixture.later(than: store)

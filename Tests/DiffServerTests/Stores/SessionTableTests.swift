@@ -24,10 +24,13 @@ import Testing
 
     private func session(_ name: String, bytes: Int = 1, ttl: Duration = .seconds(60)) throws -> Session {
         let snapshot = try Snapshot(json: #"[{"id":"a","content":"\#(String(repeating: "x", count: bytes))"}]"#)
-        return writing(name).firstSession(snapshot, settings: .init(timeToLive: ttl, ignored: []), after: nil, maker: nil)
+        return writing(name).firstSession(
+            snapshot, settings: .init(timeToLive: ttl, ignored: []), after: nil, maker: nil)
     }
 
-    private func names(_ table: SessionTable, _ all: String) -> String { String(all.filter { table.holds(String($0)) }) }
+    private func names(_ table: SessionTable, _ all: String) -> String {
+        String(all.filter { table.holds(String($0)) })
+    }
 
     @Test func `the least recently used goes first`() throws {
         let table = table(.init(sessions: 3))
@@ -125,7 +128,8 @@ import Testing
         let slot = try table.create("a", one).get()
         var replays = one.replays
         replays.remember(
-            .init(fingerprint: .init(value: 1), status: 200, before: one.head.revision, done: start), by: .init(writer: "", key: "k"))
+            .init(fingerprint: .init(value: 1), status: 200, before: one.head.revision, done: start),
+            by: .init(writer: "", key: "k"))
         let same = one.with(replays: replays)
         #expect(throws: Never.self) { try table.commit(same, to: slot, at: one.head.revision).get() }
         let two = writing("a").session(after: one, try Snapshot(json: "[1]"), maker: nil).0
@@ -179,7 +183,9 @@ import Testing
             if second == 50 { _ = table.slot("used", at: start + .seconds(50)) }
             for slot in table.sweep(at: start + .seconds(second)) {
                 // The clock has gone on a little between `start` and the making.
-                #expect(slot.name == "used" ? abs(second - 110) <= 2 : abs(second - Int(slot.name)!) <= 2 + 1, "\(slot.name) at \(second)")
+                #expect(
+                    slot.name == "used" ? abs(second - 110) <= 2 : abs(second - Int(slot.name)!) <= 2 + 1,
+                    "\(slot.name) at \(second)")
                 ended.append(second)
             }
         }
@@ -240,7 +246,10 @@ import Testing
         for name in ["a", "b", "c"] { _ = try table.create(name, session(name)).get() }
         _ = table.slot("a")
         _ = try table.create("d", session("d")).get()
-        #expect(try ["a", "b", "c", "d"].map { try #require(table.slot($0)).awakeSession != nil } == [true, false, true, true])
+        #expect(
+            try ["a", "b", "c", "d"].map { try #require(table.slot($0)).awakeSession != nil } == [
+                true, false, true, true,
+            ])
     }
 
     @Test func `a commit finds a resting session, its past and its answered keys`() throws {
@@ -255,7 +264,8 @@ import Testing
         one = next
         _ = try table.create("b", session("b")).get()
         #expect(slot.awakeSession == nil)
-        let two = writing("a").session(after: one, try Snapshot(json: "[2]"), maker: nil).0.with(replays: ReplayWindow())
+        let two = writing("a").session(after: one, try Snapshot(json: "[2]"), maker: nil).0.with(
+            replays: ReplayWindow())
         #expect(throws: Never.self) { try table.commit(two, to: slot, at: one.head.revision).get() }
         #expect(slot.awakeSession?.replays.entries.map(\.key.key) == ["k"])
         #expect(slot.awakeSession?.history.entries.map(\.revision.sequence) == [1, 2])
@@ -275,11 +285,15 @@ import Testing
                     var written = 0
                     for turn in 0..<600 {
                         let name = names[(turn * (hand + 5) + hand) % names.count]
-                        guard let reading = table.reading(name), let state = try? Snapshot(json: "[\(hand * 1000 + turn)]") else {
+                        guard let reading = table.reading(name),
+                            let state = try? Snapshot(json: "[\(hand * 1000 + turn)]")
+                        else {
                             continue
                         }
                         let next = self.writing(name).session(after: reading.session, state, maker: nil).0
-                        if case .success = table.commit(next, to: reading.slot, at: reading.session.head.revision) { written += 1 }
+                        if case .success = table.commit(next, to: reading.slot, at: reading.session.head.revision) {
+                            written += 1
+                        }
                     }
                     return written
                 }

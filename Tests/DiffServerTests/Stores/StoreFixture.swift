@@ -108,7 +108,9 @@ extension SessionStore {
     func writing(_ name: String) -> Writing { Writing(bounds: table.bounds.history, hash: hash, name: name) }
 
     /// A session's first state.
-    func first(_ name: String, _ json: String, ttl: Duration = .seconds(3600), ignoring ignored: [String] = []) throws -> Session {
+    func first(_ name: String, _ json: String, ttl: Duration = .seconds(3600), ignoring ignored: [String] = []) throws
+        -> Session
+    {
         let settings = Session.Settings(timeToLive: ttl, ignored: ignored.compactMap { JSONPointer($0) })
         return writing(name).firstSession(try Snapshot(json: json), settings: settings, after: nil, maker: nil)
     }

@@ -23,7 +23,10 @@ final class RedisServer: @unchecked Sendable {
         self.port = port ?? Self.freePort()
         mode = asSentinel ? ["--sentinel"] : []
         configuration = "\(directory)/redis.conf"
-        let common = ["bind 127.0.0.1", "port \(self.port)", "unixsocket \(directory)/s", "dir \(directory)", "logfile \(directory)/log"]
+        let common = [
+            "bind 127.0.0.1", "port \(self.port)", "unixsocket \(directory)/s", "dir \(directory)",
+            "logfile \(directory)/log",
+        ]
         let server = asSentinel ? [] : ["save \"\"", "appendonly no", "repl-diskless-sync-delay 0"]
         let text = (common + server + settings).joined(separator: "\n")
             .replacing("DIRECTORY", with: directory).replacing("PORT", with: "\(self.port)")

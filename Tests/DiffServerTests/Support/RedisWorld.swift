@@ -29,7 +29,9 @@ final class TestLink: Sendable {
 
     deinit { link.close() }
 
-    func send(_ arguments: RedisArgument...) async -> Result<RedisReply, RedisFailure> { await send(RedisCommand(arguments)) }
+    func send(_ arguments: RedisArgument...) async -> Result<RedisReply, RedisFailure> {
+        await send(RedisCommand(arguments))
+    }
 
     func send(_ command: RedisCommand) async -> Result<RedisReply, RedisFailure> {
         await withCheckedContinuation { continuation in
@@ -37,7 +39,9 @@ final class TestLink: Sendable {
         }
     }
 
-    func run(_ script: RedisScript, _ keys: [RedisArgument], _ arguments: [RedisArgument]) async -> Result<RedisReply, RedisFailure> {
+    func run(_ script: RedisScript, _ keys: [RedisArgument], _ arguments: [RedisArgument]) async -> Result<
+        RedisReply, RedisFailure
+    > {
         await withCheckedContinuation { continuation in
             link.run(script, keys: keys, arguments) { continuation.resume(returning: $0) }
         }

@@ -37,7 +37,9 @@ import Testing
         #expect(scripted.isOpen && scripted.output == probe && scripted.service.gone.load(ordering: .relaxed) == 0)
         scripted.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200, text: "late"))
         scripted.settle()
-        #expect(scripted.output.dropFirst(probe.count).hasPrefix("HTTP/1.1 200") && scripted.output.hasSuffix("late") && !scripted.isOpen)
+        #expect(
+            scripted.output.dropFirst(probe.count).hasPrefix("HTTP/1.1 200") && scripted.output.hasSuffix("late")
+                && !scripted.isOpen)
     }
 
     @Test func whoDoesNotTakeTheQuestionIsGone() throws {

@@ -58,7 +58,9 @@ import Testing
         let first = try ScriptedConnection(transport())
         var crowd = [first]
         for _ in 1..<500 { crowd.append(ScriptedConnection(transport(), beside: first)) }
-        let (late, later) = (ScriptedConnection(transport(), beside: first), ScriptedConnection(transport(), beside: first))
+        let (late, later) = (
+            ScriptedConnection(transport(), beside: first), ScriptedConnection(transport(), beside: first)
+        )
         for each in crowd + [late, later] { each.settle() }
         let pendings = first.service.pendings.withLock { $0 }
         #expect(pendings.count == 502)
@@ -72,7 +74,9 @@ import Testing
         pendings[500].answer(Response(status: 200))
         first.turn(clock.look)
         #expect(!late.output.isEmpty && answered() == 64)
-        for job in 0..<500 { first.connection?.loop.execute { if job == 499 { pendings[501].answer(Response(status: 200)) } } }
+        for job in 0..<500 {
+            first.connection?.loop.execute { if job == 499 { pendings[501].answer(Response(status: 200)) } }
+        }
         for _ in 0..<20 { first.turn(clock.look) }
         #expect(answered() == 500)
         first.settle()

@@ -71,7 +71,8 @@ import Testing
     @Test func theRequestThatALoopIsStuckInIsNamed() throws {
         let server = try TestServer { $0.loops = 1 }
         let client = try Client(server.address)
-        client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\nPOST /stuck?now HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n")
+        client.send(
+            "GET /held HTTP/1.1\r\nHost: a\r\n\r\nPOST /stuck?now HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n")
         #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
         server.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200))
         let dog = Watchdog(server.server.loops, limit: .seconds(8))
@@ -80,12 +81,16 @@ import Testing
         server.service.isStuck.wait()
         var found: [Watchdog.Finding] = []
         for tick in 10..<20 where found.isEmpty { found = look(dog, at: Int64(tick) * 1000) }
-        #expect(found.first?.loop == 0 && found.first?.request?.target == "/stuck?now" && found.first?.request?.method == .post)
+        #expect(
+            found.first?.loop == 0 && found.first?.request?.target == "/stuck?now"
+                && found.first?.request?.method == .post)
         server.service.goOn.signal()
         #expect(client.receive(until: "unstuck").contains("unstuck"))
         let turns = server.server.loops[0].turns
         server.server.loops[0].wake()
         #expect(eventually { server.server.loops[0].turns > turns })
-        #expect(server.server.loops[0].request(inTurn: server.server.loops[0].turns) == nil, "what is over is not what it does")
+        #expect(
+            server.server.loops[0].request(inTurn: server.server.loops[0].turns) == nil,
+            "what is over is not what it does")
     }
 }

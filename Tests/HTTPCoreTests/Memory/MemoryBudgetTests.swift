@@ -173,7 +173,9 @@ import Testing
         let budget = MemoryBudget()
         let body = SharedBody([UInt8](repeating: 0x78, count: 1 << 20), in: budget)
         let found = Locked<[ObjectIdentifier?]>([])
-        for _ in 0..<20 { body.compressed(by: workers) { body in found.withLock { $0.append(body.map(ObjectIdentifier.init)) } } }
+        for _ in 0..<20 {
+            body.compressed(by: workers) { body in found.withLock { $0.append(body.map(ObjectIdentifier.init)) } }
+        }
         #expect(eventually { found.withLock { $0.count } == 20 })
         #expect(Set(found.withLock { $0 }).count == 1 && found.withLock { $0[0] } != nil)
     }

@@ -8,7 +8,8 @@ import Testing
 
     /// What came back for the request, and how it ended.
     private func outcome(
-        _ destination: ConnectAddress, tls: OutgoingTLS? = nil, within limit: Duration = .seconds(5), send bytes: [UInt8] = request
+        _ destination: ConnectAddress, tls: OutgoingTLS? = nil, within limit: Duration = .seconds(5),
+        send bytes: [UInt8] = request
     ) throws -> (text: String, loss: OutgoingConnection.Loss?) {
         let loop = try EventLoop(index: 0)
         loop.start()
@@ -47,7 +48,9 @@ import Testing
     @Test func aCertificateIsVerified() throws {
         let files = TestCertificates()
         defer { files.remove() }
-        let server = try TestServer { $0.tls = TLSOptions(certificateFile: files.certificateFile, keyFile: files.keyFile) }
+        let server = try TestServer {
+            $0.tls = TLSOptions(certificateFile: files.certificateFile, keyFile: files.keyFile)
+        }
         let port = server.address.port!
         let trusting = try OutgoingTLS(authorityFile: files.authorityFile)
         let found = try outcome(.tcp(host: "localhost", port: port), tls: trusting)
@@ -78,6 +81,7 @@ import Testing
         listen(descriptor, 1)
         let port = ListeningSocket.name(of: descriptor)!.port!
         let tls = try OutgoingTLS()
-        #expect(try outcome(.tcp(host: "127.0.0.1", port: port), tls: tls, within: .milliseconds(100)).loss == .timedOut)
+        #expect(
+            try outcome(.tcp(host: "127.0.0.1", port: port), tls: tls, within: .milliseconds(100)).loss == .timedOut)
     }
 }

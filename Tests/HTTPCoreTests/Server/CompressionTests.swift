@@ -111,7 +111,8 @@ import Testing
 
     @Test func aStrongTagNamesTheCoding() {
         let tagged = { (tag: String) in
-            Response(status: 200, fields: [Field("etag", tag), Field("vary", "Origin")]).encoded(.bytes([1])).fields.map {
+            Response(status: 200, fields: [Field("etag", tag), Field("vary", "Origin")]).encoded(.bytes([1])).fields.map
+            {
                 "\($0.name): \($0.value)"
             }
         }

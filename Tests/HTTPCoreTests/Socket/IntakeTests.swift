@@ -3,7 +3,9 @@ import Testing
 @testable import HTTPCore
 
 @Suite struct IntakeTests {
-    private func changes(_ intake: inout Intake, _ changes: [(inout Intake) -> Bool]) -> [Bool] { changes.map { $0(&intake) } }
+    private func changes(_ intake: inout Intake, _ changes: [(inout Intake) -> Bool]) -> [Bool] {
+        changes.map { $0(&intake) }
+    }
 
     @Test func aPauseEndsAndTheEndDoesNot() {
         let (pause, resume, end) = (

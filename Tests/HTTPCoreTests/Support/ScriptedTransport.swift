@@ -96,7 +96,8 @@ final class ScriptedConnection {
         loop = try EventLoop(index: 0)
         loop.adoptThread()
         shard = Shard(
-            loop: loop, options: options, room: ConnectionRoom(for: options.maxConnections, free: .max)!, service: service,
+            loop: loop, options: options, room: ConnectionRoom(for: options.maxConnections, free: .max)!,
+            service: service,
             workers: Self.workers, counters: ServerCounters(), tls: Certificates(),
             relief: BacklogRelief(budget: options.outgoing))
         loop.turn(at: now)

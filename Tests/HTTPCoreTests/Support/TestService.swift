@@ -47,7 +47,9 @@ final class TestService: Service {
         }
     }
 
-    func refusal(_ refusal: Refusal, target: String?) -> Response { Response(status: refusal.status, text: "\(refusal)") }
+    func refusal(_ refusal: Refusal, target: String?) -> Response {
+        Response(status: refusal.status, text: "\(refusal)")
+    }
 
     func finished(_ exchange: ExchangeSummary) { exchanges.withLock { $0.append(exchange) } }
     func connectionOpened(_ peer: Peer) { opened.add(1, ordering: .relaxed) }

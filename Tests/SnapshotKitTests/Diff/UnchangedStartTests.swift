@@ -6,7 +6,10 @@ struct UnchangedStartTests {
     /// Old state, new state, and what `indexed` says of the difference.
     private static let pairs: [(old: String, new: String, counts: (Int, Int, Int, Int))] = [
         // A row above the first difference keeps its place, but not its number of children.
-        (#"[{"id":"p","items":["a",{"id":"b","items":["c"]}]},"z"]"#, #"[{"id":"p","items":["a","b","c"]},"z"]"#, (0, 0, 0, 3)),
+        (
+            #"[{"id":"p","items":["a",{"id":"b","items":["c"]}]},"z"]"#, #"[{"id":"p","items":["a","b","c"]},"z"]"#,
+            (0, 0, 0, 3)
+        ),
         (#"[{"id":"p","items":["a","b"]}]"#, #"[{"id":"p","items":["a"]}]"#, (1, 0, 0, 1)),
         (#"[{"id":"p","items":["a"]}]"#, #"[{"id":"p","items":["a"]},"b"]"#, (0, 1, 0, 0)),
         (#"["a","b"]"#, #"["a","b"]"#, (0, 0, 0, 0)), (#"["a","b"]"#, #"["a"]"#, (1, 0, 0, 0)),
@@ -31,7 +34,8 @@ struct UnchangedStartTests {
             let (old, new) = (try Snapshot(json: pair.old), try Snapshot(json: pair.new))
             let counts = Changeset(from: old, to: new).counts
             #expect(
-                (counts.deletions, counts.insertions, counts.moves, counts.updates) == pair.counts, "\(pair.old) to \(pair.new)")
+                (counts.deletions, counts.insertions, counts.moves, counts.updates) == pair.counts,
+                "\(pair.old) to \(pair.new)")
         }
     }
 }

@@ -49,7 +49,8 @@ struct NaiveState {
         {
             throw Refusal(code: "anchor-in-batch")
         }
-        if case .after(let id) = place, isSections ? new.map(\.id).contains(id) : ids.contains(id), !has(id, isSections) {
+        if case .after(let id) = place, isSections ? new.map(\.id).contains(id) : ids.contains(id), !has(id, isSections)
+        {
             throw Refusal(code: "anchor-in-batch")
         }
         let path = try self.path(to: place, isSections: isSections)

@@ -31,7 +31,8 @@ struct NameStackTests {
     @Test("an object's names are forgotten where it ends")
     func siblings() throws {
         let object = "{\(Self.many.joined(separator: ","))}"
-        let json = #"[{"id":1,"content":{"name0":\#(object),"name1":[\#(object),\#(object)],"name2":{"name0":{"name0":1}}}}]"#
+        let json =
+            #"[{"id":1,"content":{"name0":\#(object),"name1":[\#(object),\#(object)],"name2":{"name0":{"name0":1}}}}]"#
         #expect(try Snapshot(json: json).itemCount == 1)
     }
 }

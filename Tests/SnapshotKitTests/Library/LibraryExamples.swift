@@ -8,7 +8,8 @@ import Testing
 struct LibraryExamples {
     @Test("reading")
     func read() throws {
-        let inbox = try Snapshot(json: #"[{"id":17,"content":{"subject":"Hello"}},{"id":18,"content":{"subject":"Bye"}}]"#)
+        let inbox = try Snapshot(
+            json: #"[{"id":17,"content":{"subject":"Hello"}},{"id":18,"content":{"subject":"Bye"}}]"#)
         let users = try Snapshot(
             json: #"{"data":{"members":[{"userID":"anna","age":7}]}}"#,
             shape: .pointers(itemsAt: JSONPointer("/data/members"), idAt: JSONPointer("/userID")))

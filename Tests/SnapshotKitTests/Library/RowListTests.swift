@@ -281,12 +281,15 @@ struct RowListTests {
             Refused(
                 "a patch of what has no content", #"{"sections":[],"items":[{"id":"b","patch":{}}]}"#, .noContent),
             Refused("no final ids", #"{"reload":["a"]}"#, .wrongShape),
-            Refused("a row that is gone, drawn again", #"{"sections":[{"id":"s","items":[]}],"reload":["a"]}"#, .unknownID),
             Refused(
-                "a new row, drawn again", #"{"sections":[{"id":"s","items":["n"]}],"reconfigure":["n"],"items":[{"id":"n"}]}"#,
+                "a row that is gone, drawn again", #"{"sections":[{"id":"s","items":[]}],"reload":["a"]}"#, .unknownID),
+            Refused(
+                "a new row, drawn again",
+                #"{"sections":[{"id":"s","items":["n"]}],"reconfigure":["n"],"items":[{"id":"n"}]}"#,
                 .unknownID),
             Refused(
-                "a row drawn again twice", #"{"sections":[{"id":"s","items":["a"]}],"reload":["a"],"reconfigure":["a"]}"#,
+                "a row drawn again twice",
+                #"{"sections":[{"id":"s","items":["a"]}],"reload":["a"],"reconfigure":["a"]}"#,
                 .namedTwice),
             Refused("a section that is gone, drawn again", #"{"sections":[],"reloadSections":["s"]}"#, .unknownID),
             Refused("an unknown member", #"{"sections":[],"rows":[]}"#, .wrongShape),

@@ -29,7 +29,8 @@ struct EnvelopeTests {
     @Test(
         "where no state is taken, none is read",
         arguments: [
-            "[x", " [", #"{"state":x"#, #"{"items":x"#, #"{"sections":x"#, #"{"ttl":1,"state":x"#, #"{"edits":[],"state":x"#,
+            "[x", " [", #"{"state":x"#, #"{"items":x"#, #"{"sections":x"#, #"{"ttl":1,"state":x"#,
+            #"{"edits":[],"state":x"#,
         ])
     func unwanted(json: String) {
         var members = Self.post

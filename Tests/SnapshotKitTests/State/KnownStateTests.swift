@@ -4,10 +4,12 @@ import Testing
 
 @Suite("Reading upon a known state")
 struct KnownStateTests {
-    static let members = Envelope.Members(states: ["state"], values: ["ttl"], exactlyOne: ["state"], allowsBareState: true)
+    static let members = Envelope.Members(
+        states: ["state"], values: ["ttl"], exactlyOne: ["state"], allowsBareState: true)
 
     private func read(_ json: [UInt8], upon known: Snapshot?) -> Result<Snapshot, StateError> {
-        Result { () throws(StateError) in try Envelope(json: json, members: Self.members, known: known).states["state"]! }
+        Result { () throws(StateError) in try Envelope(json: json, members: Self.members, known: known).states["state"]!
+        }
     }
 
     /// Whether both readings come to the same records, or to the same error.
@@ -33,8 +35,10 @@ struct KnownStateTests {
             Skeleton(of: state, fingerprints: carried, after: $0).document
         }
         return change.items.oldOfNew == plain.items.oldOfNew && change.items.newOfOld == plain.items.newOfOld
-            && change.rowFates == plain.rowFates && change.sectionFates == plain.sectionFates && change.counts == plain.counts
-            && carried.items == fresh.items && carried.sections == fresh.sections && carried.digest(salt: "") == fresh.digest(salt: "")
+            && change.rowFates == plain.rowFates && change.sectionFates == plain.sectionFates
+            && change.counts == plain.counts
+            && carried.items == fresh.items && carried.sections == fresh.sections
+            && carried.digest(salt: "") == fresh.digest(salt: "")
             && skeletons[0] == skeletons[1]
     }
 
@@ -56,11 +60,13 @@ struct KnownStateTests {
             for _ in 0..<4 {
                 model = generator.next(after: model)
                 var text = Array(Self.spellings[spelling](model).utf8)
-                try #require(comesToTheSame(text, upon: known), "seed \(seed): \(String(decoding: text, as: UTF8.self))")
+                try #require(
+                    comesToTheSame(text, upon: known), "seed \(seed): \(String(decoding: text, as: UTF8.self))")
                 if seed % 3 == 0 { #expect(try changesAreTheSame(text, upon: known), "seed \(seed)") }
                 for _ in 0..<4 {
                     text[random.below(text.count)] = Array(#"{}[],:"\ 0a1é-"#.utf8)[random.below(15)]
-                    try #require(comesToTheSame(text, upon: known), "seed \(seed): \(String(decoding: text, as: UTF8.self))")
+                    try #require(
+                        comesToTheSame(text, upon: known), "seed \(seed): \(String(decoding: text, as: UTF8.self))")
                 }
                 known = try read(Array(Self.spellings[spelling](model).utf8), upon: known).get()
             }
@@ -71,9 +77,16 @@ struct KnownStateTests {
         "text that is the same in another place of the grammar is not taken over",
         arguments: [
             (#"["a","b","c"]"#, #"["x","a","b","c"]"#), (#"["a","b","c"]"#, #"["b","c"]"#), (#"[1,2,3]"#, #"[1,22,3]"#),
-            (#"["a","b","c"]"#, #"["a","b","a","b","c"]"#), (#"["a","b"]"#, #"["a","b""#), (#"["a","b"]"#, #"["a","b"}"#),
-            (#"[{"id":"a","content":["{\"id\":\"b\"}"]},{"id":"b"}]"#, #"[{"id":"b"},{"id":"a","content":["{\"id\":\"b\"}"]}]"#),
-            (#"{"sections":[{"id":"s","items":["a","b"]},{"id":"t","items":["c"]}]}"#, #"{"sections":[{"id":"s","items":["a","b","c"]}]}"#),
+            (#"["a","b","c"]"#, #"["a","b","a","b","c"]"#), (#"["a","b"]"#, #"["a","b""#),
+            (#"["a","b"]"#, #"["a","b"}"#),
+            (
+                #"[{"id":"a","content":["{\"id\":\"b\"}"]},{"id":"b"}]"#,
+                #"[{"id":"b"},{"id":"a","content":["{\"id\":\"b\"}"]}]"#
+            ),
+            (
+                #"{"sections":[{"id":"s","items":["a","b"]},{"id":"t","items":["c"]}]}"#,
+                #"{"sections":[{"id":"s","items":["a","b","c"]}]}"#
+            ),
             (#"{"sections":[{"id":"s","items":["a"]},{"id":"t","items":["c"]}]}"#, #"["a",{"id":"t","items":["c"]}]"#),
             (#"["a",{"id":"b","items":["c","d"]},"e"]"#, #"["a",{"id":"b","items":["c","d"]},"c"]"#),
             (#"["\u0061","b"]"#, #"["\u0061","b","a"]"#), ("[]", "[\"a\"]"), (#"["a"]"#, "[]"),
@@ -85,14 +98,17 @@ struct KnownStateTests {
     @Test(
         "states that differ only in what is shown share an outline",
         arguments: [
-            (#"{"id":"c","content":2}"#, true), (#"{"id":"c","content":[1,2]}"#, true), (#"{"id":"d","content":1}"#, false),
-            (#""c""#, false), (#"{"id":"c","content":1,"kind":"k"}"#, false), (#"{"id":"c","content":1,"expanded":false}"#, false),
+            (#"{"id":"c","content":2}"#, true), (#"{"id":"c","content":[1,2]}"#, true),
+            (#"{"id":"d","content":1}"#, false),
+            (#""c""#, false), (#"{"id":"c","content":1,"kind":"k"}"#, false),
+            (#"{"id":"c","content":1,"expanded":false}"#, false),
             (#"{"id":"c","content":1,"items":["e"]}"#, false), (#"{"id":"\u0063","content":2}"#, false),
         ])
     func outlines(_ last: String, _ isShared: Bool) throws {
         let text = { (last: String) in #"["a",{"id":"b","items":["x","y"],"expanded":false},\#(last),"z"]"# }
         let known = try Snapshot(json: text(#"{"id":"c","content":1}"#))
-        let state = try #require(Envelope(json: Array(text(last).utf8), members: Self.members, known: known).states["state"])
+        let state = try #require(
+            Envelope(json: Array(text(last).utf8), members: Self.members, known: known).states["state"])
         #expect((state.columns.outline === known.columns.outline) == isShared)
         #expect(try changesAreTheSame(Array(text(last).utf8), upon: known))
     }
@@ -150,7 +166,9 @@ struct KnownStateTests {
         let deep = #"[{"id":"a","content":[[[[]]]]},"b"]"#
         let known = try Snapshot(json: deep, limits: limits)
         let text = Array(#"{"state":\#(deep)}"#.utf8)
-        #expect(throws: StateError.self) { try Envelope(json: text, members: Self.members, limits: limits, known: known) }
+        #expect(throws: StateError.self) {
+            try Envelope(json: text, members: Self.members, limits: limits, known: known)
+        }
         limits.maxDepth = 7
         #expect(throws: Never.self) { try Envelope(json: text, members: Self.members, limits: limits, known: known) }
     }
@@ -160,8 +178,12 @@ struct KnownStateTests {
         var limits = StateLimits()
         limits.maxItems = 3
         let known = try Snapshot(json: #"["a",{"id":"b","items":["c"]},"d"]"#)
-        for (text, fits) in [(#"["a",{"id":"b","items":["c"]}]"#, true), (#"["a",{"id":"b","items":["c"]},"d"]"#, false)] {
-            let result = Result { try Envelope(json: Array(text.utf8), members: Self.members, limits: limits, known: known) }
+        for (text, fits) in [
+            (#"["a",{"id":"b","items":["c"]}]"#, true), (#"["a",{"id":"b","items":["c"]},"d"]"#, false),
+        ] {
+            let result = Result {
+                try Envelope(json: Array(text.utf8), members: Self.members, limits: limits, known: known)
+            }
             let isRead = (try? result.get()) != nil
             #expect(isRead == fits)
         }
@@ -181,7 +203,8 @@ extension Model {
     fileprivate var jsonWithIDsFirst: String {
         let sections = sections.map { section in
             let content = section.content.map { ",\"content\":\($0.json)" } ?? ""
-            return "{\"id\":\(Tree.quoted(section.id))\(content),\"expanded\":\(section.expanded),\"items\":\(Self.text(section.items))}"
+            return
+                "{\"id\":\(Tree.quoted(section.id))\(content),\"expanded\":\(section.expanded),\"items\":\(Self.text(section.items))}"
         }
         return "{\"sections\":[\(sections.joined(separator: ","))]}"
     }
@@ -212,8 +235,12 @@ extension Columns {
     /// Whether each item and section is found by its id.
     private var findsAll: Bool {
         withView { view in
-            let items = view.nodes.indices.map { view.item(withID: view.id(ofItem: $0).text, hash: view.nodes[$0].hash) }
-            let sections = view.sections.indices.map { view.section(withID: view.id(ofSection: $0).text, hash: view.sections[$0].hash) }
+            let items = view.nodes.indices.map {
+                view.item(withID: view.id(ofItem: $0).text, hash: view.nodes[$0].hash)
+            }
+            let sections = view.sections.indices.map {
+                view.section(withID: view.id(ofSection: $0).text, hash: view.sections[$0].hash)
+            }
             return items == Array(view.nodes.indices) && sections == Array(view.sections.indices)
         }
     }

@@ -9,9 +9,11 @@ struct PackedSnapshotTests {
     private func isAsBefore(_ snapshot: Snapshot) -> Bool {
         let fingerprints = Fingerprints(of: snapshot, by: Self.hash)
         let (opened, known) = PackedSnapshot(snapshot, fingerprints).opened()
-        return opened.columns.hasSameRecords(as: snapshot.columns) && opened.columns.outline === snapshot.columns.outline
+        return opened.columns.hasSameRecords(as: snapshot.columns)
+            && opened.columns.outline === snapshot.columns.outline
             && opened.documentJSON() == snapshot.documentJSON() && known.items == fingerprints.items
-            && known.sections == fingerprints.sections && known.hash == fingerprints.hash && known.areOfSameState(as: fingerprints)
+            && known.sections == fingerprints.sections && known.hash == fingerprints.hash
+            && known.areOfSameState(as: fingerprints)
     }
 
     @Test("are opened as they were", arguments: [RandomStateTests.flat, RandomStateTests.outline])
@@ -26,7 +28,8 @@ struct PackedSnapshotTests {
     @Test(
         "whatever they hold",
         arguments: [
-            "[]", #"{"sections":[]}"#, #"{"sections":[{"id":"a","items":[]},{"id":"b","content":[],"expanded":false,"items":[]}]}"#,
+            "[]", #"{"sections":[]}"#,
+            #"{"sections":[{"id":"a","items":[]},{"id":"b","content":[],"expanded":false,"items":[]}]}"#,
             #"[1,"2",{"id":"\u0033","content":{"a":"\u00e9"},"kind":"k\n"},{"content":0,"kind":"","id":-4}]"#,
             #"[{"id":"a","items":[{"id":"b","items":["c",{"id":"d","items":["e"]}]},"f"],"expanded":false},"g"]"#,
             #"[{"items":[{"items":["\u0063"],"id":"b"}],"content":null,"id":"a"}]"#,
@@ -37,9 +40,11 @@ struct PackedSnapshotTests {
     @Test("from other shapes, and from edits")
     func otherSources() throws {
         let shape = StateShape.pointers(itemsAt: JSONPointer("/rows"), idAt: JSONPointer("/key"))
-        let own = try Snapshot(json: #"{"rows":[{"name":"x","key":"b"},{"key":"\u0061"},{"key":7,"z":[1]}]}"#, shape: shape)
+        let own = try Snapshot(
+            json: #"{"rows":[{"name":"x","key":"b"},{"key":"\u0061"},{"key":7,"z":[1]}]}"#, shape: shape)
         #expect(isAsBefore(own))
-        let edits = #"[{"op":"move","items":["b"],"at":"end"},{"op":"insert","items":[{"id":"n","content":1}],"before":7}]"#
+        let edits =
+            #"[{"op":"move","items":["b"],"at":"end"},{"op":"insert","items":[{"id":"n","content":1}],"before":7}]"#
         let edited = try own.applying(EditBatch(json: edits)).0
         #expect(isAsBefore(edited))
     }

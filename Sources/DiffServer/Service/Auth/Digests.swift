@@ -87,7 +87,8 @@ enum Hex {
         guard digits.count % 2 == 0 else { return nil }
         var bytes: [UInt8] = []
         for at in stride(from: 0, to: digits.count, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[at..<at + 2], as: UTF8.self), radix: 16), digits[at] != UInt8(ascii: "+")
+            guard let byte = UInt8(String(decoding: digits[at..<at + 2], as: UTF8.self), radix: 16),
+                digits[at] != UInt8(ascii: "+")
             else { return nil }
             bytes.append(byte)
         }

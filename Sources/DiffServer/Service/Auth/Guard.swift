@@ -24,7 +24,8 @@ struct Guard: Sendable {
         if isOpen { return .anyone }
         if let authorization = head["authorization"] {
             let parts = authorization.split(separator: " ", maxSplits: 1)
-            guard head.values(of: "authorization").count == 1, parts.count == 2, parts[0].lowercased() == "bearer" else {
+            guard head.values(of: "authorization").count == 1, parts.count == 2, parts[0].lowercased() == "bearer"
+            else {
                 throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
             }
             let secret = parts[1].trimmed
@@ -43,7 +44,8 @@ struct Guard: Sendable {
 
     private func checkLocal(_ head: RequestHead) throws(Problem) {
         if let host = head.host, !Self.isLoopback(host: host) {
-            throw Problem(.forbidden, "without a key only this machine may ask, and \"\(host)\" is not it; configure a key")
+            throw Problem(
+                .forbidden, "without a key only this machine may ask, and \"\(host)\" is not it; configure a key")
         }
         let origin = head["origin"]
         let isNamed = origin.map(origins.contains) ?? false
@@ -79,7 +81,9 @@ struct Guard: Sendable {
         if name == "127.0.0.1" || name == "localhost" { return true }
         if name.utf8.first == UInt8(ascii: "1") {
             let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-            if parts.count == 4, parts[0].elementsEqual("127".utf8), parts.allSatisfy({ UInt8(Substring($0)) != nil }) { return true }
+            if parts.count == 4, parts[0].elementsEqual("127".utf8), parts.allSatisfy({ UInt8(Substring($0)) != nil }) {
+                return true
+            }
         }
         let letters = name.lowercased()
         return letters == "localhost" || letters == "localhost." || letters.hasSuffix(".localhost")

@@ -11,7 +11,9 @@ struct KeyRing: Sendable {
         /// put there, and did not, would else be a key for everything.
         init?(_ text: some StringProtocol) {
             let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-            guard parts.count >= 2, !parts[0].isEmpty, parts[1].count == 64, let hash = Hex.decode(parts[1]) else { return nil }
+            guard parts.count >= 2, !parts[0].isEmpty, parts[1].count == 64, let hash = Hex.decode(parts[1]) else {
+                return nil
+            }
             let prefix = parts.count > 2 ? String(parts[2]) : nil
             guard prefix.map(SessionName.isStart) ?? true else { return nil }
             name = String(parts[0])

@@ -32,7 +32,8 @@ struct Token: Sendable, Equatable {
         claims.append(",\"jti\":")
         claims.append(string: Base64URL.encode(Digests.random(9)))
         claims.append(byte: UInt8(ascii: "}"))
-        let text = Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8)) + "." + Base64URL.encode(claims.bytes())
+        let text =
+            Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8)) + "." + Base64URL.encode(claims.bytes())
         return text + "." + Base64URL.encode(Digests.hmacSHA256(Array(text.utf8), key: secret))
     }
 

@@ -22,7 +22,9 @@ final class Journal: Sendable {
     func log(_ message: String, level: String = "info", _ members: [(String, LogValue)] = []) {
         guard format != .none else { return }
         output.append(line(message, level, members)) { [self] count in
-            let words = count.map { "\($0) lines are missing here" } ?? "the log is not taken away fast enough: lines are dropped"
+            let words =
+                count.map { "\($0) lines are missing here" }
+                ?? "the log is not taken away fast enough: lines are dropped"
             return line(words, "warning", [])
         }
     }
@@ -37,7 +39,8 @@ final class Journal: Sendable {
 
     static func text(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> String {
         let line = message.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : String($0) }.joined()
-        return ([level == "info" ? line : "\(level): \(line)"] + members.map { "\($0.0)=\($0.1.text)" }).joined(separator: " ")
+        return ([level == "info" ? line : "\(level): \(line)"] + members.map { "\($0.0)=\($0.1.text)" }).joined(
+            separator: " ")
     }
 
     static func json(_ message: String, _ level: String, _ members: [(String, LogValue)]) -> [UInt8] {
@@ -90,7 +93,9 @@ enum LogValue {
     var text: String {
         switch self {
         case .text(let text):
-            if !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }) { return text }
+            if !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }) {
+                return text
+            }
             var writer = JSONWriter()
             writer.append(string: text)
             return String(decoding: writer.bytes(), as: UTF8.self)

@@ -13,7 +13,9 @@ struct LogFile {
         guard length > 0, length < room.count else { return nil }
         path = String(decoding: room[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
         self.descriptor = descriptor
-        guard let status = Self.status(of: descriptor), status.st_mode & S_IFMT == S_IFREG, isInPlace(status) else { return nil }
+        guard let status = Self.status(of: descriptor), status.st_mode & S_IFMT == S_IFREG, isInPlace(status) else {
+            return nil
+        }
         // So that what comes behind a truncation begins at the file's start.
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_APPEND)
     }

@@ -71,24 +71,31 @@ final class Metrics: Sendable {
         let tally = tally.withLock { $0 }
         var text = MetricsText()
         text.family("diffserver_requests_total", "counter", "Requests by route and status.")
-        for (key, count) in tally.requests.sorted(by: { ($0.key.route, $0.key.status) < ($1.key.route, $1.key.status) }) {
+        for (key, count) in tally.requests.sorted(by: { ($0.key.route, $0.key.status) < ($1.key.route, $1.key.status) })
+        {
             text.sample("diffserver_requests_total", "route=\"\(key.route)\",status=\"\(key.status)\"", count)
         }
-        text.family("diffserver_request_seconds", "histogram", "From the first byte of a request to the end of its answer.")
+        text.family(
+            "diffserver_request_seconds", "histogram", "From the first byte of a request to the end of its answer.")
         for (route, histogram) in tally.seconds.sorted(by: { $0.key < $1.key }) {
             text.samples("diffserver_request_seconds", "route=\"\(route)\"", histogram)
         }
         text.single("diffserver_received_bytes_total", "counter", "Bytes of requests.", tally.bytesIn)
         text.single("diffserver_sent_bytes_total", "counter", "Bytes of answers.", tally.bytesOut)
         text.single("diffserver_connections", "gauge", "Connections that are open.", connections?.openConnections ?? 0)
-        text.single("diffserver_connections_limit", "gauge", "Connections that may be open.", connections?.connectionLimit ?? 0)
-        text.single("diffserver_connections_accepted_total", "counter", "Connections.", connections?.acceptedConnections ?? 0)
-        text.single("diffserver_connections_refused_total", "counter", "Connections above the limit.", connections?.refusedConnections ?? 0)
+        text.single(
+            "diffserver_connections_limit", "gauge", "Connections that may be open.", connections?.connectionLimit ?? 0)
+        text.single(
+            "diffserver_connections_accepted_total", "counter", "Connections.", connections?.acceptedConnections ?? 0)
+        text.single(
+            "diffserver_connections_refused_total", "counter", "Connections above the limit.",
+            connections?.refusedConnections ?? 0)
         text.single(
             "diffserver_peer_connections_refused_total", "counter", "Connections above the limit of their address.",
             connections?.refusedConnectionsOfPeers ?? 0)
         text.single(
-            "diffserver_accept_pauses_total", "counter", "Times that no descriptor or memory was left for a connection.",
+            "diffserver_accept_pauses_total", "counter",
+            "Times that no descriptor or memory was left for a connection.",
             connections?.acceptPauses ?? 0)
         let (sessions, bytes) = store.table.size
         text.single("diffserver_sessions", "gauge", "Sessions in memory.", sessions)
@@ -98,9 +105,13 @@ final class Metrics: Sendable {
         text.single("diffserver_commits_total", "counter", "New revisions of sessions.", counts.commits)
         text.single("diffserver_evictions_total", "counter", "Sessions that made room for others.", counts.evictions)
         text.single("diffserver_expirations_total", "counter", "Sessions that nobody used.", counts.expirations)
-        text.single("diffserver_store_ready", "gauge", "Whether the store can be reached and written.", store.isReady ? 1 : 0)
-        text.single("diffserver_store_failures_total", "counter", "Requests that the store failed.", tally.storeFailures)
-        text.single("diffserver_store_conflicts_total", "counter", "Writes begun again since another was faster.", tally.storeConflicts)
+        text.single(
+            "diffserver_store_ready", "gauge", "Whether the store can be reached and written.", store.isReady ? 1 : 0)
+        text.single(
+            "diffserver_store_failures_total", "counter", "Requests that the store failed.", tally.storeFailures)
+        text.single(
+            "diffserver_store_conflicts_total", "counter", "Writes begun again since another was faster.",
+            tally.storeConflicts)
         text.family("diffserver_resets_total", "counter", "Answers with a whole state, by reason.")
         for reason in ResetReason.allCases {
             text.sample("diffserver_resets_total", "reason=\"\(reason.rawValue)\"", tally.resets[reason] ?? 0)
@@ -115,7 +126,9 @@ final class Metrics: Sendable {
         text.single("diffserver_streams", "gauge", "Event streams that are open.", tally.streams)
         text.family("diffserver_stream_lag_seconds", "histogram", "From a commit until a stream was told.")
         text.samples("diffserver_stream_lag_seconds", "", tally.streamLag)
-        text.single("diffserver_log_lines_dropped_total", "counter", "Lines that whoever reads the log was too slow for.", log.dropped)
+        text.single(
+            "diffserver_log_lines_dropped_total", "counter", "Lines that whoever reads the log was too slow for.",
+            log.dropped)
         return text.text
     }
 }

@@ -27,7 +27,8 @@ struct RequestTrace: Sendable, Equatable {
     private static func isID(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
-                byte | 0x20 &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || "._~:+/=@-".utf8.contains(byte)
+                byte | 0x20 &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
+                    || "._~:+/=@-".utf8.contains(byte)
             }
     }
 

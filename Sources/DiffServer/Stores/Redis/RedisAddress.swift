@@ -58,7 +58,8 @@ struct RedisAddress: Sendable, Hashable {
         if hasSentinels {
             let written = hosts.split(separator: ",", omittingEmptySubsequences: false)
             let sentinels = written.compactMap { Self.destination($0, defaultPort: Self.sentinelPort) }
-            guard sentinels.count == written.count, !parts.isEmpty, let name = Self.decoded(parts.removeFirst()), !name.isEmpty
+            guard sentinels.count == written.count, !parts.isEmpty, let name = Self.decoded(parts.removeFirst()),
+                !name.isEmpty
             else { return nil }
             place = .sentinels(sentinels, primary: name)
         } else {

@@ -23,7 +23,9 @@ struct RedisCommand: Sendable {
     private mutating func append(_ arguments: [RedisArgument]) {
         var flat: [CChar] = []
         flat.reserveCapacity(arguments.reduce(0) { $0 + $1.bytes.count })
-        for argument in arguments { argument.bytes.withUnsafeBytes { flat.append(contentsOf: $0.bindMemory(to: CChar.self)) } }
+        for argument in arguments {
+            argument.bytes.withUnsafeBytes { flat.append(contentsOf: $0.bindMemory(to: CChar.self)) }
+        }
         let lengths = arguments.map(\.bytes.count)
         flat.withUnsafeBufferPointer { flat in
             var end = 0

@@ -61,7 +61,8 @@ final class RedisConnection: @unchecked Sendable {
         guard let socket, !isRetired else { return completion(.failure(.unavailable("no connection"))) }
         outstanding.append(
             Outstanding(
-                sent: .now, completion: completion, isTransaction: command.precedingAnswers > 0, preceding: command.precedingAnswers))
+                sent: .now, completion: completion, isTransaction: command.precedingAnswers > 0,
+                preceding: command.precedingAnswers))
         socket.send(command.bytes)
         if watchdog == nil { watch(for: patience) }
     }

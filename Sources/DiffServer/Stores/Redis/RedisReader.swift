@@ -20,7 +20,9 @@ final class RedisReader {
 
     func feed(_ bytes: UnsafeRawBufferPointer) throws(Garbage) {
         unanswered += bytes.count
-        guard unanswered <= Self.maxAnswerBytes else { throw Garbage(reason: "an answer of more than \(Self.maxAnswerBytes) bytes") }
+        guard unanswered <= Self.maxAnswerBytes else {
+            throw Garbage(reason: "an answer of more than \(Self.maxAnswerBytes) bytes")
+        }
         let status = redisReaderFeed(reader, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
         if status != REDIS_OK { throw garbage }
     }
@@ -36,7 +38,10 @@ final class RedisReader {
     }
 
     private var garbage: Garbage {
-        Garbage(reason: withUnsafeBytes(of: reader.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+        Garbage(
+            reason: withUnsafeBytes(of: reader.pointee.errstr) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            })
     }
 
     /// No deeper than hiredis reads: seven arrays in one another.
@@ -44,7 +49,8 @@ final class RedisReader {
         switch reply.type {
         case REDIS_REPLY_STRING, REDIS_REPLY_STATUS: .bytes(Array(bytes(reply)))
         case REDIS_REPLY_INTEGER: .integer(reply.integer)
-        case REDIS_REPLY_ARRAY: .array((0..<reply.elements).map { reply.element[$0].map { value($0.pointee) } ?? .null })
+        case REDIS_REPLY_ARRAY:
+            .array((0..<reply.elements).map { reply.element[$0].map { value($0.pointee) } ?? .null })
         case REDIS_REPLY_ERROR: .error(RedisError(text: String(decoding: bytes(reply), as: UTF8.self)))
         default: .null
         }

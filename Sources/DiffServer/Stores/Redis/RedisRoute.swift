@@ -48,7 +48,9 @@ final class RedisRoute: @unchecked Sendable {
         }
         connection.send(question) { [self] result in
             // Most sentinels have no password, though their servers do.
-            guard case .failure(.refused(let error)) = result, error.code == "NOAUTH", let login else { return answered(result) }
+            guard case .failure(.refused(let error)) = result, error.code == "NOAUTH", let login else {
+                return answered(result)
+            }
             connection.send(login) { _ in }
             connection.send(question, answered)
         }
@@ -69,7 +71,8 @@ final class RedisRoute: @unchecked Sendable {
     // MARK: The server
 
     private func open(_ destination: ConnectAddress) -> RedisConnection {
-        RedisConnection(to: destination, tls: address.usesTLS ? options.tls : nil, on: loop, patience: options.connectTimeout)
+        RedisConnection(
+            to: destination, tls: address.usesTLS ? options.tls : nil, on: loop, patience: options.connectTimeout)
     }
 
     private var login: RedisCommand? {
@@ -91,7 +94,9 @@ final class RedisRoute: @unchecked Sendable {
                 if !options.mayRefuseLogin { mustSucceed(result) }
             }
         }
-        if address.database != 0 { connection.send(RedisCommand("SELECT", RedisArgument(address.database)), mustSucceed) }
+        if address.database != 0 {
+            connection.send(RedisCommand("SELECT", RedisArgument(address.database)), mustSucceed)
+        }
         // A user may not be allowed to have a name; it is only for people.
         connection.send(RedisCommand("CLIENT", "SETNAME", RedisArgument(options.name))) { _ in }
         connection.send(RedisCommand(question)) { [options] result in

@@ -9,7 +9,9 @@ struct RedisScript: Sendable {
         name = RedisArgument(Hex.encode(Digests.sha1(Array(source.utf8))))
     }
 
-    fileprivate func command(_ verb: RedisArgument, _ keys: [RedisArgument], _ arguments: [RedisArgument]) -> [RedisArgument] {
+    fileprivate func command(_ verb: RedisArgument, _ keys: [RedisArgument], _ arguments: [RedisArgument])
+        -> [RedisArgument]
+    {
         [verb, verb == "EVAL" ? source : name, RedisArgument(keys.count)] + keys + arguments
     }
 }
@@ -20,7 +22,8 @@ extension RedisLink {
     /// - Parameter staging: a command that is executed just before it, in one transaction and one round trip: takes
     ///   large values past the script, where each of their bytes would be hashed.
     func run(
-        _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [], staging: [RedisArgument]? = nil,
+        _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
+        staging: [RedisArgument]? = nil,
         _ completion: @escaping Completion
     ) {
         let command = { @Sendable (verb: RedisArgument) in
@@ -28,7 +31,9 @@ extension RedisLink {
             return staging.map { RedisCommand(transaction: [$0, call]) } ?? RedisCommand(call)
         }
         send(command("EVALSHA")) { [self] result in
-            guard case .failure(.refused(let error)) = result, error.code == "NOSCRIPT" else { return completion(result) }
+            guard case .failure(.refused(let error)) = result, error.code == "NOSCRIPT" else {
+                return completion(result)
+            }
             send(command("EVAL"), completion)
         }
     }

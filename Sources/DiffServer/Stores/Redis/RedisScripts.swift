@@ -112,7 +112,8 @@ enum RedisScripts {
             let past = before.map { SessionRecord.Past(from: $0, to: next) }
             let record = SessionRecord(next, by: hash)
             var staging: [RedisArgument] = [
-                "HSET", key, RedisArgument("m" + name), RedisArgument(record.meta), RedisArgument("h" + name), RedisArgument(record.head),
+                "HSET", key, RedisArgument("m" + name), RedisArgument(record.meta), RedisArgument("h" + name),
+                RedisArgument(record.head),
             ]
             if let added = past?.added {
                 staging += [RedisArgument("k" + name), RedisArgument(hash.sealed(added.document))]
@@ -120,7 +121,8 @@ enum RedisScripts {
             self.staging = staging
             arguments =
                 [
-                    RedisArgument(before?.versionText ?? ""), RedisArgument(name), RedisArgument(next.head.revision.text),
+                    RedisArgument(before?.versionText ?? ""), RedisArgument(name),
+                    RedisArgument(next.head.revision.text),
                     RedisArgument(Int(next.settings.timeToLive / .milliseconds(1))), RedisArgument(digestKey),
                 ] + (past?.removed ?? []).map { RedisArgument(Session.text($0.name)) }
         }

@@ -123,7 +123,8 @@ final class RedisStore: SessionStore {
         let slot = known?.slot ?? table.awaySlot(name)
         let revision = known?.session.head.revision ?? slot?.revision
         let arguments = [RedisArgument(version), RedisArgument(Int(longer / .milliseconds(1)))]
-        link(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], arguments) { [self] result in
+        link(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], arguments) {
+            [self] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(.null):
@@ -132,7 +133,9 @@ final class RedisStore: SessionStore {
             // It may have left memory meanwhile, and was the head all the same.
             case .success(.array(let parts)) where parts.isEmpty: done(.success(known?.renewed ?? known))
             case .success(let reply):
-                guard let found = FoundRecord(reply) else { return done(.failure(.unavailable("what it holds is no session"))) }
+                guard let found = FoundRecord(reply) else {
+                    return done(.failure(.unavailable("what it holds is no session")))
+                }
                 let takeOver = { @Sendable [self] in adopt(found, name, inPlaceOf: known, attempts, on: loop, done) }
                 if found.record.head.count > Self.largeRecord { workers.run(takeOver) } else { takeOver() }
             }
@@ -177,7 +180,8 @@ final class RedisStore: SessionStore {
             return done(.success(nil))
         }
         let field = RedisArgument("k" + Session.text(entry.name))
-        link(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) { [table, lines, hash] result in
+        link(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) {
+            [table, lines, hash] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(let reply):
@@ -267,7 +271,9 @@ final class RedisStore: SessionStore {
         let before = table.session(in: slot) ?? read
         guard revision == nil || before.head.revision == revision else { return done(.failure(.conflict)) }
         let version = revision == nil ? "" : before.versionText
-        link(on: loop).run(RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(slot.name))], [RedisArgument(version)]) {
+        link(on: loop).run(
+            RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(slot.name))], [RedisArgument(version)]
+        ) {
             [table] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
@@ -280,7 +286,8 @@ final class RedisStore: SessionStore {
     }
 
     func discard(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
-        link(on: loop).run(RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(name))], [RedisArgument("")]) { result in
+        link(on: loop).run(RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(name))], [RedisArgument("")]) {
+            result in
             done(result.map { _ in }.mapError { StoreFailure($0) })
         }
     }
@@ -341,7 +348,8 @@ private struct FoundRecord: Sendable {
     let record: SessionRecord
 
     init?(_ reply: RedisReply) {
-        guard let parts = reply.elements, parts.count == 3, let text = parts[0].text, let version = UInt64(text, radix: 16),
+        guard let parts = reply.elements, parts.count == 3, let text = parts[0].text,
+            let version = UInt64(text, radix: 16),
             case .bytes(let meta) = parts[1], case .bytes(let head) = parts[2]
         else { return nil }
         self.version = version

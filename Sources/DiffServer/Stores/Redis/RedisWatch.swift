@@ -93,7 +93,9 @@ final class RedisWatch: Sendable {
         let (slots, tick) = state.withLock { state in
             state.tick = (state.tick + 1) % Self.sweeps
             let tick = state.tick
-            return (state.slots.values.filter { Int(bitPattern: ObjectIdentifier($0)) >> 4 % Self.sweeps == tick }, tick)
+            return (
+                state.slots.values.filter { Int(bitPattern: ObjectIdentifier($0)) >> 4 % Self.sweeps == tick }, tick
+            )
         }
         for slot in slots { validate(slot) }
         return tick == 0

@@ -96,7 +96,9 @@ final class SQLiteDatabase {
         guard code == SQLITE_OK else { throw failure() }
     }
 
-    private func failure() -> Failure { Failure(code: sqlite3_errcode(handle), message: String(cString: sqlite3_errmsg(handle))) }
+    private func failure() -> Failure {
+        Failure(code: sqlite3_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+    }
 
     /// Whether no transaction is open: an error may have ended it.
     var isIdle: Bool { handle == nil || sqlite3_get_autocommit(handle) != 0 }

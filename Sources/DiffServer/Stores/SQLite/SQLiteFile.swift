@@ -36,7 +36,8 @@ struct SQLiteFile {
         }
         guard number(68) == Self.applicationID else { throw StoreError("\(path): this is another program's database") }
         guard number(60) <= Self.format else {
-            throw StoreError("\(path): written by a newer diffserver (format \(number(60)); this one knows \(Self.format))")
+            throw StoreError(
+                "\(path): written by a newer diffserver (format \(number(60)); this one knows \(Self.format))")
         }
     }
 

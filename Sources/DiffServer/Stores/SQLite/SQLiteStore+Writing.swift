@@ -39,7 +39,8 @@ extension SQLiteStore {
         let isNews = next.head.revision != before.head.revision
         let hasEntered = lines.enter(slot, behind: before.version, next: next) {
             writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
-                try database.update(row, standingOn: before.version, withHead: isNews, past, hash: hash) ? .written : .conflict
+                try database.update(row, standingOn: before.version, withHead: isNews, past, hash: hash)
+                    ? .written : .conflict
             } done: { [self] result in
                 switch result {
                 // A session that made room meanwhile comes back with this.

@@ -98,7 +98,8 @@ extension SQLiteDatabase {
         _ row: SessionRow, standingOn version: UInt64, withHead: Bool, _ past: SessionRow.Past, hash: KeyedHash
     ) throws(Failure) -> Bool {
         var values: [Value] = [
-            .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)), .word(hash.sum(row.record.meta)),
+            .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)),
+            .word(hash.sum(row.record.meta)),
             .blob(row.record.meta),
         ]
         if withHead { values.append(.blob(row.record.head)) }
@@ -135,7 +136,8 @@ extension SQLiteDatabase {
     func skeleton(_ sequence: UInt64, of name: String, hash: KeyedHash) throws(Failure) -> [UInt8]? {
         var body: [UInt8]?
         try run(
-            "SELECT skeleton.sum, body FROM skeleton JOIN session ON session = session.id WHERE name = ? AND sequence = ?",
+            "SELECT skeleton.sum, body FROM skeleton JOIN session ON session = session.id"
+                + " WHERE name = ? AND sequence = ?",
             [.text(name), .word(sequence)]
         ) { row in
             let found = row.blob(1)

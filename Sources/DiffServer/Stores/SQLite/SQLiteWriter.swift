@@ -102,7 +102,9 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         }
         if let failure = lost() { return group.forEach { $0.done(.failure(failure)) } }
         health.recover(.writes)
-        for (job, outcome) in zip(group, outcomes) { job.done(outcome == .written ? .success(()) : .failure(.conflict)) }
+        for (job, outcome) in zip(group, outcomes) {
+            job.done(outcome == .written ? .success(()) : .failure(.conflict))
+        }
     }
 
     private func written(_ group: [Job]) throws(SQLiteDatabase.Failure) -> [Outcome] {

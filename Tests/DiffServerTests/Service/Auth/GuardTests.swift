@@ -27,13 +27,17 @@ import Testing
     }
 
     @Test(arguments: [
-        ("Host: localhost\r\n", 0), ("Host: LOCALHOST:8080\r\n", 0), ("Host: a.localhost\r\n", 0), ("Host: 127.9.9.9:1\r\n", 0),
+        ("Host: localhost\r\n", 0), ("Host: LOCALHOST:8080\r\n", 0), ("Host: a.localhost\r\n", 0),
+        ("Host: 127.9.9.9:1\r\n", 0),
         ("Host: [::1]:8080\r\n", 0), ("Host: [::ffff:127.0.0.1]\r\n", 0), ("Host: example.org\r\n", 403),
-        ("Host: localhost.example.org\r\n", 403), ("Host: 127.0.0.1.example.org\r\n", 403), ("Host: 128.0.0.1\r\n", 403),
+        ("Host: localhost.example.org\r\n", 403), ("Host: 127.0.0.1.example.org\r\n", 403),
+        ("Host: 128.0.0.1\r\n", 403),
         ("Host: [::2]\r\n", 403), ("Host: 0.0.0.0\r\n", 403),
-        ("Host: localhost\r\nOrigin: http://localhost\r\n", 0), ("Host: localhost\r\nOrigin: https://named.example\r\n", 0),
+        ("Host: localhost\r\nOrigin: http://localhost\r\n", 0),
+        ("Host: localhost\r\nOrigin: https://named.example\r\n", 0),
         ("Host: localhost\r\nOrigin: https://other.example\r\n", 403), ("Host: localhost\r\nOrigin: null\r\n", 403),
-        ("Host: localhost\r\nOrigin: http://localhost:99\r\n", 403), ("Host: localhost\r\nForwarded: for=1.2.3.4\r\n", 403),
+        ("Host: localhost\r\nOrigin: http://localhost:99\r\n", 403),
+        ("Host: localhost\r\nForwarded: for=1.2.3.4\r\n", 403),
         ("Host: localhost\r\nX-Forwarded-For: 127.0.0.1\r\n", 403), ("Host: localhost\r\nX-Forwarded-For:\r\n", 403),
         ("Host: localhost\r\nX-Forwarded-Proto: https\r\n", 403),
         ("Host: localhost\r\nx-forwarded-anything: 1\r\n", 403),
@@ -73,11 +77,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("Bearer s", 0), ("bearer s", 0), ("Bearer  s ", 0), ("Bearer S", 401), ("Bearer", 401), ("Basic s", 401), ("s", 401), ("", 401),
+        ("Bearer s", 0), ("bearer s", 0), ("Bearer  s ", 0), ("Bearer S", 401), ("Bearer", 401), ("Basic s", 401),
+        ("s", 401), ("", 401),
     ])
     func `a key comes as a bearer's`(_ value: String, _ expected: Int) throws {
         let guarding = guarded(keys: [KeyRing.Key(name: "k", secret: "s")], isLocal: false)
-        #expect(try status(guarding, "Host: example.org\r\nAuthorization: \(value)\r\n", from: Self.outside) == expected)
+        #expect(
+            try status(guarding, "Host: example.org\r\nAuthorization: \(value)\r\n", from: Self.outside) == expected)
     }
 
     @Test func `wrong credentials are no better than none where none are needed`() throws {
@@ -85,7 +91,8 @@ import Testing
     }
 
     @Test func `a token is taken until it ends`() throws {
-        let good = Token(session: "s", scopes: [.read], expires: WallTime.now.adding(.seconds(60))).signed(by: Self.secret)
+        let good = Token(session: "s", scopes: [.read], expires: WallTime.now.adding(.seconds(60))).signed(
+            by: Self.secret)
         let old = Token(session: "s", scopes: [.read], expires: WallTime.now).signed(by: Self.secret)
         let guarding = guarded(keys: [KeyRing.Key(name: "k", secret: "s")], isLocal: false)
         #expect(try status(guarding, "Host: a\r\nAuthorization: Bearer \(good)\r\n", from: Self.outside) == 0)

@@ -17,7 +17,8 @@ import Testing
     }
 
     private static let others: [String] = [
-        "", "a", "a:", ":\(abc)", "a:\(abc.dropLast())", "a:\(abc)0", "a:g\(abc.dropFirst())", "a:+\(abc.dropFirst())", abc,
+        "", "a", "a:", ":\(abc)", "a:\(abc.dropLast())", "a:\(abc)0", "a:g\(abc.dropFirst())", "a:+\(abc.dropFirst())",
+        abc,
         "a:\(abc):", "a:\(abc):x y", "a:\(abc):x/y", "a:\(abc):\(String(repeating: "x", count: 129))",
     ]
 
@@ -46,7 +47,8 @@ import Testing
 
     @Test func `a key of a prefix is good for what starts with it`() {
         let cases: [(String, Right, Bool)] = [
-            ("team-a", .write, true), ("team-", .read, true), ("team", .read, false), ("Team-a", .edit, false), ("x-team-a", .read, false),
+            ("team-a", .write, true), ("team-", .read, true), ("team", .read, false), ("Team-a", .edit, false),
+            ("x-team-a", .read, false),
         ]
         for (session, right, isGood) in cases {
             #expect(Identity.writer(name: "k", prefix: "team-").has(right, session: session) == isGood, "\(session)")

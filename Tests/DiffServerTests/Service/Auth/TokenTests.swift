@@ -13,7 +13,9 @@ import Testing
         return text + "." + Base64URL.encode(Digests.hmacSHA256(Array(text.utf8), key: secret))
     }
 
-    private func token(_ claims: String) -> Token? { Token(signed(#"{"alg":"HS256"}"#, claims), secret: Self.secret, at: Self.now) }
+    private func token(_ claims: String) -> Token? {
+        Token(signed(#"{"alg":"HS256"}"#, claims), secret: Self.secret, at: Self.now)
+    }
 
     private static let claims = #"{"sub":"s","scope":"read","exp":1800000060}"#
 
@@ -25,16 +27,21 @@ import Testing
 
     // RFC 7515, appendix A.1, whose signature others have checked; its claims have no session.
     @Test func `the signature is that of the RFC`() throws {
-        let key = try #require(Base64URL.decode("AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"))
+        let key = try #require(
+            Base64URL.decode("AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"))
         let signed =
             "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9."
             + "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
-        #expect(Base64URL.encode(Digests.hmacSHA256(Array(signed.utf8), key: key)) == "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+        #expect(
+            Base64URL.encode(Digests.hmacSHA256(Array(signed.utf8), key: key))
+                == "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
     }
 
     @Test(arguments: [
-        #"{"alg":"none"}"#, #"{"alg":"None"}"#, #"{"alg":"HS384"}"#, #"{"alg":"hs256"}"#, #"{"alg":"RS256"}"#, #"{"alg":["HS256"]}"#,
-        #"{"alg":null}"#, #"{"typ":"JWT"}"#, #"{"alg":"HS256","alg":"none"}"#, #"{"alg":"HS256","crit":["exp"]}"#, #"["HS256"]"#, "",
+        #"{"alg":"none"}"#, #"{"alg":"None"}"#, #"{"alg":"HS384"}"#, #"{"alg":"hs256"}"#, #"{"alg":"RS256"}"#,
+        #"{"alg":["HS256"]}"#,
+        #"{"alg":null}"#, #"{"typ":"JWT"}"#, #"{"alg":"HS256","alg":"none"}"#, #"{"alg":"HS256","crit":["exp"]}"#,
+        #"["HS256"]"#, "",
         #"{"alg":"HS256""#,
     ])
     func `another header is refused, however well it is signed`(_ header: String) {
@@ -47,12 +54,14 @@ import Testing
         var flipped = Base64URL.decode(parts[2])!
         flipped[31] ^= 1
         for text in [
-            "\(parts[0]).\(parts[1])", "\(parts[0]).\(parts[1]).", "\(good).", "\(good).x", " \(good)", "\(good)=", "", "..", "a.b.c",
+            "\(parts[0]).\(parts[1])", "\(parts[0]).\(parts[1]).", "\(good).", "\(good).x", " \(good)", "\(good)=", "",
+            "..", "a.b.c",
             "\(parts[0]).\(parts[1]).\(Base64URL.encode(flipped))",
             "\(parts[0]).\(parts[1]).\(Base64URL.encode(Array(flipped.dropLast())))",
             "\(parts[0]).\(Base64URL.encode(Array(Self.claims.replacing("\"s\"", with: "\"t\"").utf8))).\(parts[2])",
             signed(#"{"alg":"none"}"#, Self.claims).split(separator: ".").dropLast().joined(separator: ".") + ".",
-            signed(#"{"alg":"HS256"}"#, Self.claims, by: Self.secret + [1]), signed(#"{"alg":"HS256"}"#, Self.claims, by: []),
+            signed(#"{"alg":"HS256"}"#, Self.claims, by: Self.secret + [1]),
+            signed(#"{"alg":"HS256"}"#, Self.claims, by: []),
         ] {
             #expect(Token(text, secret: Self.secret, at: Self.now) == nil, "\(text)")
         }
@@ -60,7 +69,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("1800000001", true), ("1800000000", false), ("1799999999", false), ("1800000000.5", true), ("1.8000001e9", true), ("1e300", true),
+        ("1800000001", true), ("1800000000", false), ("1799999999", false), ("1800000000.5", true),
+        ("1.8000001e9", true), ("1e300", true),
         ("1e15", true), ("9223372036854775807", true), ("9223372036854775808", true), ("1e999999999", true),
         ("-9223372036854775809", false), ("-1e300", false), ("-1e999999999", false), ("1e-999999999", false),
         ("1\(String(repeating: "0", count: 400))", true),
@@ -71,7 +81,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("1800000000", true), ("1799999999", true), ("1800000001", false), ("1e300", false), (#""1799999999""#, false), ("null", false),
+        ("1800000000", true), ("1799999999", true), ("1800000001", false), ("1e300", false), (#""1799999999""#, false),
+        ("null", false),
         ("1e999999999", false), ("9223372036854775808", false), ("-1e999999999", true), ("-9223372036854775809", true),
     ])
     func `it begins when it says`(_ start: String, _ isGood: Bool) {
@@ -99,7 +110,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("read", [.read]), ("edit", [.edit]), ("read edit", [.read, .edit]), ("edit  read x", [.read, .edit]), ("", []), ("READ", []),
+            ("read", [.read]), ("edit", [.edit]), ("read edit", [.read, .edit]), ("edit  read x", [.read, .edit]),
+            ("", []), ("READ", []),
             ("write", []), ("read,edit", []),
         ] as [(String, Set<Token.Scope>)])
     func `scopes are separated by spaces`(_ text: String, _ scopes: Set<Token.Scope>) {
@@ -108,8 +120,10 @@ import Testing
 
     @Test func `it is good for its session and its scope alone`() {
         let rights: [(String, Set<Token.Scope>, Right, Bool)] = [
-            ("s", [.read], .read, true), ("s", [.read], .edit, false), ("s", [.edit], .edit, true), ("s", [.edit], .read, false),
-            ("s2", [.read, .edit], .read, false), ("S", [.read, .edit], .edit, false), ("s", [.read, .edit], .write, false),
+            ("s", [.read], .read, true), ("s", [.read], .edit, false), ("s", [.edit], .edit, true),
+            ("s", [.edit], .read, false),
+            ("s2", [.read, .edit], .read, false), ("S", [.read, .edit], .edit, false),
+            ("s", [.read, .edit], .write, false),
             ("s", [.read, .edit], .operate, false), ("s", [.read, .edit], .compute, false), ("s", [], .none, true),
         ]
         for (session, scopes, right, isGood) in rights {

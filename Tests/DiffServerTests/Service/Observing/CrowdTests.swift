@@ -9,7 +9,8 @@ import Testing
         func told(_ open: Int, refused: Int = 0, pauses: Int = 0) -> String? {
             crowd.line(
                 for: Server.Counters(
-                    connectionLimit: 100, openConnections: open, acceptedConnections: 0, refusedConnections: refused, acceptPauses: pauses,
+                    connectionLimit: 100, openConnections: open, acceptedConnections: 0, refusedConnections: refused,
+                    acceptPauses: pauses,
                     relievedConnections: 0))
         }
         #expect(told(100) == nil, "nobody was refused")
@@ -19,6 +20,8 @@ import Testing
         #expect(told(89, refused: 9) == nil, "it goes on")
         #expect(told(89, refused: 9) == "connections are below their limit again: 89 of 100 are open")
         #expect(told(89, refused: 9) == nil)
-        #expect(told(50, refused: 9, pauses: 1) == "connections are at their limit of 100: no descriptor or memory is left for more")
+        #expect(
+            told(50, refused: 9, pauses: 1)
+                == "connections are at their limit of 100: no descriptor or memory is left for more")
     }
 }

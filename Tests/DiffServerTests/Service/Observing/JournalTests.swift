@@ -9,7 +9,8 @@ import Testing
         ("a\nwarning: b", #""a\u000awarning: b""#), ("a\r\u{1B}[31m\0", #""a\u000d\u001b[31m\u0000""#), ("é", #""é""#),
     ])
     func `a value never ends its line or passes for another`(_ value: String, _ written: String) {
-        #expect(Journal.text("request", "info", [("a", .text(value)), ("b", .number(7))]) == "request a=\(written) b=7")
+        #expect(
+            Journal.text("request", "info", [("a", .text(value)), ("b", .number(7))]) == "request a=\(written) b=7")
     }
 
     @Test func `a message is one line`() {

@@ -9,7 +9,9 @@ import Testing
         #expect(pipe(&ends) == 0)
         let output = LogOutput(descriptor: ends[1])
         func line(_ number: Int) -> [UInt8] { Array("line \(number) \(String(repeating: "x", count: 990))\n".utf8) }
-        func append(_ number: Int) { output.append(line(number)) { $0.map { Array("missing \($0)\n".utf8) } ?? Array("begins\n".utf8) } }
+        func append(_ number: Int) {
+            output.append(line(number)) { $0.map { Array("missing \($0)\n".utf8) } ?? Array("begins\n".utf8) }
+        }
         let count = 3 * LogOutput.room / 1000
         for number in 0..<count { append(number) }
         let dropped = output.dropped
@@ -46,7 +48,9 @@ import Testing
         defer { close(descriptor) }
         let file = try #require(LogFile(descriptor: descriptor))
         func say(_ text: String) { Files.write(Array(text.utf8), to: descriptor) }
-        func content(_ path: String) -> String { (try? Files.read(path)).map { String(decoding: $0, as: UTF8.self) } ?? "-" }
+        func content(_ path: String) -> String {
+            (try? Files.read(path)).map { String(decoding: $0, as: UTF8.self) } ?? "-"
+        }
         say("one ")
         #expect(!file.follow())
         rename(path, moved)

@@ -30,7 +30,8 @@ import Testing
 
     private static let parents: [(value: String, isValid: Bool)] = [
         (good, true), ("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", true),
-        ("ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", false), (good.uppercased(), false), ("\(good)-x", false),
+        ("ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", false), (good.uppercased(), false),
+        ("\(good)-x", false),
         (String(good.dropLast()), false), (good.replacing("4", with: "g"), false), ("", false),
         ("00-00000000000000000000000000000000-00f067aa0ba902b7-01", false),
         ("00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01", false),

@@ -21,8 +21,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "redis", "redis:", "redis://", "http://h", "redis://h:0", "redis://h:65536", "redis://h:x", "redis://::1", "redis://h/x",
-        "redis://h/-1", "redis://h/1/2", "redis://@h", "redis://:@h", "redis://%zz@h", "redis://%4@h", "unix:", "unix:r", "unix://h/r",
+        "", "redis", "redis:", "redis://", "http://h", "redis://h:0", "redis://h:65536", "redis://h:x", "redis://::1",
+        "redis://h/x",
+        "redis://h/-1", "redis://h/1/2", "redis://@h", "redis://:@h", "redis://%zz@h", "redis://%4@h", "unix:",
+        "unix:r", "unix://h/r",
         "redis-sentinel://a", "redis-sentinel://a/", "redis-sentinel://a,/main", "redis-sentinel:///main",
     ])
     func isRefused(_ text: String) {

@@ -180,7 +180,9 @@ struct RedisLinkTests {
         #expect(connections.withLock { $0.count } >= 2)
     }
 
-    @Test(arguments: ["READONLY You can't write against a read only replica.", "LOADING Redis is loading", "MASTERDOWN Link is down"])
+    @Test(arguments: [
+        "READONLY You can't write against a read only replica.", "LOADING Redis is loading", "MASTERDOWN Link is down",
+    ])
     func aServerThatCannotTakeCommandsNowIsLeft(_ error: String) async throws {
         let server = FakeServer { connection, request in
             if request.contains("PING") { return "+OK\r\n+PONG\r\n" }

@@ -12,7 +12,10 @@ import Testing
         (":-12\r\n", .integer(-12)),
         ("-NOSCRIPT No.\r\n", .error(RedisError(text: "NOSCRIPT No."))),
         ("*0\r\n", .array([])),
-        ("*3\r\n:1\r\n$-1\r\n*1\r\n-ERR x\r\n", .array([.integer(1), .null, .array([.error(RedisError(text: "ERR x"))])])),
+        (
+            "*3\r\n:1\r\n$-1\r\n*1\r\n-ERR x\r\n",
+            .array([.integer(1), .null, .array([.error(RedisError(text: "ERR x"))])])
+        ),
     ]
 
     @Test func repliesAreReadAtEverySplit() throws {

@@ -17,12 +17,14 @@ struct RedisTLSTests {
         for (tls, server, host, reason) in [
             (trusting, server, "localhost", ""), (trusting, server, "127.0.0.1", ""),
             (suspicious, server, "localhost", "certificate"), (misled, server, "localhost", "certificate"),
-            (misled, elsewhere, "localhost", "hostname mismatch"), (misled, elsewhere, "127.0.0.1", "IP address mismatch"),
+            (misled, elsewhere, "localhost", "hostname mismatch"),
+            (misled, elsewhere, "127.0.0.1", "IP address mismatch"),
         ] {
             let test = try TestLink("rediss://\(host):\(server.port + 1)") { $0.tls = tls }
             switch await test.send("SET", "a", RedisArgument([UInt8](repeating: 7, count: 300_000))) {
             case .success: #expect(reason == "", "\(host)")
-            case .failure(let failure): #expect(reason != "" && failure.description.contains(reason), "\(host): \(failure)")
+            case .failure(let failure):
+                #expect(reason != "" && failure.description.contains(reason), "\(host): \(failure)")
             }
             guard reason.isEmpty else { continue }
             #expect(await test.send("GET", "a") == .success(.bytes([UInt8](repeating: 7, count: 300_000))))
@@ -80,10 +82,16 @@ private final class Certificates {
         var template = Array("/tmp/diffserver-tls-XXXXXX".utf8CString)
         directory = String(cString: mkdtemp(&template))
         let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-        try openssl(["req", "-x509", "-days", "1", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem"] + newKey)
-        try openssl(["req", "-subj", "/CN=server", "-addext", "subjectAltName=\(names)", "-keyout", "key.pem", "-out", "request"] + newKey)
+        try openssl(
+            ["req", "-x509", "-days", "1", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem"] + newKey)
+        try openssl(
+            [
+                "req", "-subj", "/CN=server", "-addext", "subjectAltName=\(names)", "-keyout", "key.pem", "-out",
+                "request",
+            ] + newKey)
         try openssl([
-            "x509", "-req", "-in", "request", "-CA", "ca.pem", "-CAkey", "ca.key", "-copy_extensions", "copy", "-days", "1", "-out",
+            "x509", "-req", "-in", "request", "-CA", "ca.pem", "-CAkey", "ca.key", "-copy_extensions", "copy", "-days",
+            "1", "-out",
             "cert.pem",
         ])
     }
@@ -96,7 +104,8 @@ private final class Certificates {
         return try RedisServer(
             port: port,
             [
-                "tls-port \(port + 1)", "tls-cert-file \(certificate)", "tls-key-file \(key)", "tls-ca-cert-file \(authority)",
+                "tls-port \(port + 1)", "tls-cert-file \(certificate)", "tls-key-file \(key)",
+                "tls-ca-cert-file \(authority)",
                 "tls-auth-clients \(clients)",
             ])
     }

@@ -64,8 +64,10 @@ extension RowModel {
         let isSection = operation["section"] != nil
         guard let subject = operation[isSection ? "section" : "item"] else { return false }
         switch operation["op"] {
-        case .string(Array("insert".utf8)): return isSection ? insert(section: subject, operation) : insert(row: subject, operation)
-        case .string(Array("move".utf8)): return isSection ? move(section: subject, operation) : move(row: subject, operation)
+        case .string(Array("insert".utf8)):
+            return isSection ? insert(section: subject, operation) : insert(row: subject, operation)
+        case .string(Array("move".utf8)):
+            return isSection ? move(section: subject, operation) : move(row: subject, operation)
         case .string(Array("remove".utf8)): return isSection ? take(section: subject) != nil : take(row: subject) != nil
         case .string(Array("update".utf8)): return isSection ? update(section: subject) : update(row: subject)
         default: return false
@@ -118,7 +120,9 @@ extension RowModel {
             sections[section].rows.append(row.asRow)
             return true
         }
-        guard let (anchorSection, anchor) = path(ofRow: operation["before"]), anchorSection == section else { return false }
+        guard let (anchorSection, anchor) = path(ofRow: operation["before"]), anchorSection == section else {
+            return false
+        }
         sections[section].rows.insert(row.asRow, at: anchor)
         return true
     }
@@ -148,7 +152,8 @@ extension RowModel {
     public func applying(indexed changes: Tree) -> RowModel? {
         var model = self
         model.sections = []
-        guard let order = Self.merge(sections.indices.map { $0 }, changes["sections"], key: { $0.integer.map { [$0] } }) else { return nil }
+        guard let order = Self.merge(sections.indices.map { $0 }, changes["sections"], key: { $0.integer.map { [$0] } })
+        else { return nil }
         var rows: [[Int]: Tree] = [:]
         for (section, content) in sections.enumerated() {
             for (row, tree) in content.rows.enumerated() { rows[[section, row]] = tree }
@@ -187,19 +192,24 @@ extension RowModel {
             placed[at] = .new(section)
         }
         for entry in lists?["moved"]?.elements ?? [] {
-            guard let from = entry["from"]?.integer, let to = entry["to"]?.integer, old.contains(from) else { return nil }
+            guard let from = entry["from"]?.integer, let to = entry["to"]?.integer, old.contains(from) else {
+                return nil
+            }
             guard gone.insert(from).inserted, placed.updateValue(.old(from), forKey: to) == nil else { return nil }
         }
         var staying = old.filter { !gone.contains($0) }[...]
         var order: [Source] = []
-        while let source = placed.removeValue(forKey: order.count) ?? staying.popFirst().map(Source.old) { order.append(source) }
+        while let source = placed.removeValue(forKey: order.count) ?? staying.popFirst().map(Source.old) {
+            order.append(source)
+        }
         return placed.isEmpty ? order : nil
     }
 
     private func updated(_ changes: Tree) -> RowModel? {
         var model = self
         for entry in changes["sections"]?["updated"]?.elements ?? [] {
-            guard let at = entry["at"]?.integer, model.sections.indices.contains(at), let section = entry["section"] else { return nil }
+            guard let at = entry["at"]?.integer, model.sections.indices.contains(at), let section = entry["section"]
+            else { return nil }
             model.sections[at].shown = section.sorted
         }
         for entry in changes["items"]?["updated"]?.elements ?? [] {

@@ -14,7 +14,9 @@ public struct StateRules {
     }
 
     private mutating func acceptSection(_ tree: Tree) -> Bool {
-        guard Self.holdsOnly(["id", "content", "expanded", "items"], tree), let list = tree["items"] else { return false }
+        guard Self.holdsOnly(["id", "content", "expanded", "items"], tree), let list = tree["items"] else {
+            return false
+        }
         return acceptID(tree["id"], in: \.sections) && Self.isFlag(tree["expanded"]) && acceptItems(list, level: 0)
     }
 

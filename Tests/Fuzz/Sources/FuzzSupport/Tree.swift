@@ -81,7 +81,9 @@ private struct Parser {
         return tree
     }
 
-    mutating func space() { while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { at += 1 } }
+    mutating func space() {
+        while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { at += 1 }
+    }
 
     mutating func take(_ text: StaticString) throws {
         for index in 0..<text.utf8CodeUnitCount {

@@ -33,7 +33,9 @@ private func states(_ bytes: [UInt8]) -> (Snapshot, Snapshot)? {
         (one, other) = (first.state(), second.state())
     }
     guard let old = try? Snapshot(json: one), let new = try? Snapshot(json: other) else {
-        fatalError("a state that was made does not read: \(String(decoding: one, as: UTF8.self)) \(String(decoding: other, as: UTF8.self))")
+        fatalError(
+            "a state that was made does not read: \(String(decoding: one, as: UTF8.self)) \(String(decoding: other, as: UTF8.self))"
+        )
     }
     checkReading(other, upon: old)
     return (old, new)
@@ -45,12 +47,17 @@ private func checkReading(_ json: [UInt8], upon known: Snapshot) {
     let read = { (known: Snapshot?) in Result { try Envelope(json: json, members: members, known: known) } }
     switch (read(known), read(nil)) {
     case (.success(let one), .success(let other)):
-        check(one.states["state"]?.documentJSON() == other.states["state"]?.documentJSON(), "reads as another state upon a known one")
+        check(
+            one.states["state"]?.documentJSON() == other.states["state"]?.documentJSON(),
+            "reads as another state upon a known one")
         guard let state = one.states["state"] else { return }
         let change = Changeset(from: known, to: state, likeness: one.likeness)
-        check(change.json(.keyed) == Changeset(from: known, to: state).json(.keyed), "changes differ when some are known")
+        check(
+            change.json(.keyed) == Changeset(from: known, to: state).json(.keyed), "changes differ when some are known")
         let carried = Fingerprints(of: state, from: Fingerprints(of: known, by: hash), over: change)
-        check(carried.areOfSameState(as: Fingerprints(of: state, by: hash)), "fingerprints differ when a state was read upon another")
+        check(
+            carried.areOfSameState(as: Fingerprints(of: state, by: hash)),
+            "fingerprints differ when a state was read upon another")
     case (.failure(let one), .failure(let other)):
         check(one as? StateError == other as? StateError, "fails in another way upon a known state")
     default: fatalError("upon a known state it reads, or only without one")
@@ -65,7 +72,9 @@ private func examine(_ bytes: [UInt8]) {
         fatalError("rows do not read")
     }
     let indexed = Tree(change.json(.indexed), maxDepth: 1_000)!
-    check(before.applying(keyed: Tree(change.json(.keyed), maxDepth: 1_000)!)?.isShown(as: after) == true, "keyed misses the target")
+    check(
+        before.applying(keyed: Tree(change.json(.keyed), maxDepth: 1_000)!)?.isShown(as: after) == true,
+        "keyed misses the target")
     check(before.applying(indexed: indexed)?.isShown(as: after) == true, "indexed misses the target")
     checkCounts(change, indexed)
     check(Changeset(from: new, to: new).isEmpty, "a change between a state and itself")
@@ -124,7 +133,9 @@ extension Tree {
         return .object(
             members.map { member in
                 var member = member
-                if ["id", "parent"].contains(String(decoding: member.name, as: UTF8.self)), let text = member.value.idText {
+                if ["id", "parent"].contains(String(decoding: member.name, as: UTF8.self)),
+                    let text = member.value.idText
+                {
                     member.value = .string(text)
                 }
                 return member

@@ -41,7 +41,9 @@ private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks) 
     check(Tree(document, maxDepth: 1_000) != nil, "the result's document is no JSON")
     var limits = StateLimits()
     limits.maxDepth = 80
-    guard let again = try? Snapshot(json: document, limits: limits) else { fatalError("the result does not read again") }
+    guard let again = try? Snapshot(json: document, limits: limits) else {
+        fatalError("the result does not read again")
+    }
     check(digest(again) == digest(edited), "the result reads as another")
     let change = Changeset(from: state, to: edited, marks: marks)
     for dialect in Dialect.allCases {

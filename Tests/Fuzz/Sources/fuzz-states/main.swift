@@ -18,11 +18,16 @@ private func examine(_ json: [UInt8]) {
         readAgain(state)
     } catch {
         check(!isState, "refused a state: \(error)")
-        if case .json = error { check(tree == nil, "took JSON for none: \(error)") } else { check(tree != nil, "took no JSON for JSON") }
+        if case .json = error {
+            check(tree == nil, "took JSON for none: \(error)")
+        } else {
+            check(tree != nil, "took no JSON for JSON")
+        }
     }
     // Any document, with pointers: only that it never traps.
     for pointer in ["", "/id", "/items", "/0/a~1b"] {
-        let shape = StateShape.pointers(sectionsAt: JSONPointer("/sections"), itemsAt: JSONPointer(pointer), idAt: JSONPointer("/id"))
+        let shape = StateShape.pointers(
+            sectionsAt: JSONPointer("/sections"), itemsAt: JSONPointer(pointer), idAt: JSONPointer("/id"))
         _ = try? Snapshot(json: json, shape: shape)
         _ = try? Snapshot(json: json, shape: .pointers(itemsAt: JSONPointer(pointer), idAt: JSONPointer("")))
     }
@@ -33,7 +38,9 @@ private func readAgain(_ state: Snapshot) {
     check(Tree(document, maxDepth: 1_000) != nil, "wrote a document that is no JSON")
     var limits = StateLimits()
     limits.maxDepth = 80
-    guard let again = try? Snapshot(json: document, limits: limits) else { fatalError("wrote a document that does not read") }
+    guard let again = try? Snapshot(json: document, limits: limits) else {
+        fatalError("wrote a document that does not read")
+    }
     check(again.documentJSON() == document, "wrote another document the second time")
     check(digest(again) == digest(state), "another digest")
     check(Changeset(from: state, to: again).isEmpty, "a change between a state and itself")
