@@ -91,9 +91,8 @@ enum Serve {
     }
 
     private static func store(_ options: Options, _ messages: MessageMemory, _ journal: Journal) -> any SessionStore {
-        let table = SessionTable(bounds: options.tableBounds, messages: messages, isCache: options.store != .memory)
         do throws(StoreError) {
-            return try options.store.open(table: table, options: options, journal: journal)
+            return try options.store.open(options: options, messages: messages, journal: journal)
         } catch { fail("\(error)") }
     }
 

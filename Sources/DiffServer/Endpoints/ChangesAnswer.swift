@@ -2,7 +2,7 @@ import HTTPCore
 import SnapshotKit
 
 /// How a client wants changes written.
-struct ChangesWish: Hashable, Sendable {
+struct ChangesOptions: Hashable, Sendable {
     var form: ChangesForm
     var staging: Staging
     var content: ContentStyle
@@ -139,22 +139,22 @@ extension ChangesAnswer {
     }
 
     /// A changeset, unless it is larger than wished.
-    init(_ changeset: Changeset, from: Revision?, to destination: Destination, _ wish: ChangesWish) {
-        if let limit = wish.maxChanges, changeset.counts.total > limit {
-            self.init(reset: .large, from: from, to: destination, wish.form)
+    init(_ changeset: Changeset, from: Revision?, to destination: Destination, _ options: ChangesOptions) {
+        if let limit = options.maxChanges, changeset.counts.total > limit {
+            self.init(reset: .large, from: from, to: destination, options.form)
             return
         }
-        let form = wish.form
+        let form = options.form
         // Most answers fit, and an allocator has blocks of this size at hand.
         var writer = JSONWriter(capacity: 960)
         if form.isEvent { Event.begin(to: destination.revision, &writer) }
         let start = writer.count
         if form.isBarePatch {
-            changeset.write(.jsonPatch, staging: wish.staging, content: wish.content, into: &writer)
+            changeset.write(.jsonPatch, staging: options.staging, content: options.content, into: &writer)
         } else {
             Self.writeStart(from, destination, form, &writer)
             writer.append(",\"changes\":")
-            changeset.write(form.dialect, staging: wish.staging, content: wish.content, into: &writer)
+            changeset.write(form.dialect, staging: options.staging, content: options.content, into: &writer)
             if changeset.showsIdentityChurn { writer.append(",\"warnings\":[\"identity-churn\"]") }
             writer.append(byte: UInt8(ascii: "}"))
         }

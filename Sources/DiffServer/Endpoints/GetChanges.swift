@@ -2,24 +2,31 @@ import HTTPCore
 import SnapshotKit
 
 /// What changed since a reader's revision: at once, once there is something, or again and again.
-enum GetChanges {
+struct GetChanges: ReadingEndpoint {
     /// The longest that a request is held.
-    static let longestWait = 60
+    private static let longestWait = 60
 
-    @Sendable
-    static func answer(_ call: Call) throws(Problem) -> Reply {
+    let call: Call
+    let since: Since
+    private let wait: Int
+    private let options: ChangesOptions
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
         let since = try call.parameters.since()
-        let wait = try wait(call)
-        let wish = try ChangesWish(call.parameters, call.acceptance, streams: true)
-        let base = wish.form.isEvent ? lastEvent(call) ?? since : since
-        return try call.reading(from: base) { (reading) throws(Problem) in
-            if wish.form.isEvent { return .now(try EventStream.response(call, reading, since: base, wish)) }
-            if wait > 0, holds(reading, base) {
-                return .later { HeldRequest.hold(call, reading, base, wish, for: .seconds(wait), $0) }
-            }
-            if !holds(reading, base) { try reading.checkRoom() }
-            return .now(call.service.counted(reading.answer(since: base, wish)).response())
+        wait = try Self.wait(call)
+        options = try ChangesOptions(call.parameters, call.acceptance, streams: true)
+        self.since = options.form.isEvent ? Self.lastEvent(call) ?? since : since
+    }
+
+    func reply(_ view: SessionView) throws(Problem) -> Reply {
+        if options.form.isEvent { return .now(try EventStream.response(call, view, since: since, options)) }
+        let hasNothing = view.hasNothing(since: since)
+        if wait > 0, hasNothing {
+            return .later { HeldRequest.hold(call, view, since, options, for: .seconds(wait), $0) }
         }
+        if !hasNothing { try view.checkRoom() }
+        return .now(call.service.counted(view.answer(since: since, options)).response())
     }
 
     /// Seconds that the client would wait: `?wait=`, else `Prefer: wait=`.
@@ -33,11 +40,5 @@ enum GetChanges {
     private static func lastEvent(_ call: Call) -> Since? {
         guard let id = call.head["last-event-id"], !id.isEmpty else { return nil }
         return Revision(id).map(Since.revision) ?? .unreadable
-    }
-
-    /// Whether there is nothing to tell yet.
-    static func holds(_ reading: Reading, _ since: Since) -> Bool {
-        guard case .revision(let revision) = since, case .head(let marks) = reading.base(revision) else { return false }
-        return marks.isEmpty
     }
 }

@@ -29,7 +29,7 @@ struct GetFile: Sendable {
     @Sendable
     func answer(_ call: Call) throws(Problem) -> Reply {
         let common = [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")]
-        if EntityTags(call.head, "if-none-match")?.names(tag) == true {
+        if RevisionTags(call.head, "if-none-match")?.names(tag) == true {
             return .now(Response(status: 304, fields: common))
         }
         return .now(

@@ -2,42 +2,23 @@ import HTTPCore
 import SnapshotKit
 
 /// Indexes of sections, and sections at indexes.
-enum GetSections {
-    @Sendable
-    static func one(_ call: Call) throws(Problem) -> Reply {
-        try LookupSubject.ask(call) { (subject) throws(Problem) in
-            let id = call.place["section"]
-            guard let section = subject.section(id) else {
-                throw Problem(.sectionNotFound, "no section \"\(id)\" at \(subject.revision.text)")
-            }
-            return Lookup.one(subject) { section.writeLookup(into: &$0, showsContent: subject.showsContent) }
-        }
+extension StateSection: LookupElement {
+    static var name: String { "section" }
+    static var list: StaticString { "sections" }
+
+    static func element(_ id: String, of subject: LookupSubject) -> StateSection? { subject.section(id) }
+
+    static func missing(_ id: String, at revision: Revision) -> Problem {
+        Problem(.sectionNotFound, "no section \"\(id)\" at \(revision.text)")
     }
 
-    @Sendable
-    static func many(_ call: Call) throws(Problem) -> Reply {
-        try Lookup.many(call, "sections") { (subject, question) throws(Problem) in
-            guard question.name == "at" else {
-                let section = subject.section(question.value)
-                return Lookup.Finding(
-                    found: section.map { section in
-                        { section.writeLookup(into: &$0, showsContent: subject.showsContent) }
-                    }
-                ) {
-                    $0.append("\"id\":")
-                    $0.append(string: question.value)
-                }
-            }
-            guard let index = Parameters.count(question.value), index < .max else {
-                throw .malformed("at is a section's index, not \"\(question.value)\"")
-            }
-            let section = subject.sections.indices.contains(index) ? subject.sections[index] : nil
-            return Lookup.Finding(
-                found: section.map { section in { section.writeLookup(into: &$0, showsContent: subject.showsContent) } }
-            ) {
-                $0.append("\"at\":")
-                $0.append(index)
-            }
+    static func element(
+        at place: String, of subject: LookupSubject
+    ) throws(Problem) -> (StateSection?, place: String) {
+        guard let index = Parameters.count(place), index < .max else {
+            throw .malformed("at is a section's index, not \"\(place)\"")
         }
+        let section = subject.sections.indices.contains(index) ? subject.sections[index] : nil
+        return (section, "\(index)")
     }
 }

@@ -16,33 +16,20 @@ struct LookupSubject {
     let showsContent: Bool
     private let state: State
 
-    /// Answers from the head, or from what `?revision=` names.
-    static func ask(_ call: Call, _ answer: @escaping @Sendable (LookupSubject) throws(Problem) -> Reply)
-        throws(Problem) -> Reply
-    {
-        var revision: Revision?
-        if let text = call.parameters["revision"] {
-            revision = Revision(text)
-            if revision == nil { throw Problem(.malformedRevision, "\"\(text)\" is no revision") }
-        }
-        return try call.reading(from: revision.map(Since.revision) ?? .absent) { [revision] (reading) throws(Problem) in
-            try answer(LookupSubject(call, reading, revision))
-        }
-    }
-
-    private init(_ call: Call, _ reading: Reading, _ revision: Revision?) throws(Problem) {
-        let head = reading.session.head
+    /// - Parameters:
+    ///   - revision: the one that `?revision=` names; nil for the head.
+    ///   - isAskedOften: so that a table of ids pays, which it does from a handful of questions on.
+    init(_ view: SessionView, at revision: Revision?, isAskedOften: Bool) throws(Problem) {
+        let head = view.session.head
         showsContent = revision == nil
         guard let revision else {
             (self.revision, state) = (head.revision, .head(head.snapshot))
             return
         }
         self.revision = revision
-        switch reading.base(revision) {
+        switch view.resumePoint(revision) {
         case .head: state = .head(head.snapshot)
-        case .past(let skeleton, _):
-            // A table of ids pays from a handful of questions on.
-            state = .past(call.parameters.all(["id"]).count > 4 ? skeleton.indexed() : skeleton)
+        case .past(let skeleton, _): state = .past(isAskedOften ? skeleton.indexed() : skeleton)
         case .stored, .none: throw Problem(.revisionGone, "the revision \(revision.text) is no longer kept")
         }
     }
@@ -76,72 +63,115 @@ struct LookupSubject {
     }
 }
 
-/// Answers of look-ups.
-enum Lookup {
-    static func response(_ writer: consuming JSONWriter) -> Reply {
-        .now(
-            Response(
-                status: 200, fields: [Field("Content-Type", "application/json"), Field("Cache-Control", "no-store")],
-                body: .bytes(writer.bytes()), isCompressible: true))
+/// What look-ups find.
+protocol LookupElement {
+    /// The name of an id in a path.
+    static var name: String { get }
+    /// The member of an answer that lists what was found.
+    static var list: StaticString { get }
+
+    static func element(_ id: String, of subject: LookupSubject) -> Self?
+    static func missing(_ id: String, at revision: Revision) -> Problem
+
+    /// The element at a place as a query names it, and that place as an answer does, in JSON.
+    static func element(at place: String, of subject: LookupSubject) throws(Problem) -> (Self?, place: String)
+
+    func writeLookup(into writer: inout JSONWriter, showsContent: Bool)
+}
+
+/// One element, by the id that the path ends with.
+struct GetElement<Element: LookupElement>: ReadingEndpoint {
+    let call: Call
+    private let revision: Revision?
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        revision = try call.parameters.revision()
     }
 
-    /// `{"revision":…,` and what `members` writes.
-    static func one(_ subject: LookupSubject, _ members: (inout JSONWriter) -> Void) -> Reply {
-        var writer = JSONWriter()
-        writer.append("{\"revision\":")
-        writer.append(string: subject.revision.text)
-        writer.append(byte: UInt8(ascii: ","))
-        members(&writer)
-        writer.append(byte: UInt8(ascii: "}"))
-        return response(writer)
-    }
+    var since: Since { revision.map(Since.revision) ?? .absent }
 
-    /// What was asked for in one place of a query, and what stands there.
-    struct Finding {
-        /// Writes the members of what was found; nil if nothing was.
-        var found: ((inout JSONWriter) -> Void)?
-        /// Writes the question, for what is missing.
-        var question: (inout JSONWriter) -> Void
-    }
-
-    /// `{"revision","items":[…],"missing":[…]}` in the query's order.
-    static func many(
-        _ call: Call, _ name: StaticString,
-        find: @escaping @Sendable (LookupSubject, QueryItem) throws(Problem) -> Finding
-    ) throws(Problem) -> Reply {
-        let questions = call.parameters.all(["at", "id"])
-        guard !questions.isEmpty else { throw .malformed("ask by at or id, or both, each as often as needed") }
-        return try LookupSubject.ask(call) { (subject) throws(Problem) in
-            try answer(subject, questions, name, find: find)
+    func reply(_ view: SessionView) throws(Problem) -> Reply {
+        let subject = try LookupSubject(view, at: revision, isAskedOften: false)
+        let id = call.place[Element.name]
+        guard let element = Element.element(id, of: subject) else {
+            throw Element.missing(id, at: subject.revision)
         }
+        return subject.reply { element.writeLookup(into: &$0, showsContent: subject.showsContent) }
+    }
+}
+
+/// Elements by their ids and at their places, in the query's order.
+struct GetElements<Element: LookupElement>: ReadingEndpoint {
+    let call: Call
+    private let revision: Revision?
+    private let questions: [QueryItem]
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        revision = try call.parameters.revision()
+        questions = call.parameters.all(["at", "id"])
+        guard !questions.isEmpty else { throw .malformed("ask by at or id, or both, each as often as needed") }
     }
 
-    private static func answer(
-        _ subject: LookupSubject, _ questions: [QueryItem], _ name: StaticString,
-        find: (LookupSubject, QueryItem) throws(Problem) -> Finding
-    ) throws(Problem) -> Reply {
+    var since: Since { revision.map(Since.revision) ?? .absent }
+
+    /// `{"revision","items":[…],"missing":[…]}`.
+    func reply(_ view: SessionView) throws(Problem) -> Reply {
+        let isAskedOften = questions.count { $0.name == "id" } > 4
+        let subject = try LookupSubject(view, at: revision, isAskedOften: isAskedOften)
         var found = JSONWriter()
         var missing = JSONWriter()
         for question in questions {
-            let finding = try find(subject, question)
-            if let write = finding.found {
+            let isPlace = question.name == "at"
+            let (element, place) =
+                isPlace
+                ? try Element.element(at: question.value, of: subject)
+                : (Element.element(question.value, of: subject), "")
+            if let element {
                 found.append(found.count == 0 ? "{" : ",{")
-                write(&found)
+                element.writeLookup(into: &found, showsContent: subject.showsContent)
                 found.append(byte: UInt8(ascii: "}"))
             } else {
                 missing.append(missing.count == 0 ? "{" : ",{")
-                finding.question(&missing)
+                missing.append(isPlace ? "\"at\":" : "\"id\":")
+                if isPlace { missing.append(verbatim: place) } else { missing.append(string: question.value) }
                 missing.append(byte: UInt8(ascii: "}"))
             }
         }
-        return one(subject) { writer in
+        return subject.reply { writer in
             writer.append(byte: UInt8(ascii: "\""))
-            writer.append(name)
+            writer.append(Element.list)
             writer.append("\":[")
             writer.append(found.bytes())
             writer.append("],\"missing\":[")
             writer.append(missing.bytes())
             writer.append(byte: UInt8(ascii: "]"))
         }
+    }
+}
+
+extension LookupSubject {
+    /// `{"revision":…,` and what `members` writes.
+    fileprivate func reply(_ members: (inout JSONWriter) -> Void) -> Reply {
+        var writer = JSONWriter()
+        writer.append("{\"revision\":")
+        writer.append(string: revision.text)
+        writer.append(byte: UInt8(ascii: ","))
+        members(&writer)
+        writer.append(byte: UInt8(ascii: "}"))
+        return .now(
+            Response(
+                status: 200, fields: [Field("Content-Type", "application/json"), Field("Cache-Control", "no-store")],
+                body: .bytes(writer.bytes()), isCompressible: true))
+    }
+}
+
+extension Parameters {
+    /// The revision that is asked for; nil for the head.
+    fileprivate func revision() throws(Problem) -> Revision? {
+        guard let text = self["revision"] else { return nil }
+        guard let revision = Revision(text) else { throw Problem(.malformedRevision, "\"\(text)\" is no revision") }
+        return revision
     }
 }

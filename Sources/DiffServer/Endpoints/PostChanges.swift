@@ -1,118 +1,125 @@
 import HTTPCore
 import SnapshotKit
 
-/// A new state, or edits, in; what changed out.
-final class PostChanges: Sendable {
+/// A new state, or edits, in; what changed out. An object, since it goes through many hands on its way.
+final class PostChanges: SessionEndpoint {
     private let call: Call
     private let shape: StateShape
-    private let conditions: WriteConditions
     private let since: Since
-    private let wish: ChangesWish
+    private let options: ChangesOptions
+    /// Whether nothing is told of the state: the client wants it so, or may not read.
+    private let isMinimal: Bool
 
-    private init(_ call: Call) throws(Problem) {
+    init(_ call: Call) throws(Problem) {
         self.call = call
         since = try call.parameters.since()
         shape = try call.parameters.shape()
-        wish = try ChangesWish(call.parameters, call.acceptance)
-        conditions = WriteConditions(call)
+        options = try ChangesOptions(call.parameters, call.acceptance)
+        isMinimal =
+            !call.identity.has(.read, session: call.session)
+            || call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
     }
 
-    @Sendable
-    static func prepare(_ call: Call) throws(Problem) -> Answer {
-        let post = try PostChanges(call)
-        return { (body) throws(Problem) in try post.answer(body) }
+    // MARK: The request
+
+    func operation(_ body: consuming [UInt8]) throws(Problem) -> ChangeSession {
+        let key = try key()
+        let keyed = key == nil ? nil : fingerprint(body)
+        let (content, settings, edits) = try content(body)
+        return ChangeSession(
+            content, settings: settings, condition: WriteCondition(match: call), key: key,
+            fingerprint: keyed ?? edits.map(fingerprint), since: since)
     }
 
-    private func answer(_ body: consuming [UInt8]) throws(Problem) -> Reply {
-        try conditions.check()
-        let service = call.service
-        let keyed =
-            conditions.key == nil ? nil : RequestFingerprint(body, shape: call.parameters, by: service.store.hash)
-        let request = try ChangesRequest(
-            posting: body, shape, known: call.expected()?.head.snapshot,
-            takesStates: call.identity.maySendStates, limits: service.options.stateLimits,
-            defaults: service.options.defaultSettings)
-        // Of edits, and of whatever has a key: a state is compared itself.
-        let fingerprint =
-            keyed ?? request.edits.map { RequestFingerprint($0, shape: call.parameters, by: service.store.hash) }
-        return try SessionWork(call: call, isWrite: true) { [self] (reading) throws(Problem) in
-            guard let reading else { return try first(request, fingerprint) }
-            return try next(reading, request, fingerprint)
-        }.reply()
+    /// At most one, of 1 to 255 bytes.
+    private func key() throws(Problem) -> ReplayWindow.Key? {
+        let keys = call.head.values(of: "idempotency-key")
+        guard keys.count <= 1, keys.allSatisfy({ (1...255).contains($0.utf8.count) }) else {
+            throw .malformed("an Idempotency-Key has 1 to 255 bytes, and there is at most one")
+        }
+        return keys.first.map { ReplayWindow.Key(writer: call.identity.name, key: $0) }
     }
 
-    // MARK: Steps
+    /// Of a body, and of where the list stands in it; by the store's hash, so that all who share sessions agree.
+    private func fingerprint(_ body: some Collection<UInt8>) -> RequestFingerprint {
+        let hash = call.service.store.hash
+        var value = body.withContiguousStorageIfAvailable { hash.digest(of: UnsafeRawBufferPointer($0)) } ?? 0
+        for item in call.parameters.all(Parameters.pointers).sorted(by: { $0.name < $1.name }) {
+            let text = Array("\(value) \(item.name)=\(item.value)".utf8)
+            value = text.withUnsafeBytes { hash.digest(of: $0) }
+        }
+        return RequestFingerprint(value: value)
+    }
 
-    /// Makes the session.
-    private func first(_ request: ChangesRequest, _ fingerprint: RequestFingerprint?) throws(Problem) -> Step {
-        guard case .state(let state, _) = request.content else { throw .noSession(call.session) }
-        if conditions.match != nil { throw .mismatch(current: nil) }
-        var session = call.writing.firstSession(state, settings: request.settings, after: nil, maker: fingerprint)
-        conditions.remember(&session, status: 201, before: nil, fingerprint)
-        return .put(session) { [self, session] slot in
-            answer(slot, session, status: 201, minimalFrom: nil, base: since == .absent ? .nothing : since)
+    /// What is in the body: with how a session is to be kept that is made of it, and all of it if it holds edits.
+    private func content(
+        _ body: consuming [UInt8]
+    ) throws(Problem) -> (ChangeSession.Content, Session.Settings, edits: ArraySlice<UInt8>?) {
+        let (limits, defaults) = (call.service.options.stateLimits, call.service.options.defaultSettings)
+        guard shape == .native else {
+            if !call.identity.maySendStates { throw .statesNeedKey }
+            return (.state(try Snapshot.read(body, shape, limits), nil), defaults, nil)
+        }
+        let envelope = try envelope(body, limits)
+        if envelope.isBareState || envelope.values["edits"] != nil,
+            let name = ["ttl", "ignore"].first(where: { envelope.values[$0] != nil })
+        {
+            throw .wrongMember("/" + name, "\(name) goes with \"state\", in the request that makes the session")
+        }
+        let settings = try Session.Settings(envelope, defaults: defaults)
+        guard let edits = envelope.values["edits"] else {
+            return (.state(envelope.states["state"]!, envelope.likeness), settings, nil)
+        }
+        do throws(EditError) {
+            return (.edits(try EditBatch(edits, limits: limits), limits), settings, envelope.text)
+        } catch { throw Problem(error) }
+    }
+
+    private static let members = Envelope.Members(
+        states: ["state"], values: ["edits", "ttl", "ignore"], exactlyOne: ["state", "edits"], allowsBareState: true)
+
+    private func envelope(_ body: consuming [UInt8], _ limits: StateLimits) throws(Problem) -> Envelope {
+        var members = Self.members
+        members.refusesStates = !call.identity.maySendStates
+        // A new state most likely resembles the one that is here.
+        let known = call.expected()?.head.snapshot
+        do throws(StateError) { return try Envelope(json: body, members: members, limits: limits, known: known) } catch
+        {
+            throw Problem(error)
         }
     }
 
-    /// Computes the next session, unless this request was done before or changes nothing.
-    private func next(_ reading: Reading, _ request: ChangesRequest, _ fingerprint: RequestFingerprint?) throws(Problem)
-        -> Step
-    {
-        let before = reading.session
-        if let entry = try conditions.replayed(before, fingerprint) {
-            return again(reading, status: entry.status, from: entry.before)
-        }
-        if try !conditions.isMet(before.head.revision, call) {
-            // Not the head that was named; but perhaps the head is what this very write made of it, and the answer was
-            // lost.
-            guard let parent = before.head.parent, conditions.match?.revision == parent,
-                try request.leads(to: before, call.writing, fingerprint)
-            else { throw .mismatch(current: before.head.revision) }
-            return again(reading, status: 200, from: parent)
-        }
-        if let sequence = reading.missing(since) { return .recall(sequence) }
-        var (after, changeset) = try request.session(after: before, call.writing, fingerprint)
-        if conditions.key == nil, after.head.revision == before.head.revision {
-            return reading.isCertain
-                ? .answer(.now(answer(reading.slot, after, changeset, from: before.head.revision))) : .verify
-        }
-        conditions.remember(&after, status: 200, before: before.head.revision, fingerprint)
-        return .put(after) { [self, after, changeset] slot in answer(slot, after, changeset, from: before.head.revision)
+    // MARK: The answer
+
+    func reply(_ outcome: ChangeSession.Outcome, in slot: SessionSlot?) -> Reply {
+        switch outcome {
+        case .made(let session): reply(slot, session, from: nil, isNew: true)
+        case .changed(let session, let changeset, let before):
+            // The write's own changeset, unless the client stands elsewhere.
+            if isMinimal || since != .absent && since != .revision(before) {
+                reply(slot, session, from: before, isNew: false)
+            } else {
+                reply(SessionView(slot, session, of: call.service.table), changeset, from: before)
+            }
+        case .repeated(let session, let made, let before): reply(slot, session, from: before, isNew: made)
         }
     }
 
-    /// What a write that was done before would answer now: from the head before the first try, if the client names no
-    /// other.
-    private func again(_ reading: Reading, status: Int, from before: Revision?) -> Step {
-        guard reading.isCertain else { return .verify }
-        let base = since == .absent ? before.map(Since.revision) ?? .nothing : since
-        if let sequence = reading.missing(base) { return .recall(sequence) }
-        return .answer(.now(answer(reading.slot, reading.session, status: status, minimalFrom: before, base: base)))
+    private func reply(_ view: SessionView, _ changeset: Changeset, from before: Revision) -> Reply {
+        .now(call.service.counted(ChangesAnswer(changeset, from: before, to: view.destination, options)).response())
     }
 
-    // MARK: Answers
-
-    /// Of a write to a session that was at `before`: its own changeset, unless the client stands elsewhere.
-    private func answer(_ slot: SessionSlot, _ after: Session, _ changeset: Changeset, from before: Revision)
-        -> Response
-    {
-        guard !conditions.wantsMinimal, since == .absent || since == .revision(before) else {
-            return answer(slot, after, status: 200, minimalFrom: before, base: since)
-        }
-        let reading = Reading(slot, after, of: call.service.table)
-        return call.service.counted(ChangesAnswer(changeset, from: before, to: reading.destination, wish)).response()
+    /// - Parameter before: where the head was before the write; nil if that made the session.
+    private func reply(_ slot: SessionSlot?, _ session: Session, from before: Revision?, isNew: Bool) -> Reply {
+        let status = isNew ? 201 : 200
+        let fields = isNew ? [Field("Location", "/v1/sessions/\(call.session)")] : []
+        if isMinimal { return .now(minimal(from: before, session, status, fields)) }
+        let view = SessionView(slot, session, of: call.service.table)
+        let answer = call.service.counted(view.answer(since: since.orElse(before), options))
+        return .now(answer.response(status: status, fields: fields))
     }
 
-    private func answer(
-        _ slot: SessionSlot, _ session: Session, status: Int, minimalFrom before: Revision?, base: Since
-    ) -> Response {
-        let location = status == 201 ? [Field("Location", "/v1/sessions/\(call.session)")] : []
-        if conditions.wantsMinimal { return minimal(before, session, status, location) }
-        let reading = Reading(slot, session, of: call.service.table)
-        return call.service.counted(reading.answer(since: base, wish)).response(status: status, fields: location)
-    }
-
-    private func minimal(_ before: Revision?, _ session: Session, _ status: Int, _ fields: [Field]) -> Response {
+    private func minimal(from before: Revision?, _ session: Session, _ status: Int, _ fields: [Field]) -> Response {
         var from = before
         if case .revision(let revision) = since { from = revision }
         if since == .nothing { from = nil }

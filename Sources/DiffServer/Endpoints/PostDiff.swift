@@ -6,11 +6,11 @@ enum PostDiff {
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {
         let shape = try call.parameters.shape()
-        let wish = try ChangesWish(call.parameters, call.acceptance)
+        let options = try ChangesOptions(call.parameters, call.acceptance)
         return { (body) throws(Problem) in
             let (old, new) = try states(body, shape, call.service.options.stateLimits)
             let answer = ChangesAnswer(
-                Changeset(from: old, to: new), from: nil, to: Destination(snapshot: new), wish)
+                Changeset(from: old, to: new), from: nil, to: Destination(snapshot: new), options)
             return .now(call.service.counted(answer).response())
         }
     }

@@ -1,65 +1,47 @@
 import HTTPCore
 import SnapshotKit
 
-/// Makes a session, or starts it over: the history goes, the sequence goes on.
-enum PutSession {
-    @Sendable
-    static func prepare(_ call: Call) throws(Problem) -> Answer {
-        let shape = try call.parameters.shape()
-        return { (body) throws(Problem) in
-            let request = try SessionRequest(putting: body, shape, call.service.options)
-            let work = SessionWork(call: call, isWrite: true, replacesDamaged: call.isUnconditional) {
-                (reading) throws(Problem) in
-                try step(call, request, reading)
-            }
-            return try work.reply()
-        }
+/// Makes a session, or starts it over.
+struct PutSession: SessionEndpoint {
+    private let call: Call
+    private let shape: StateShape
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        shape = try call.parameters.shape()
     }
 
-    private static func step(_ call: Call, _ request: SessionRequest, _ reading: Reading?) throws(Problem) -> Step {
-        let before = reading?.session
-        let session = call.writing.firstSession(
-            request.state, settings: request.settings, after: before, maker: nil)
-        if let reading, let before, try wasAnswered(call, before, session) {
-            return reading.isCertain ? .answer(.now(answer(call, before, reading.slot, isNew: false))) : .verify
+    func operation(_ body: consuming [UInt8]) throws(Problem) -> ReplaceSession {
+        let options = call.service.options
+        let condition = WriteCondition(call)
+        guard shape == .native else {
+            return ReplaceSession(
+                state: try Snapshot.read(body, shape, options.stateLimits), settings: options.defaultSettings,
+                condition: condition)
         }
-        try checkAbsence(call.head, before?.head.revision)
-        return .put(session) { answer(call, session, $0, isNew: before == nil) }
+        let envelope: Envelope
+        do throws(StateError) {
+            envelope = try Envelope(
+                json: body, members: .init(states: ["state"], values: ["ttl", "ignore"], required: ["state"]),
+                limits: options.stateLimits)
+        } catch { throw Problem(error) }
+        let settings = try Session.Settings(envelope, defaults: options.defaultSettings)
+        return ReplaceSession(state: envelope.states["state"]!, settings: settings, condition: condition)
     }
 
-    private static func checkAbsence(_ head: RequestHead, _ current: Revision?) throws(Problem) {
-        if let absent = EntityTags(head, "if-none-match"), let current, absent.matches(current) {
-            throw Problem(.sessionExists, "the session is at \(current.text)")
-        }
-        if EntityTags(head, "if-match") != nil, current == nil { throw .mismatch(current: nil) }
-    }
-
-    /// Checks `If-Match`. True if the head is what this PUT made of the revision that it names: its answer was lost.
-    private static func wasAnswered(_ call: Call, _ before: Session, _ session: Session) throws(Problem) -> Bool {
-        let head = before.head
-        guard let condition = try EntityTags.condition(call) else { return false }
-        if condition.matches(head.revision) { return false }
-        if let parent = head.parent, condition.revision == parent,
-            head.fingerprints.areOfSameState(as: session.head.fingerprints)
-        {
-            return true
-        }
-        throw .mismatch(current: head.revision)
-    }
-
-    private static func answer(_ call: Call, _ session: Session, _ slot: SessionSlot, isNew: Bool) -> Response {
+    func reply(_ outcome: ReplaceSession.Outcome, in slot: SessionSlot?) -> Reply {
+        let view = SessionView(slot, outcome.session, of: call.service.table)
+        let revision = outcome.session.head.revision.text
         var writer = JSONWriter()
         writer.append("{\"session\":")
         writer.append(string: call.session)
         writer.append(",\"revision\":")
-        writer.append(string: session.head.revision.text)
+        writer.append(string: revision)
         writer.append(",\"expiresAt\":")
-        writer.append(string: call.service.table.expiry(of: slot).text)
+        writer.append(string: view.table.expiry(of: view.slot).text)
         writer.append(byte: UInt8(ascii: "}"))
-        var fields = [
-            Field("Content-Type", "application/json"), Field("ETag", "\"\(session.head.revision.text)\""),
-        ]
-        if isNew { fields.append(Field("Location", "/v1/sessions/\(call.session)")) }
-        return Response(status: isNew ? 201 : 200, fields: fields, body: .bytes(writer.bytes()))
+        var fields = [Field("Content-Type", "application/json"), Field("ETag", "\"\(revision)\"")]
+        if outcome.isNew { fields.append(Field("Location", "/v1/sessions/\(call.session)")) }
+        return .now(Response(status: outcome.isNew ? 201 : 200, fields: fields, body: .bytes(writer.bytes())))
     }
 }

@@ -12,7 +12,7 @@ final class AnswerCache: Sendable {
     /// All that shapes a body besides the head.
     enum Key: Hashable, Sendable {
         /// What changed since a base.
-        case changes(from: Revision, ChangesWish)
+        case changes(from: Revision, ChangesOptions)
         /// The state as a reset carries it, without what tells one reader from another.
         case state(ChangesForm)
         /// The state as GET answers it.

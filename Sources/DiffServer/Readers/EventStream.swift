@@ -17,7 +17,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     private let call: Call
     private let slot: SessionSlot
-    private let wish: ChangesWish
+    private let options: ChangesOptions
     private let writer: StreamWriter
     private var sent: Since
     private var isDirty = true
@@ -33,18 +33,18 @@ final class EventStream: SessionReader, @unchecked Sendable {
         case pace, heartbeat, expiry, life
     }
 
-    private init(_ call: Call, _ slot: SessionSlot, _ since: Since, _ wish: ChangesWish, _ writer: StreamWriter) {
-        (self.call, self.slot, self.wish, self.writer) = (call, slot, wish, writer)
+    private init(_ call: Call, _ slot: SessionSlot, _ since: Since, _ options: ChangesOptions, _ writer: StreamWriter) {
+        (self.call, self.slot, self.options, self.writer) = (call, slot, options, writer)
         sent = since
     }
 
     /// The answer that begins a stream.
-    static func response(_ call: Call, _ reading: Reading, since: Since, _ wish: ChangesWish) throws(Problem)
+    static func response(_ call: Call, _ view: SessionView, since: Since, _ options: ChangesOptions) throws(Problem)
         -> Response
     {
         let limit = call.service.table.bounds.readers
-        if reading.slot.readerCount >= limit { throw Problem(.tooManyStreams, "\(limit) readers wait already") }
-        let slot = reading.slot
+        if view.slot.readerCount >= limit { throw Problem(.tooManyStreams, "\(limit) readers wait already") }
+        let slot = view.slot
         return Response(
             status: 200,
             fields: [
@@ -52,16 +52,16 @@ final class EventStream: SessionReader, @unchecked Sendable {
                 // Asks nginx not to collect the stream before it passes it on.
                 Field("X-Accel-Buffering", "no"),
             ],
-            body: .stream { writer in EventStream(call, slot, since, wish, writer).begin(from: reading) })
+            body: .stream { writer in EventStream(call, slot, since, options, writer).begin(from: view) })
     }
 
     // MARK: Life
 
-    private func begin(from first: Reading) {
+    private func begin(from first: SessionView) {
         switch slot.add(self, limit: call.service.table.bounds.readers) {
         case .tooMany: return refuse(Problem(.tooManyStreams, "too many readers wait already"))
         case .gone: return refuse(.noSession(call.session))
-        case .added: call.service.store.readersChanged(of: slot)
+        case .added: call.service.store.watch(slot)
         }
         call.service.metrics.streamOpened()
         writer.onClose { self.leave() }
@@ -80,16 +80,16 @@ final class EventStream: SessionReader, @unchecked Sendable {
     }
 
     /// - Parameter first: the head as it was when the stream was asked for.
-    private func primeAndSend(_ first: Reading) {
+    private func primeAndSend(_ first: SessionView) {
         var own: Revision?
         if case .revision(let revision) = sent, first.isUsable(sent) { own = revision }
         writer.write(Event.primer(own))
         // A commit may have come since.
         guard slot.revision == first.session.head.revision else { return sendNow() }
-        if GetChanges.holds(first, sent) { isDirty = false } else { send(first) }
+        if first.hasNothing(since: sent) { isDirty = false } else { send(first) }
     }
 
-    private var reading: Reading? { Reading(slot, of: call.service.table) }
+    private var view: SessionView? { SessionView(slot, of: call.service.table) }
 
     func sessionChanged() {
         guard !isWoken.exchange(true, ordering: .relaxed) else { return }
@@ -113,50 +113,50 @@ final class EventStream: SessionReader, @unchecked Sendable {
     }
 
     private func sendNow() {
-        guard let reading, reading.missing(sent) == nil else { return fetch() }
-        send(reading)
+        guard let view, view.missing(sent) == nil else { return fetch() }
+        send(view)
     }
 
     /// Has the store bring the session back, and with it what was sent last. A stream stays open while the store is out
     /// of reach.
     private func fetch() {
         isBusy = true
-        call.service.store.open(call.session, from: sent, on: writer.loop) { [self] result in
+        call.view(since: sent).whenDone { [self] result in
             writer.loop.execute { [self] in
                 isBusy = false
                 guard isDirty, !writer.isClosed else { return }
                 switch result {
-                case .success(let reading?): send(reading)
-                case .success(nil): end(.noSession(call.session))
+                case .success(let view): send(view)
+                case .failure(let problem) where problem.type == .sessionNotFound: end(problem)
                 case .failure: after(Self.retry, .pace) { $0.send() }
                 }
             }
         }
     }
 
-    private func send(_ reading: Reading) {
+    private func send(_ view: SessionView) {
         isDirty = false
-        guard reading.isLong else { return write(reading.answer(since: sent, wish), from: reading) }
+        guard view.isLong else { return write(view.answer(since: sent, options), from: view) }
         isBusy = true
         call.service.workers.run { [self, since = sent] in
-            let answer = reading.hasRoom ? reading.answer(since: since, wish) : nil
+            let answer = view.hasRoom ? view.answer(since: since, options) : nil
             writer.loop.execute { [self] in
                 isBusy = false
                 guard !writer.isClosed else { return }
-                if let answer { write(answer, from: reading) } else { isDirty = true }
+                if let answer { write(answer, from: view) } else { isDirty = true }
                 if isDirty { after(answer == nil ? Self.retry : Self.pace, .pace) { $0.send() } }
             }
         }
     }
 
-    private func write(_ answer: ChangesAnswer, from reading: Reading) {
+    private func write(_ answer: ChangesAnswer, from view: SessionView) {
         let answer = call.service.counted(answer)
-        sent = .revision(reading.session.head.revision)
+        sent = .revision(view.session.head.revision)
         lastWrite = .now
-        call.service.metrics.streamLagged(lastWrite - reading.session.head.made)
+        call.service.metrics.streamLagged(lastWrite - view.session.head.made)
         answer.write(to: writer)
         // What the store brought may have been overtaken on the way, and that wake was for nothing then.
-        if let now = slot.revision, now.sequence > reading.session.head.revision.sequence {
+        if let now = slot.revision, now.sequence > view.session.head.revision.sequence {
             isDirty = true
             after(Self.pace, .pace) { $0.send() }
         }
@@ -199,7 +199,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     private func leave() {
         call.service.table.remove(self, from: slot)
-        call.service.store.readersChanged(of: slot)
+        call.service.store.watch(slot)
         for timer in timers.values { timer.cancel() }
         timers = [:]
         call.service.metrics.streamClosed()

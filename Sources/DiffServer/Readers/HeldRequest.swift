@@ -6,36 +6,37 @@ final class HeldRequest: SessionReader {
     private let call: Call
     private let slot: SessionSlot
     private let since: Since
-    private let wish: ChangesWish
+    private let options: ChangesOptions
     private let pending: Pending
     private let timer = Locked<Timer?>(nil)
     private let isDone = Atomic<Bool>(false)
 
-    private init(_ call: Call, _ slot: SessionSlot, _ since: Since, _ wish: ChangesWish, _ pending: Pending) {
-        (self.call, self.slot, self.since, self.wish, self.pending) = (call, slot, since, wish, pending)
+    private init(_ call: Call, _ slot: SessionSlot, _ since: Since, _ options: ChangesOptions, _ pending: Pending) {
+        (self.call, self.slot, self.since, self.options, self.pending) = (call, slot, since, options, pending)
     }
 
     /// Holds a request for at most `time`. Called on its loop.
     static func hold(
-        _ call: Call, _ looked: Reading, _ since: Since, _ wish: ChangesWish, for time: Duration, _ pending: Pending
+        _ call: Call, _ view: SessionView, _ since: Since, _ options: ChangesOptions, for time: Duration,
+        _ pending: Pending
     ) {
-        let slot = looked.slot
-        let request = HeldRequest(call, slot, since, wish, pending)
+        let slot = view.slot
+        let request = HeldRequest(call, slot, since, options, pending)
         switch slot.add(request, limit: call.service.table.bounds.readers) {
         case .tooMany:
             return request.refuse(Problem(.tooManyStreams, "\(call.service.table.bounds.readers) readers wait already"))
         case .gone: return request.refuse(.noSession(call.session))
-        case .added: call.service.store.readersChanged(of: slot)
+        case .added: call.service.store.watch(slot)
         }
         request.timer.withLock { $0 = pending.loop.schedule(after: time) { request.finish() } }
         pending.onGone { request.leave() }
         // A commit may have come between the look and the registration.
-        guard slot.revision != looked.session.head.revision else { return }
-        if let reading = request.reading, GetChanges.holds(reading, since) { return }
+        guard slot.revision != view.session.head.revision else { return }
+        if request.view?.hasNothing(since: since) == true { return }
         request.finish()
     }
 
-    private var reading: Reading? { Reading(slot, of: call.service.table) }
+    private var view: SessionView? { SessionView(slot, of: call.service.table) }
 
     func sessionChanged() { pending.loop.execute { self.finish() } }
 
@@ -43,28 +44,24 @@ final class HeldRequest: SessionReader {
 
     private func finish() {
         guard leave() else { return }
-        if let reading, reading.missing(since) == nil { return answer(reading) }
+        if let view, view.missing(since) == nil { return answer(view) }
         // It has left memory, or was brought back by somebody who did not need the reader's base.
-        call.service.store.open(call.session, from: since, on: pending.loop) { [self] result in
+        call.view(since: since).whenDone { [self] result in
             switch result {
-            case .success(let reading?): answer(reading)
-            case .success(nil): answer(.noSession(call.session))
-            case .failure(let failure): answer(Problem(failure))
+            case .success(let view): answer(view)
+            case .failure(let problem): answer(problem)
             }
         }
     }
 
-    private func answer(_ reading: Reading) {
-        let work = { @Sendable [self] in
-            do throws(Problem) {
-                if !GetChanges.holds(reading, since) { try reading.checkRoom() }
-            } catch {
-                return answer(error)
+    private func answer(_ view: SessionView) {
+        if view.isLong { call.isLong = true }
+        call.goOn { [self] in
+            call.answer(pending) { () throws(Problem) in
+                if !view.hasNothing(since: since) { try view.checkRoom() }
+                return .now(call.service.counted(view.answer(since: since, options)).response())
             }
-            let answer = call.service.counted(reading.answer(since: since, wish))
-            pending.answer(call.finish(answer.response()))
         }
-        if reading.isLong { call.service.workers.run(work) } else { work() }
     }
 
     private func refuse(_ problem: Problem) {
@@ -81,7 +78,7 @@ final class HeldRequest: SessionReader {
     private func leave() -> Bool {
         guard !isDone.exchange(true, ordering: .relaxed) else { return false }
         call.service.table.remove(self, from: slot)
-        call.service.store.readersChanged(of: slot)
+        call.service.store.watch(slot)
         timer.withLock { timer in
             timer?.cancel()
             timer = nil

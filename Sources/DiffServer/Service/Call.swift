@@ -5,6 +5,8 @@ import HTTPCore
 final class Call: Sendable {
     let head: RequestHead
     let peer: Peer
+    /// The loop of its connection.
+    let loop: EventLoop
     let route: Route
     let place: RouteParameters
     /// The session's name, looked up in `place` once: every step asks for it.
@@ -18,16 +20,17 @@ final class Call: Sendable {
     nonisolated(unsafe) var share: MemoryShare?
     /// Whether what is done for the request takes so long that no loop should wait for it.
     nonisolated(unsafe) var isLong = false
-    /// Where the session was when its weight was looked at, for the first step on it, if that follows at once.
+    /// Where the session was when its weight was looked at, to read a body upon it.
     private nonisolated(unsafe) var found: SessionSlot?
 
     init(
-        head: RequestHead, peer: Peer, route: Route, place: RouteParameters, session: String?, identity: Identity,
+        head: RequestHead, peer: Peer, loop: EventLoop, route: Route, place: RouteParameters, session: String?,
+        identity: Identity,
         parameters: Parameters,
         acceptance: Acceptance, service: DiffService
     ) {
-        (self.head, self.peer, self.route, self.place, named, self.identity) = (
-            head, peer, route, place, session, identity
+        (self.head, self.peer, self.loop, self.route, self.place, named, self.identity) = (
+            head, peer, loop, route, place, session, identity
         )
         (self.parameters, self.acceptance, self.service) = (parameters, acceptance, service)
     }
@@ -44,7 +47,7 @@ final class Call: Sendable {
     /// Looks whether the session is so large that work on it takes long, however small the request is.
     func findsLongSession() -> Bool {
         guard let named, let (slot, bytes) = service.table.peek(named) else { return false }
-        guard bytes < Reading.long else { return true }
+        guard bytes < SessionView.long else { return true }
         found = slot
         return false
     }
@@ -55,22 +58,36 @@ final class Call: Sendable {
         return (exchange(&found, with: nil) ?? table.peek(session)?.slot).flatMap { table.session(in: $0) }
     }
 
-    /// Computes sessions that follow others.
-    var writing: Writing { Writing(bounds: service.table.bounds.history, hash: service.store.hash, name: session) }
+    /// Computes sessions that follow others, now.
+    var transition: SessionTransition {
+        SessionTransition(
+            name: session, bounds: service.table.bounds.history, hash: service.store.hash, now: .now)
+    }
 
-    /// Answers from the session's head, once that is here, and with it the base that a reader has.
-    func reading(
-        from base: Since = .absent, _ answer: @escaping @Sendable (Reading) throws(Problem) -> Reply
-    ) throws(Problem) -> Reply {
-        isLong = findsLongSession()
-        // A reader may stay for hours.
-        found = nil
-        let work = SessionWork(call: self, isWrite: false) { [self] (reading) throws(Problem) in
-            guard let reading else { throw .noSession(session) }
-            if let sequence = reading.missing(base) { return .recall(sequence) }
-            return .answer(try answer(reading))
+    /// Goes on where the request lives, or with a worker if it takes long: a store's thread has more to do than to
+    /// compare states.
+    func goOn(_ work: @escaping @Sendable () -> Void) {
+        if isLong { return service.workers.run(work) }
+        if loop.isCurrent { work() } else { loop.execute(work) }
+    }
+
+    /// Reads the session's head, and with it what a reader has, wherever that has to come from.
+    func view(since: Since) -> Progress<SessionView, Problem> {
+        Transaction(ReadSession(since: since), for: self).run().map { [table = service.table] in
+            SessionView($0.slot, $0.outcome, of: table)
         }
-        return isLong ? work.replyFromWorker() : try work.reply()
+    }
+
+    /// Gives the answer to a request that was waiting.
+    func answer(_ pending: Pending, _ reply: () throws(Problem) -> Reply) {
+        do throws(Problem) {
+            switch try reply() {
+            case .now(let response): pending.answer(finish(response))
+            case .later(let begin): begin(pending)
+            }
+        } catch {
+            pending.answer(finish(error.response(instance: instance)))
+        }
     }
 
     /// What every answer gets.

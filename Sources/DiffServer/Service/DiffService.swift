@@ -40,15 +40,15 @@ final class DiffService: Service {
 
     // MARK: The walk
 
-    func admit(_ head: RequestHead, from peer: Peer) -> Admission {
+    func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop) -> Admission {
         do throws(Problem) {
-            return try walk(head, peer)
+            return try walk(head, peer, loop)
         } catch {
             return .answer(finish(error.response(instance: head.instance), head, route: ""))
         }
     }
 
-    private func walk(_ head: RequestHead, _ peer: Peer) throws(Problem) -> Admission {
+    private func walk(_ head: RequestHead, _ peer: Peer, _ loop: EventLoop) throws(Problem) -> Admission {
         if let name = head.overlongList {
             throw .malformed("\(name) has more than \(FieldList.maxElements) elements")
         }
@@ -58,7 +58,7 @@ final class DiffService: Service {
         let session = place.value(of: "session")
         let identity = try admitted(route, to: session, head, peer)
         let call = Call(
-            head: head, peer: peer, route: route, place: place, session: session, identity: identity,
+            head: head, peer: peer, loop: loop, route: route, place: place, session: session, identity: identity,
             // A page or a probe has no parameters, and takes any: what is asked for cannot be misunderstood.
             parameters: route.right.isPublic
                 ? Parameters() : try Parameters(head.query, known: route.parameters, lists: route.lists),
@@ -69,7 +69,7 @@ final class DiffService: Service {
         let prepared = try route.prepare(call)
         // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
         guard route.takesBody else {
-            return .read(maxBytes: Self.strayBody) { [self] body, _ in answer(call, prepared, body) }
+            return .read(maxBytes: Self.strayBody) { [self] _, _ in take(call, prepared, []) }
         }
         try checkBody(head)
         return .read(maxBytes: options.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
@@ -167,6 +167,30 @@ final class DiffService: Service {
     /// Bodies above this take longer than other requests of the loop should wait: about 0.3 ms.
     static let largeBody = 256 * 1024
 
+    /// Answers a request. Where it takes long, that is done by a worker, so that small requests on its loop keep their
+    /// latency; where the answer comes later, for either reason, the body stays counted until it is there.
+    private func take(
+        _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare? = nil
+    ) -> Reply {
+        call.isLong = body.count > Self.largeBody || call.findsLongSession()
+        if !body.isEmpty, call.isLong || table.isCache {
+            call.share = share ?? MemoryShare(of: messages.incoming)
+            guard call.share?.resize(to: body.count) == true else {
+                return .now(call.finish(Problem(Refusal.noRoom).response(instance: call.instance)))
+            }
+        }
+        guard call.isLong else { return answer(call, prepared, body) }
+        // Taken out again, so that nobody else holds it, and what is read from it needs no copy.
+        let handed = Locked(body)
+        return .later { [self] pending in
+            workers.run {
+                call.answer(pending) { () throws(Problem) in
+                    try prepared(handed.withLock { exchange(&$0, with: []) })
+                }
+            }
+        }
+    }
+
     private func answer(_ call: Call, _ prepared: Answer, _ body: consuming [UInt8]) -> Reply {
         do throws(Problem) {
             switch try prepared(body) {
@@ -175,30 +199,6 @@ final class DiffService: Service {
             }
         } catch {
             return .now(call.finish(error.response(instance: call.instance)))
-        }
-    }
-
-    /// Answers a request with a body. Where it takes long, that is done on a worker, so that small requests on its loop
-    /// keep their latency; where the answer comes later, for either reason, the body stays counted until it is there.
-    private func take(_ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?)
-        -> Reply
-    {
-        call.isLong = body.count > Self.largeBody || call.findsLongSession()
-        guard call.isLong || !store.isTable else { return answer(call, prepared, body) }
-        call.share = share ?? MemoryShare(of: messages.incoming)
-        guard call.share?.resize(to: body.count) == true else {
-            return .now(call.finish(Problem(Refusal.noRoom).response(instance: call.instance)))
-        }
-        guard call.isLong else { return answer(call, prepared, body) }
-        // Taken out again, so that nobody else holds it, and what is read from it needs no copy.
-        let handed = Locked(body)
-        return .later { [self] pending in
-            workers.run { [self] in
-                switch answer(call, prepared, handed.withLock { exchange(&$0, with: []) }) {
-                case .now(let response): pending.answer(response)
-                case .later(let begin): begin(pending)
-                }
-            }
         }
     }
 

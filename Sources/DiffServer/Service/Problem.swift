@@ -97,15 +97,33 @@ extension Problem {
         Problem(.sessionNotFound, "the session \"\(name)\" made room for others")
     }
 
-    /// A precondition that does not hold: the session is at `current`, or does not exist.
     /// Too much waits for readers.
     static var crowded: Problem { Problem(.capacity, "too much is on its way out; try again", retryAfter: 1) }
 
-    static func mismatch(current: Revision?) -> Problem {
-        var problem = Problem(
-            .revisionMismatch, current.map { "the session is at \($0.text)" } ?? "the session does not exist")
-        problem.current = .some(current)
-        return problem
+    /// Why an operation on a session is refused.
+    init(_ error: SessionError) {
+        switch error {
+        case .noSession(let name): self = .noSession(name)
+        case .mismatch(let current):
+            self.init(.revisionMismatch, current.map { "the session is at \($0.text)" } ?? "the session does not exist")
+            self.current = .some(current)
+        case .conditionRequired:
+            self.init(.preconditionRequired, "send If-Match with the revision that this is based on")
+        case .exists(let current): self.init(.sessionExists, "the session is at \(current.text)")
+        case .keyReused(let key): self.init(.idempotencyKeyReused, "the key \"\(key)\" stands for another request")
+        case .edits(let error): self.init(error)
+        }
+    }
+
+    /// What a client is told where a store did not do what it was asked; a conflict is never told, but tried again.
+    init(_ failure: StoreFailure) {
+        switch failure {
+        case .conflict: self.init(.internalError, "a conflict was not resolved")
+        case .capacity: self.init(.capacity, "this state is larger than the server's memory for states")
+        case .damaged(let name): self.init(.storeUnavailable, "the record of \"\(name)\" is damaged", retryAfter: 60)
+        case .unavailable(let reason):
+            self.init(.storeUnavailable, "the store is out of reach: \(reason)", retryAfter: 1)
+        }
     }
 
     /// What a body that is no state is told.

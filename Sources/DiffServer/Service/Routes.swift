@@ -1,4 +1,5 @@
 import HTTPCore
+import SnapshotKit
 
 /// What an endpoint does once the body is there.
 typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Reply
@@ -17,22 +18,32 @@ final class Route: Sendable {
     /// Reads the query, and what is accepted, before anybody sends a body in vain.
     let prepare: @Sendable (Call) throws(Problem) -> Answer
 
-    /// An endpoint with a body.
+    /// An endpoint that works on a session.
+    init<Endpoint: SessionEndpoint>(
+        name: String, _ right: Right, _ endpoint: Endpoint.Type, takesBody: Bool = false,
+        parameters: Set<String> = [], lists: Set<String> = [], mediaTypes: [String] = ["application/json"]
+    ) {
+        (self.name, self.right, self.parameters, self.lists) = (name, right, parameters, lists)
+        (self.mediaTypes, self.takesBody) = (mediaTypes, takesBody)
+        prepare = { (call) throws(Problem) in
+            let endpoint = try Endpoint(call)
+            return { (body) throws(Problem) in try call.respond(endpoint, body) }
+        }
+    }
+
+    /// An endpoint that works on its body alone.
     init(
-        name: String, right: Right, parameters: Set<String> = [], mediaTypes: [String] = ["application/json"],
+        name: String, _ right: Right, parameters: Set<String> = [], mediaTypes: [String] = ["application/json"],
         prepare: @escaping @Sendable (Call) throws(Problem) -> Answer
     ) {
         (self.name, self.right, self.parameters, lists) = (name, right, parameters, [])
         (self.mediaTypes, takesBody, self.prepare) = (mediaTypes, true, prepare)
     }
 
-    /// An endpoint without one.
-    init(
-        name: String, right: Right, parameters: Set<String> = [], lists: Set<String> = [],
-        mediaTypes: [String] = ["application/json"], answer: @escaping @Sendable (Call) throws(Problem) -> Reply
-    ) {
-        (self.name, self.right, self.parameters, self.lists) = (name, right, parameters, lists)
-        (self.mediaTypes, takesBody) = (mediaTypes, false)
+    /// One that looks at nothing but the head, and negotiates by itself.
+    init(name: String, _ right: Right, answer: @escaping @Sendable (Call) throws(Problem) -> Reply) {
+        (self.name, self.right, parameters, lists) = (name, right, [], [])
+        (mediaTypes, takesBody) = ([], false)
         prepare = { call in { (_) throws(Problem) in try answer(call) } }
     }
 }
@@ -42,60 +53,46 @@ let routes = Router<Route>([
     .init(
         .post, "/v1/diff",
         Route(
-            name: "diff", right: .compute, parameters: ChangesWish.parameters.union(Parameters.pointers),
-            mediaTypes: [],
+            name: "diff", .compute, parameters: ChangesOptions.parameters.union(Parameters.pointers), mediaTypes: [],
             prepare: PostDiff.prepare)),
     .init(
         .put, "/v1/sessions/{session}",
-        Route(
-            name: "session", right: .write, parameters: Parameters.pointers, prepare: PutSession.prepare)),
-    .init(.get, "/v1/sessions/{session}", Route(name: "session", right: .read, answer: GetSession.answer)),
-    .init(
-        .delete, "/v1/sessions/{session}",
-        Route(
-            name: "session", right: .write, mediaTypes: [], answer: DeleteSession.answer)),
+        Route(name: "session", .write, PutSession.self, takesBody: true, parameters: Parameters.pointers)),
+    .init(.get, "/v1/sessions/{session}", Route(name: "session", .read, GetSession.self)),
+    .init(.delete, "/v1/sessions/{session}", Route(name: "session", .write, DeleteSession.self, mediaTypes: [])),
     .init(
         .post, "/v1/sessions/{session}/changes",
         Route(
-            name: "changes", right: .edit,
-            parameters: ChangesWish.parameters.union(Parameters.pointers).union(["since"]), mediaTypes: [],
-            prepare: PostChanges.prepare)),
+            name: "changes", .edit, PostChanges.self, takesBody: true,
+            parameters: ChangesOptions.parameters.union(Parameters.pointers).union(["since"]), mediaTypes: [])),
     .init(
         .get, "/v1/sessions/{session}/changes",
         Route(
-            name: "changes", right: .read, parameters: ChangesWish.parameters.union(["since", "wait"]),
-            mediaTypes: [], answer: GetChanges.answer)),
+            name: "changes", .read, GetChanges.self, parameters: ChangesOptions.parameters.union(["since", "wait"]),
+            mediaTypes: [])),
     .init(
         .get, "/v1/sessions/{session}/items/{item}",
-        Route(
-            name: "item", right: .read, parameters: ["revision"], answer: GetItems.one)),
+        Route(name: "item", .read, GetElement<StateItem>.self, parameters: ["revision"])),
     .init(
         .get, "/v1/sessions/{session}/items",
         Route(
-            name: "items", right: .read, parameters: ["at", "id", "revision"], lists: ["at", "id"],
-            answer: GetItems.many)),
+            name: "items", .read, GetElements<StateItem>.self, parameters: ["at", "id", "revision"],
+            lists: ["at", "id"])),
     .init(
         .get, "/v1/sessions/{session}/sections/{section}",
-        Route(
-            name: "section", right: .read, parameters: ["revision"], answer: GetSections.one)),
+        Route(name: "section", .read, GetElement<StateSection>.self, parameters: ["revision"])),
     .init(
         .get, "/v1/sessions/{session}/sections",
         Route(
-            name: "sections", right: .read, parameters: ["at", "id", "revision"], lists: ["at", "id"],
-            answer: GetSections.many)),
-    .init(
-        .post, "/v1/sessions/{session}/tokens",
-        Route(
-            name: "tokens", right: .write, prepare: PostTokens.prepare)),
-    .init(.get, "/livez", Route(name: "livez", right: .probe, mediaTypes: [], answer: GetHealth.live)),
-    .init(.get, "/readyz", Route(name: "readyz", right: .probe, mediaTypes: [], answer: GetHealth.ready)),
-    .init(.get, "/", Route(name: "page", right: .none, mediaTypes: [], answer: GetFile.page.answer)),
-    .init(.get, "/client.js", Route(name: "page", right: .none, mediaTypes: [], answer: GetFile.client.answer)),
-    .init(.get, "/client.d.ts", Route(name: "page", right: .none, mediaTypes: [], answer: GetFile.clientTypes.answer)),
-    .init(
-        .get, "/openapi.json",
-        Route(
-            name: "openapi", right: .none, mediaTypes: [], answer: GetFile.description.answer)),
-    .init(.get, "/metrics", Route(name: "metrics", right: .operate, mediaTypes: [], answer: GetMetrics.answer)),
-    .init(.get, "/problems/{name}", Route(name: "problems", right: .none, mediaTypes: [], answer: GetProblem.answer)),
+            name: "sections", .read, GetElements<StateSection>.self, parameters: ["at", "id", "revision"],
+            lists: ["at", "id"])),
+    .init(.post, "/v1/sessions/{session}/tokens", Route(name: "tokens", .write, prepare: PostTokens.prepare)),
+    .init(.get, "/livez", Route(name: "livez", .probe, answer: GetHealth.live)),
+    .init(.get, "/readyz", Route(name: "readyz", .probe, answer: GetHealth.ready)),
+    .init(.get, "/", Route(name: "page", .none, answer: GetFile.page.answer)),
+    .init(.get, "/client.js", Route(name: "page", .none, answer: GetFile.client.answer)),
+    .init(.get, "/client.d.ts", Route(name: "page", .none, answer: GetFile.clientTypes.answer)),
+    .init(.get, "/openapi.json", Route(name: "openapi", .none, answer: GetFile.description.answer)),
+    .init(.get, "/metrics", Route(name: "metrics", .operate, answer: GetMetrics.answer)),
+    .init(.get, "/problems/{name}", Route(name: "problems", .none, answer: GetProblem.answer)),
 ])

@@ -9,8 +9,9 @@ struct ReplayWindow: Sendable {
     /// A write that was done.
     struct Entry: Sendable {
         var fingerprint: RequestFingerprint
-        var status: Int
-        /// The head before the write; nil if it made the session.
+        /// Whether it made the session.
+        var made: Bool
+        /// The head before the write; nil if there was none.
         var before: Revision?
         var done: Moment
     }

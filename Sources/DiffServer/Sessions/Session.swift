@@ -71,7 +71,7 @@ final class Session: Sendable {
 
         convenience init(
             revision: Revision, snapshot: Snapshot, fingerprints: Fingerprints, marks: Marks, parent: Revision? = nil,
-            maker: RequestFingerprint? = nil, made: Moment = .now
+            maker: RequestFingerprint? = nil, made: Moment
         ) {
             let origin = Origin(revision: revision, marks: marks, parent: parent, maker: maker, made: made)
             self.init(origin, snapshot: snapshot, fingerprints: fingerprints)

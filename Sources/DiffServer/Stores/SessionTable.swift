@@ -24,8 +24,8 @@ final class SessionTable: Sendable {
     let bounds: Bounds
     let counters = SessionCounters()
     let registry: Locked<Registry>
-    /// Whether a store keeps what is here: then a session that leaves memory has not ended.
-    let isCache: Bool
+    /// Makes digests where the table is the store; nil where it is the cache of one.
+    let ownHash: KeyedHash?
     /// Answers that are kept for those who ask the same.
     let answers: AnswerCaches
 
@@ -44,14 +44,18 @@ final class SessionTable: Sendable {
     /// Messages on their way take room from sessions.
     private let messages: MessageMemory
 
-    init(bounds: Bounds, messages: MessageMemory, isCache: Bool = false) {
+    /// - Parameter hash: where the table is the store; nil where it is the cache of one.
+    init(bounds: Bounds, messages: MessageMemory, hash: KeyedHash?) {
         self.bounds = bounds
-        self.isCache = isCache
+        ownHash = hash
         freed = EvictedMemory(worth: bounds.bytes / 16)
         self.messages = messages
         answers = AnswerCaches(budget: messages.outgoing, mostKept: bounds.bytes / 32)
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
     }
+
+    /// Whether a store keeps what is here: then a session that leaves memory has not ended.
+    var isCache: Bool { ownHash == nil }
 
     /// Sessions, and the bytes they hold.
     var size: (sessions: Int, bytes: Int) { registry.withLock { ($0.slots.count, $0.bytes) } }
@@ -87,8 +91,8 @@ final class SessionTable: Sendable {
     }
 
     /// A session that is alive, as the table holds it; counts as use.
-    func reading(_ name: String, isCertain: Bool = true) -> Reading? {
-        slot(name).flatMap { Reading($0, of: self, isCertain: isCertain) }
+    func view(_ name: String, isHead: Bool = true) -> SessionView? {
+        slot(name).flatMap { SessionView($0, of: self, isHead: isHead) }
     }
 
     /// Where a session is, be it over or not the head, and the bytes of its newest state, as it is when it is awake.
@@ -280,7 +284,7 @@ final class SessionTable: Sendable {
     /// O(taken away).
     ///
     /// - Returns: those that were taken away.
-    func sweep(at now: Moment = .now) -> [SessionSlot] {
+    func sweep(at now: Moment) -> [SessionSlot] {
         answers.release()
         makeRoom()
         let expired = registry.withLock { registry in

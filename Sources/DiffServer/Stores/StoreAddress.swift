@@ -1,4 +1,5 @@
 import HTTPCore
+import SnapshotKit
 
 /// Where sessions live, as `--store` names it.
 enum StoreAddress: Sendable, Equatable {
@@ -39,10 +40,14 @@ enum StoreAddress: Sendable, Equatable {
     /// The store, ready for use.
     ///
     /// - Throws: what is wrong with the place, in words for whoever started the process.
-    func open(table: SessionTable, options: Options, journal: Journal) throws(StoreError) -> any SessionStore {
+    func open(
+        options: Options, messages: MessageMemory, journal: Journal
+    ) throws(StoreError) -> any SessionStore {
         let health = StoreHealth { journal.log($0, level: $1) }
+        let hash = self == .memory ? KeyedHash.digests(options.digestKey ?? Self.newDigestKey()) : nil
+        let table = SessionTable(bounds: options.tableBounds, messages: messages, hash: hash)
         switch self {
-        case .memory: return MemoryStore(table: table, hash: .digests(options.digestKey ?? Self.newDigestKey()))
+        case .memory: return table
         case .sqlite(let path):
             return try SQLiteStore(
                 path: path, isDurable: options.isDurable, digestKey: options.digestKey, table: table, health: health)

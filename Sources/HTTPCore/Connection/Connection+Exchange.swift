@@ -7,7 +7,7 @@ extension Connection {
         exchange?.bytesIn = bytesIn
         happen(.headCompleted(isLast: !head.keepsAlive))
         if head.parts.expectsOther { return refuse(.expectationFailed) }
-        switch shard.service.admit(head, from: peer) {
+        switch shard.service.admit(head, from: peer, on: loop) {
         case .answer(let response): answerUnread(head, response)
         case .read(let maxBytes, let answer):
             switch head.bodyLength {

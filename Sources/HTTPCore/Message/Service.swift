@@ -2,7 +2,9 @@
 /// microseconds goes to `Reply.later`.
 public protocol Service: Sendable {
     /// Decides about a message when its head is complete, before any of its body is read and before `100 Continue`.
-    func admit(_ head: RequestHead, from peer: Peer) -> Admission
+    ///
+    /// - Parameter loop: of the connection.
+    func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop) -> Admission
 
     /// The answer to a message that the server itself refuses; its status should be that of the refusal.
     ///

@@ -15,7 +15,7 @@ import Testing
         let digest = fingerprints.digest(salt: "")
         return Session.Head(
             revision: Revision(sequence: sequence, digest: digest), snapshot: snapshot, fingerprints: fingerprints,
-            marks: marks)
+            marks: marks, made: start)
     }
 
     @Test(arguments: [0, 1, 3])
@@ -75,7 +75,7 @@ import Testing
             return Session.Head(
                 revision: Revision(sequence: UInt64(sequence), digest: fingerprints.digest(salt: "")),
                 snapshot: snapshot,
-                fingerprints: fingerprints, marks: .none)
+                fingerprints: fingerprints, marks: .none, made: start)
         }
         var history = History()
         for head in heads.prefix(6) { history.retire(head, at: start, bounds: .init()) }
@@ -118,7 +118,7 @@ import Testing
         for sequence in [1, 3, 5] as [UInt64] {
             let again = Session.Head(
                 revision: Revision(sequence: sequence, digest: head.revision.digest), snapshot: head.snapshot,
-                fingerprints: head.fingerprints, marks: .none)
+                fingerprints: head.fingerprints, marks: .none, made: start)
             history.retire(again, at: start, bounds: bounds)
         }
         for (asked, found) in [(1, 1), (3, 3), (5, 5), (4, 5), (99, 5)] as [(UInt64, UInt64)] {

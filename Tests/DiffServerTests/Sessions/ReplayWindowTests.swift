@@ -7,7 +7,7 @@ import Testing
     private let start = Moment.now
 
     private func entry(_ fingerprint: UInt64, at moment: Moment) -> ReplayWindow.Entry {
-        ReplayWindow.Entry(fingerprint: RequestFingerprint(value: fingerprint), status: 200, before: nil, done: moment)
+        ReplayWindow.Entry(fingerprint: RequestFingerprint(value: fingerprint), made: false, before: nil, done: moment)
     }
 
     private func key(_ text: String, by writer: String = "w") -> ReplayWindow.Key { .init(writer: writer, key: text) }

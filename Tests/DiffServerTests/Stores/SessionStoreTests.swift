@@ -118,7 +118,7 @@ import Testing
         if let sequence = reading.missing(.revision(base)) {
             reading = try await store.recalled(sequence, of: reading)
         }
-        guard case .past(let skeleton, _) = reading.base(base) else { throw Missing() }
+        guard case .past(let skeleton, _) = reading.resumePoint(base) else { throw Missing() }
         let head = reading.session.head
         let changes = Changeset(from: skeleton, to: head.snapshot, fingerprints: head.fingerprints).json(.keyed)
         let expected = Changeset(from: try Snapshot(json: states[0]), to: try Snapshot(json: states[2])).json(.keyed)
@@ -155,16 +155,12 @@ import Testing
         var store = try fixture.store()
         let one = try store.first("s", #"["a","b"]"#)
         let slot = try await store.created("s", one)
-        let batch = Array(#"{"edits":[{"op":"reload","items":["a"]}]}"#.utf8)
-        let request = try ChangesRequest(
-            posting: batch, .native, limits: StateLimits(), defaults: Options().defaultSettings)
-        var (two, _) = try request.session(after: one, store.writing("s"), RequestFingerprint(value: 9))
         let key = ReplayWindow.Key(writer: "w", key: "k")
-        var replays = two.replays
-        replays.remember(
-            .init(fingerprint: RequestFingerprint(value: 9), status: 200, before: one.head.revision, done: .now),
-            by: key)
-        two = two.with(replays: replays)
+        let batch = try EditBatch(json: #"[{"op":"reload","items":["a"]}]"#)
+        let write = ChangeSession(
+            .edits(batch, StateLimits()), settings: one.settings, condition: WriteCondition(), key: key,
+            fingerprint: RequestFingerprint(value: 9), since: .absent)
+        guard case .swap(let two, _) = try write.decide(one, by: store.writing("s")) else { throw Missing() }
         try await store.committed(two, to: slot, after: one)
         store = try fixture.later(than: store)
         let found = try #require(try await store.opened("s")).session
@@ -197,7 +193,7 @@ import Testing
         let slot = try await store.created("s", one)
         let reader = Listener()
         _ = slot.add(reader, limit: 10)
-        store.readersChanged(of: slot)
+        store.watch(slot)
         let two = try store.next("s", one, "[1]")
         try await store.committed(two, to: slot, after: one)
         #expect(reader.counts.withLock { $0 } == [1, 0])
@@ -234,7 +230,7 @@ import Testing
         let slot = try await store.created("s", one)
         let reader = Listener()
         _ = slot.add(reader, limit: 10)
-        store.readersChanged(of: slot)
+        store.watch(slot)
         let reading = try #require(try await store.opened("s"))
         _ = try await store.created("other", try store.first("other", "[0]"))
         #expect(slot.session == nil && slot.revision == one.head.revision)
@@ -266,7 +262,7 @@ import Testing
         defer { fixture.close() }
         let state = { (number: Int) in #"[{"id":\#(number),"content":"\#(String(repeating: "x", count: 3000))"}]"# }
         let hash = KeyedHash.digests("tests")
-        let one = Writing(bounds: .init(), hash: hash, name: "s").firstSession(
+        let one = SessionTransition(name: "s", bounds: .init(), hash: hash, now: .now).firstSession(
             try Snapshot(json: state(1)), settings: .init(timeToLive: .seconds(60), ignored: []), after: nil,
             maker: nil)
         let store = try fixture.store(bounds: SessionTable.Bounds(bytes: one.footprint + 100))

@@ -17,10 +17,12 @@ import Testing
     }
 
     private func table(_ bounds: SessionTable.Bounds) -> SessionTable {
-        SessionTable(bounds: bounds, messages: MessageMemory(memory: bounds.bytes, maxBody: 1024))
+        SessionTable(bounds: bounds, messages: MessageMemory(memory: bounds.bytes, maxBody: 1024), hash: hash)
     }
 
-    private func writing(_ name: String) -> Writing { Writing(bounds: .init(), hash: hash, name: name) }
+    private func writing(_ name: String) -> SessionTransition {
+        SessionTransition(name: name, bounds: .init(), hash: hash, now: .now)
+    }
 
     private func session(_ name: String, bytes: Int = 1, ttl: Duration = .seconds(60)) throws -> Session {
         let snapshot = try Snapshot(json: #"[{"id":"a","content":"\#(String(repeating: "x", count: bytes))"}]"#)
@@ -128,7 +130,7 @@ import Testing
         let slot = try table.create("a", one).get()
         var replays = one.replays
         replays.remember(
-            .init(fingerprint: .init(value: 1), status: 200, before: one.head.revision, done: start),
+            .init(fingerprint: .init(value: 1), made: false, before: one.head.revision, done: start),
             by: .init(writer: "", key: "k"))
         let same = one.with(replays: replays)
         #expect(throws: Never.self) { try table.commit(same, to: slot, at: one.head.revision).get() }
@@ -215,7 +217,7 @@ import Testing
         let awake = sessions["a"]!.footprint
         #expect(table.size.bytes < 5 * awake)
         for (name, slot) in zip(names, slots) {
-            let found = try #require(table.reading(name)).session
+            let found = try #require(table.view(name)).session
             #expect(slot.awakeSession === found)
             let before = sessions[name]!
             #expect(found.head.revision == before.head.revision && found.settings == before.settings)
@@ -235,7 +237,7 @@ import Testing
         // The allocator may round the same array up by 16 bytes more at another time.
         #expect(abs(table.size.bytes - two.footprint - RestingSession(one).footprint) <= 64)
         #expect(RestingSession(one).footprint < one.footprint)
-        let woken = try #require(table.reading("a")).session
+        let woken = try #require(table.view("a")).session
         #expect(abs(table.size.bytes - woken.footprint - RestingSession(two).footprint) <= 64)
         for name in ["a", "b"] { _ = table.drop(try #require(table.slot(name)), at: nil) }
         #expect(table.size == (0, 0))
@@ -257,7 +259,7 @@ import Testing
         var one = try session("a")
         let slot = try table.create("a", one).get()
         var replays = ReplayWindow()
-        let entry = ReplayWindow.Entry(fingerprint: .init(value: 1), status: 200, before: nil, done: .now)
+        let entry = ReplayWindow.Entry(fingerprint: .init(value: 1), made: false, before: nil, done: .now)
         replays.remember(entry, by: .init(writer: "", key: "k"))
         let next = writing("a").session(after: one, try Snapshot(json: "[1]"), maker: nil).0.with(replays: replays)
         _ = try table.commit(next, to: slot, at: one.head.revision).get()
@@ -285,7 +287,7 @@ import Testing
                     var written = 0
                     for turn in 0..<600 {
                         let name = names[(turn * (hand + 5) + hand) % names.count]
-                        guard let reading = table.reading(name),
+                        guard let reading = table.view(name),
                             let state = try? Snapshot(json: "[\(hand * 1000 + turn)]")
                         else {
                             continue
@@ -300,7 +302,7 @@ import Testing
             }
             return await group.reduce(0, +)
         }
-        let sequences = try names.map { try #require(table.reading($0)).session.head.revision.sequence }
+        let sequences = try names.map { try #require(table.view($0)).session.head.revision.sequence }
         #expect(sequences.reduce(0, +) == UInt64(written + names.count))
         #expect(try names.filter { try #require(table.slot($0)).awakeSession != nil }.count <= 3)
     }

@@ -42,10 +42,10 @@ final class StoreFixture {
         var options = Options()
         options.tableBounds = bounds
         let messages = MessageMemory(memory: bounds.bytes, maxBody: options.maxBodyBytes)
-        let table = SessionTable(bounds: bounds, messages: messages, isCache: kind != .memory)
+        let table = SessionTable(bounds: bounds, messages: messages, hash: kind == .memory ? .digests("tests") : nil)
         let store: any SessionStore
         switch kind {
-        case .memory: store = MemoryStore(table: table, hash: .digests("tests"))
+        case .memory: store = table
         case .sqlite:
             store = try SQLiteStore(
                 path: database, isDurable: true, digestKey: "tests", table: table,
@@ -75,37 +75,33 @@ final class StoreFixture {
 }
 
 extension SessionStore {
-    func opened(_ name: String) async throws -> Reading? {
-        try await answer { self.open(name, on: nil, $0) }
+    func opened(_ name: String) async throws -> SessionView? {
+        try await load(name, again: false, on: EventLoop.ofTests).value
     }
 
     func created(_ name: String, _ session: Session) async throws -> SessionSlot {
-        try await answer { self.create(name, session, on: nil, $0) }
+        try await swap(nil, named: name, for: session, on: EventLoop.ofTests).value
     }
 
     /// The session as the store has it now.
     @discardableResult
     func committed(_ next: Session, to slot: SessionSlot, after before: Session) async throws -> Session {
-        let slot = try await answer { self.commit(next, to: slot, after: before, on: nil, $0) }
-        return try #require(slot.session)
+        let view = SessionView(slot, before, of: table)
+        return try #require(try await swap(view, named: slot.name, for: next, on: EventLoop.ofTests).value.session)
     }
 
     func dropped(_ slot: SessionSlot, _ session: Session, at revision: Revision?) async throws {
-        try await answer { self.drop(slot, after: session, at: revision, on: nil, $0) }
+        try await delete(SessionView(slot, session, of: table), at: revision, on: EventLoop.ofTests).value
     }
 
     /// The session with the skeleton of a past revision.
-    func recalled(_ sequence: UInt64, of reading: Reading) async throws -> Reading {
-        reading.recalling(sequence, try await answer { self.recall(sequence, of: reading, on: nil, $0) })
+    func recalled(_ sequence: UInt64, of view: SessionView) async throws -> SessionView {
+        view.recalling(sequence, try await recall(sequence, of: view, on: EventLoop.ofTests).value)
     }
 
-    private func answer<Value: Sendable>(_ ask: (@escaping Completion<Value>) -> Void) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            ask { continuation.resume(with: $0.mapError { $0 as any Error }) }
-        }
+    func writing(_ name: String) -> SessionTransition {
+        SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now)
     }
-
-    func writing(_ name: String) -> Writing { Writing(bounds: table.bounds.history, hash: hash, name: name) }
 
     /// A session's first state.
     func first(_ name: String, _ json: String, ttl: Duration = .seconds(3600), ignoring ignored: [String] = []) throws
@@ -118,5 +114,21 @@ extension SessionStore {
     /// What follows a session.
     func next(_ name: String, _ before: Session, _ json: String) throws -> Session {
         writing(name).session(after: before, try Snapshot(json: json), maker: RequestFingerprint(value: 7)).0
+    }
+}
+
+extension EventLoop {
+    /// Of requests that no connection sent.
+    static let ofTests = try! EventLoop.standalone()
+}
+
+extension diffserver.Progress {
+    /// What it comes to.
+    var value: Value {
+        get async throws {
+            try await withCheckedThrowingContinuation { continuation in
+                whenDone { continuation.resume(with: $0.mapError { $0 as any Error }) }
+            }
+        }
     }
 }

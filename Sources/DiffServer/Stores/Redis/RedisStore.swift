@@ -17,7 +17,6 @@ import SnapshotKit
 /// Sessions in Redis.
 final class RedisStore: SessionStore {
     let table: SessionTable
-    let isTable = false
     let isSole = false
 
     private let address: RedisAddress
@@ -81,8 +80,8 @@ final class RedisStore: SessionStore {
     }
 
     /// The link of a request's loop.
-    private func link(on loop: EventLoop?) -> RedisLink {
-        guard let loop, loop !== self.loop else { return link }
+    private func link(on loop: EventLoop) -> RedisLink {
+        guard loop !== self.loop else { return link }
         return links.withLock { links in
             if let link = links[ObjectIdentifier(loop)] { return link }
             let link = RedisLink(address, options, on: loop)
@@ -94,19 +93,25 @@ final class RedisStore: SessionStore {
     // MARK: Reading
 
     /// Most often nobody else has written meanwhile, and Redis compares.
-    func expected(_ name: String) -> Reading? {
+    func expected(_ name: String) -> SessionView? {
         guard let (slot, session) = lines.newest(name), table.slot(name) === slot else {
-            return table.reading(name, isCertain: false)
+            return table.view(name, isHead: false)
         }
-        return Reading(slot, session, of: table, isCertain: false)
+        return SessionView(slot, session, of: table, isHead: false)
     }
 
-    func reopen(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
-        lines.afterThose(of: name) { [self] in open(name, on: loop, done) }
+    func load(_ name: String, again: Bool, on loop: EventLoop) -> Stored<SessionView?> {
+        .of { done in
+            if again {
+                lines.afterThose(of: name) { [self] in open(name, on: loop, done) }
+            } else {
+                open(name, on: loop, done)
+            }
+        }
     }
 
-    func open(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
-        let known = table.reading(name)
+    private func open(_ name: String, on loop: EventLoop, _ done: @escaping Completion<SessionView?>) {
+        let known = table.view(name)
         read(name, known, version: known?.session.versionText ?? "", keepingFor: .zero, on: loop, done)
     }
 
@@ -116,8 +121,8 @@ final class RedisStore: SessionStore {
     ///   - longer: what is added to its time to live.
     ///   - attempts: how often it is asked at most.
     private func read(
-        _ name: String, _ known: Reading?, version: String, keepingFor longer: Duration, attempts: Int = 4,
-        on loop: EventLoop?, _ done: @escaping Completion<Reading?>
+        _ name: String, _ known: SessionView?, version: String, keepingFor longer: Duration, attempts: Int = 4,
+        on loop: EventLoop, _ done: @escaping Completion<SessionView?>
     ) {
         guard agreement.holds else { return done(.failure(.disagreed)) }
         let slot = known?.slot ?? table.awaySlot(name)
@@ -143,8 +148,8 @@ final class RedisStore: SessionStore {
     }
 
     private func adopt(
-        _ found: FoundRecord, _ name: String, inPlaceOf known: Reading?, _ attempts: Int, on loop: EventLoop?,
-        _ done: @escaping Completion<Reading?>
+        _ found: FoundRecord, _ name: String, inPlaceOf known: SessionView?, _ attempts: Int, on loop: EventLoop,
+        _ done: @escaping Completion<SessionView?>
     ) {
         do throws(SessionRecord.Failure) {
             var session = try found.record.session(named: name, hash: hash).with(version: found.version)
@@ -154,12 +159,12 @@ final class RedisStore: SessionStore {
             // neighbour. At the last what was read is the answer: it was the head while it was asked for, and a write
             // that stands on it is compared.
             guard let slot = adopted ?? (attempts > 1 ? nil : table.anySlot(name)) else {
-                let known = table.reading(name)
+                let known = table.view(name)
                 let version = known?.session.versionText ?? ""
                 let left = max(1, attempts - 1)
                 return read(name, known, version: version, keepingFor: .zero, attempts: left, on: loop, done)
             }
-            done(.success(Reading(slot, session, of: table)))
+            done(.success(SessionView(slot, session, of: table)))
         } catch {
             switch error {
             case .damaged:
@@ -174,11 +179,17 @@ final class RedisStore: SessionStore {
         }
     }
 
-    func recall(_ sequence: UInt64, of reading: Reading, on loop: EventLoop?, _ done: @escaping Completion<Skeleton?>) {
-        let slot = reading.slot
-        guard let entry = reading.session.history.entries.first(where: { $0.revision.sequence == sequence }) else {
-            return done(.success(nil))
+    func recall(_ sequence: UInt64, of session: SessionView, on loop: EventLoop) -> Stored<Skeleton?> {
+        guard let entry = session.session.history.entries.first(where: { $0.revision.sequence == sequence }) else {
+            return .done(.success(nil))
         }
+        return .of { recall(entry, of: session.slot, on: loop, $0) }
+    }
+
+    private func recall(
+        _ entry: History.Entry, of slot: SessionSlot, on loop: EventLoop, _ done: @escaping Completion<Skeleton?>
+    ) {
+        let sequence = entry.revision.sequence
         let field = RedisArgument("k" + Session.text(entry.name))
         link(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) {
             [table, lines, hash] result in
@@ -198,7 +209,26 @@ final class RedisStore: SessionStore {
 
     // MARK: Writing
 
-    func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>) {
+    func swap(_ before: SessionView?, named name: String, for next: Session, on loop: EventLoop) -> Stored<SessionSlot>
+    {
+        .of { done in
+            if let before {
+                commit(next, to: before.slot, after: before.session, on: loop, done)
+            } else {
+                create(name, next, on: loop, done)
+            }
+        }
+    }
+
+    func delete(_ session: SessionView, at revision: Revision?, on loop: EventLoop) -> Stored<Void> {
+        .of { drop(session.slot, after: session.session, at: revision, on: loop, $0) }
+    }
+
+    func discard(_ name: String, on loop: EventLoop) -> Stored<Void> { .of { discard(name, on: loop, $0) } }
+
+    private func create(
+        _ name: String, _ session: Session, on loop: EventLoop, _ done: @escaping Completion<SessionSlot>
+    ) {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
         let session = session.renamed()
         put(session, name, after: nil, on: loop) { [table] result in
@@ -214,8 +244,8 @@ final class RedisStore: SessionStore {
         }
     }
 
-    func commit(
-        _ next: Session, to slot: SessionSlot, after read: Session, on loop: EventLoop?,
+    private func commit(
+        _ next: Session, to slot: SessionSlot, after read: Session, on loop: EventLoop,
         _ done: @escaping Completion<SessionSlot>
     ) {
         guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
@@ -240,7 +270,7 @@ final class RedisStore: SessionStore {
     }
 
     private func put(
-        _ next: Session, _ name: String, after before: Session?, on loop: EventLoop?, _ done: @escaping Completion<Void>
+        _ next: Session, _ name: String, after before: Session?, on loop: EventLoop, _ done: @escaping Completion<Void>
     ) {
         guard let digestKey = agreement.key else { return done(.failure(.disagreed)) }
         let hash = KeyedHash.digests(digestKey)
@@ -264,8 +294,8 @@ final class RedisStore: SessionStore {
         }
     }
 
-    func drop(
-        _ slot: SessionSlot, after read: Session, at revision: Revision?, on loop: EventLoop?,
+    private func drop(
+        _ slot: SessionSlot, after read: Session, at revision: Revision?, on loop: EventLoop,
         _ done: @escaping Completion<Void>
     ) {
         let before = table.session(in: slot) ?? read
@@ -285,7 +315,7 @@ final class RedisStore: SessionStore {
         }
     }
 
-    func discard(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
+    private func discard(_ name: String, on loop: EventLoop, _ done: @escaping Completion<Void>) {
         link(on: loop).run(RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(name))], [RedisArgument("")]) {
             result in
             done(result.map { _ in }.mapError { StoreFailure($0) })
@@ -294,11 +324,11 @@ final class RedisStore: SessionStore {
 
     // MARK: Readers and time
 
-    func readersChanged(of slot: SessionSlot) { watch.readersChanged(of: slot) }
+    func watch(_ slot: SessionSlot) { watch.readersChanged(of: slot) }
 
     func sweep() {
         // What nobody here used in time leaves the cache; in Redis it ends by itself.
-        _ = table.sweep()
+        table.sweep()
         if watch.sweep() || !agreement.holds { assertKey() }
         // Nobody may write to a process that is not ready, so it has to find out by itself that it is again.
         if options.health.isFailing(.writes) { probe() }
@@ -321,7 +351,7 @@ final class RedisStore: SessionStore {
     /// Sees to it that the slot holds the head, and its readers hear of it.
     private func revalidate(_ slot: SessionSlot) {
         // Its readers use it all the time, but are told so only here, and that one in a while.
-        let known = table.reading(slot.name)
+        let known = table.view(slot.name)
         // Of one that is away, it is enough to hear that nothing is new.
         let version = Session.text(known?.session.version ?? slot.version ?? 0)
         read(slot.name, known, version: version, keepingFor: RedisWatch.period * 2, on: loop) { [watch] _ in

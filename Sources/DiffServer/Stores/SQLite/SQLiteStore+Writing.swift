@@ -2,10 +2,27 @@ import HTTPCore
 import SnapshotKit
 
 extension SQLiteStore {
-    func create(_ name: String, _ session: Session, on loop: EventLoop?, _ done: @escaping Completion<SessionSlot>) {
+    func swap(_ before: SessionView?, named name: String, for next: Session, on loop: EventLoop) -> Stored<SessionSlot>
+    {
+        .of { done in
+            if let before {
+                commit(next, to: before.slot, after: before.session, done)
+            } else {
+                create(name, next, done)
+            }
+        }
+    }
+
+    func delete(_ session: SessionView, at revision: Revision?, on loop: EventLoop) -> Stored<Void> {
+        .of { drop(session.slot, after: session.session, at: revision, $0) }
+    }
+
+    func discard(_ name: String, on loop: EventLoop) -> Stored<Void> { .of { discard(name, $0) } }
+
+    private func create(_ name: String, _ session: Session, _ done: @escaping Completion<SessionSlot>) {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
         guard !table.holds(name) else { return done(.failure(.conflict)) }
-        guard lines.enterAlone(name, again: { [self] in create(name, session, on: loop, done) }) else { return }
+        guard lines.enterAlone(name, again: { [self] in create(name, session, done) }) else { return }
         let session = session.renamed()
         let row = SessionRow(session, named: name, by: hash)
         writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
@@ -17,14 +34,13 @@ extension SQLiteStore {
         }
     }
 
-    func commit(
-        _ next: Session, to slot: SessionSlot, after read: Session, on loop: EventLoop?,
-        _ done: @escaping Completion<SessionSlot>
+    private func commit(
+        _ next: Session, to slot: SessionSlot, after read: Session, _ done: @escaping Completion<SessionSlot>
     ) {
         guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
         switch lines.last(of: slot, read: read) {
         case .gone: done(.failure(.conflict))
-        case .unknown: lines.afterThose(of: slot.name) { [self] in commit(next, to: slot, after: read, on: loop, done) }
+        case .unknown: lines.afterThose(of: slot.name) { [self] in commit(next, to: slot, after: read, done) }
         case .session(let before):
             guard next.follows(before, at: read.head.revision) else { return done(.failure(.conflict)) }
             commit(next.renamed(), to: slot, standingOn: before, done)
@@ -54,14 +70,13 @@ extension SQLiteStore {
         if !hasEntered { done(.failure(.conflict)) }
     }
 
-    func drop(
-        _ slot: SessionSlot, after read: Session, at revision: Revision?, on loop: EventLoop?,
-        _ done: @escaping Completion<Void>
+    private func drop(
+        _ slot: SessionSlot, after read: Session, at revision: Revision?, _ done: @escaping Completion<Void>
     ) {
         switch lines.last(of: slot, read: read) {
         case .gone: done(.failure(.conflict))
         case .unknown:
-            lines.afterThose(of: slot.name) { [self] in drop(slot, after: read, at: revision, on: loop, done) }
+            lines.afterThose(of: slot.name) { [self] in drop(slot, after: read, at: revision, done) }
         case .session(let before):
             guard revision == nil || before.head.revision == revision else { return done(.failure(.conflict)) }
             drop(slot, before, done)
@@ -90,8 +105,8 @@ extension SQLiteStore {
         if failure == .conflict { _ = table.drop(slot, at: before.head.revision) }
     }
 
-    func discard(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Void>) {
-        guard lines.enterAlone(name, again: { [self] in discard(name, on: loop, done) }) else { return }
+    private func discard(_ name: String, _ done: @escaping Completion<Void>) {
+        guard lines.enterAlone(name, again: { [self] in discard(name, done) }) else { return }
         writer.submit { (database) throws(SQLiteDatabase.Failure) in
             try database.delete(name)
             return .written

@@ -11,7 +11,6 @@ import SnapshotKit
 final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belongs to `readQueue`
     let table: SessionTable
     let hash: KeyedHash
-    let isTable = false
     let isSole = true
     private let file: SQLiteFile
     private let database: SQLiteDatabase
@@ -22,7 +21,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     let writer: SQLiteWriter
     let lines = SessionLines()
     /// Who waits for sessions that are being read.
-    private let waiting = Locked<[String: [Completion<Reading?>]]>([:])
+    private let waiting = Locked<[String: [Completion<SessionView?>]]>([:])
 
     /// The machine's calendar.
     private let wall: @Sendable () -> Calendar
@@ -64,23 +63,26 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     // MARK: Reading
 
-    func expected(_ name: String) -> Reading? {
+    func expected(_ name: String) -> SessionView? {
         // Once it has left memory its line has to end, so that it can be read again.
         guard let (slot, session) = lines.newest(name), table.slot(name) === slot else { return nil }
-        return Reading(slot, session, of: table, isCertain: false)
+        return SessionView(slot, session, of: table, isHead: false)
     }
 
-    func open(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
-        if let reading = table.reading(name) { return done(.success(reading)) }
+    func load(_ name: String, again: Bool, on loop: EventLoop) -> Stored<SessionView?> {
+        if !again, let view = table.view(name) { return .done(.success(view)) }
+        return .of { done in
+            if again { lines.afterThose(of: name) { [self] in open(name, done) } } else { open(name, done) }
+        }
+    }
+
+    private func open(_ name: String, _ done: @escaping Completion<SessionView?>) {
+        if let view = table.view(name) { return done(.success(view)) }
         let isFirst = waiting.withLock { waiting in
             waiting[name, default: []].append(done)
             return waiting[name]?.count == 1
         }
         if isFirst { load(name) }
-    }
-
-    func reopen(_ name: String, on loop: EventLoop?, _ done: @escaping Completion<Reading?>) {
-        lines.afterThose(of: name) { [self] in open(name, on: loop, done) }
     }
 
     private func load(_ name: String) {
@@ -93,9 +95,9 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         }
     }
 
-    private func found(_ name: String) -> Result<Reading?, StoreFailure> {
+    private func found(_ name: String) -> Result<SessionView?, StoreFailure> {
         // Somebody else may have made it while this request was waiting.
-        if let reading = table.reading(name) { return .success(reading) }
+        if let view = table.view(name) { return .success(view) }
         let result = reading { (database) throws(SQLiteDatabase.Failure) in try database.session(named: name) }
         return result.flatMap { found in found.map { adopt($0, name) } ?? .success(nil) }
     }
@@ -118,7 +120,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         }
     }
 
-    private func adopt(_ found: FoundSession, _ name: String) -> Result<Reading?, StoreFailure> {
+    private func adopt(_ found: FoundSession, _ name: String) -> Result<SessionView?, StoreFailure> {
         do throws(SessionRecord.Failure) {
             guard hash.sum(found.record.meta) == found.sum else { throw .damaged }
             let session = try found.record.session(named: name, hash: hash).with(version: found.version)
@@ -126,7 +128,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return self.found(name) }
             let left = database.clock.moment(milliseconds: found.expires) - .now
             table.stored(slot, until: .now + (left - session.settings.timeToLive / 16))
-            return .success(Reading(slot, session, of: table))
+            return .success(SessionView(slot, session, of: table))
         } catch {
             switch error {
             case .damaged: return .failure(.damaged(name))
@@ -135,9 +137,12 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         }
     }
 
-    func recall(_ sequence: UInt64, of reading: Reading, on loop: EventLoop?, _ done: @escaping Completion<Skeleton?>) {
+    func recall(_ sequence: UInt64, of session: SessionView, on loop: EventLoop) -> Stored<Skeleton?> {
+        .of { done in recall(sequence, of: session.slot, done) }
+    }
+
+    private func recall(_ sequence: UInt64, of slot: SessionSlot, _ done: @escaping Completion<Skeleton?>) {
         readQueue.async { [self] in
-            let slot = reading.slot
             let body = self.reading { (database) throws(SQLiteDatabase.Failure) in
                 try database.skeleton(sequence, of: slot.name, hash: hash)
             }
@@ -154,10 +159,10 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     // MARK: Time
 
     /// Everything that changes a session of this store goes through this process.
-    func readersChanged(of slot: SessionSlot) {}
+    func watch(_ slot: SessionSlot) {}
 
     func sweep() {
-        for slot in table.sweep() { forget(slot.name, within: slot.recency.timeToLive / 2) }
+        for slot in table.sweep(at: .now) { forget(slot.name, within: slot.recency.timeToLive / 2) }
         for (slot, left) in table.usedSinceStored() + table.readWhileAway() {
             let name = slot.name
             writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.extend(name, by: left) }

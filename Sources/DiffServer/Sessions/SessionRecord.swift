@@ -53,7 +53,8 @@ struct SessionRecord: Sendable, Equatable {
                 $0.text("writer", replay.key.writer)
                 $0.text("key", replay.key.key)
                 $0.hex("fingerprint", replay.entry.fingerprint.value)
-                $0.number("status", replay.entry.status)
+                // What the write was answered with.
+                $0.number("status", replay.entry.made ? 201 : 200)
                 $0.revision("before", replay.entry.before)
                 $0.number("done", calendar.milliseconds(replay.entry.done))
             }
@@ -135,7 +136,8 @@ struct SessionRecord: Sendable, Equatable {
         return (
             ReplayWindow.Key(writer: writer, key: key),
             ReplayWindow.Entry(
-                fingerprint: RequestFingerprint(value: fingerprint), status: status, before: members.revision("before"),
+                fingerprint: RequestFingerprint(value: fingerprint), made: status == 201,
+                before: members.revision("before"),
                 done: calendar.past(milliseconds: done))
         )
     }

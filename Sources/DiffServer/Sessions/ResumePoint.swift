@@ -1,7 +1,7 @@
 import SnapshotKit
 
-/// What a reader has, as far as a session can still tell.
-enum Base: Sendable {
+/// What a reader has, as far as a session can still tell: where changes for it can start.
+enum ResumePoint: Sendable {
     /// The head itself, by digest; marks may have come since.
     case head(marks: Marks)
     /// A past state.
@@ -34,11 +34,14 @@ enum Since: Sendable, Equatable {
     /// Named, but of no revision's form: an event's id that was damaged on the way.
     case unreadable
     case revision(Revision)
+
+    /// The same of a writer, for whom nothing stands for where the head was before the write; nil if there was none.
+    func orElse(_ before: Revision?) -> Since { self == .absent ? before.map(Since.revision) ?? .nothing : self }
 }
 
 extension Session {
     /// Finds what a reader's revision stands for. O(history).
-    func base(_ revision: Revision, at now: Moment, bounds: History.Bounds) -> Base {
+    func resumePoint(_ revision: Revision, at now: Moment, bounds: History.Bounds) -> ResumePoint {
         if revision.digest == head.revision.digest {
             return .head(marks: marks(after: revision.sequence))
         }
@@ -50,6 +53,14 @@ extension Session {
         if revision.sequence < startedOverAt { return .none(.replaced) }
         let oldest = history.oldest(at: now, bounds: bounds) ?? head.revision.sequence
         return .none(revision.sequence < oldest ? .expired : .unknown)
+    }
+
+    /// The sequence of a reader's revision if that has to be brought from the store before changes can start from it.
+    func missing(_ since: Since, at now: Moment, bounds: History.Bounds) -> UInt64? {
+        guard case .revision(let revision) = since,
+            case .stored(let sequence) = resumePoint(revision, at: now, bounds: bounds)
+        else { return nil }
+        return sequence
     }
 
     private func marks(after sequence: UInt64) -> Marks {

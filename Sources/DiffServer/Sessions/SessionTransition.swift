@@ -1,10 +1,13 @@
 import SnapshotKit
 
 /// Computes the sessions that follow others.
-struct Writing: Sendable {
-    let bounds: History.Bounds
-    let hash: KeyedHash
+struct SessionTransition: Sendable {
     let name: String
+    let bounds: History.Bounds
+    /// Makes the digests of revisions.
+    let hash: KeyedHash
+    /// When it happens.
+    let now: Moment
 
     /// A session's first state, or the first after `before` was started over: the sequence goes on, and answered keys
     /// stay answered.
@@ -17,7 +20,7 @@ struct Writing: Sendable {
         let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(salt: name))
         let head = Session.Head(
             revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: .none, parent: parent,
-            maker: maker)
+            maker: maker, made: now)
         return Session(
             head: head, settings: settings, replays: before?.replays ?? ReplayWindow(),
             startedOverAt: sequence == 0 ? 0 : revision.sequence, version: before?.version ?? 0)
@@ -36,7 +39,6 @@ struct Writing: Sendable {
         // Not by their digests: that of the head may come from a record of a process whose digests were others.
         let isSame = fingerprints.areOfSameState(as: before.head.fingerprints)
         if isSame, marks.isEmpty { return (before, changeset) }
-        let now = Moment.now
         var history = before.history
         history.retire(before.head, at: now, bounds: bounds)
         // The old snapshot stays where nothing but marks came: what it ignores must not creep in.

@@ -9,7 +9,7 @@ struct SessionRecordTests {
 
     private func record(_ replacing: (String) -> String = { $0 }) throws -> SessionRecord {
         let state = try Snapshot(json: Array("[{\"id\":1,\"content\":\"x\"},2]".utf8))
-        let session = Writing(bounds: .init(), hash: hash, name: "a")
+        let session = SessionTransition(name: "a", bounds: .init(), hash: hash, now: .now)
             .firstSession(state, settings: .init(timeToLive: .seconds(60), ignored: []), after: nil, maker: nil)
         let record = SessionRecord(session, by: hash)
         return SessionRecord(
@@ -45,7 +45,7 @@ struct SessionRecordTests {
         let session = try unsummed(digest).session(named: "a", hash: hash)
         #expect(session.head.revision.text == "1-0123456789abcdef")
         // The same state makes no revision of it; marks make one, with the digest that the state has.
-        let writing = Writing(bounds: .init(), hash: hash, name: "a")
+        let writing = SessionTransition(name: "a", bounds: .init(), hash: hash, now: .now)
         let same = try Snapshot(json: Array("[{\"id\":1,\"content\":\"x\"},2]".utf8))
         #expect(writing.session(after: session, same, maker: nil).0.head.revision == session.head.revision)
         let (marked, marks) = try session.head.snapshot.applying(EditBatch(json: #"[{"op":"reload","items":[2]}]"#))
@@ -90,7 +90,7 @@ struct SessionRecordTests {
             $0.replacing(#""history":[]"#, with: #""history":[["0-0123456789abcdef",1,\#(milliseconds),"0"]]"#)
                 .replacing(/"made":[0-9]+/, with: #""made":\#(milliseconds)"#)
         }.session(named: "a", hash: hash)
-        _ = session.base(Revision("0-0123456789abcdef")!, at: .now, bounds: .init())
+        _ = session.resumePoint(Revision("0-0123456789abcdef")!, at: .now, bounds: .init())
         _ = Moment.now - session.head.made
         let again = try SessionRecord(session, by: hash).session(named: "a", hash: hash)
         #expect(again.head.revision == session.head.revision)

@@ -1,27 +1,5 @@
 import SnapshotKit
 
-/// The body of a PUT: a first state and how its session is to be kept.
-struct SessionRequest {
-    let state: Snapshot
-    let settings: Session.Settings
-
-    init(putting body: consuming [UInt8], _ shape: StateShape, _ options: Options) throws(Problem) {
-        guard shape == .native else {
-            state = try Snapshot.read(body, shape, options.stateLimits)
-            settings = options.defaultSettings
-            return
-        }
-        let envelope: Envelope
-        do throws(StateError) {
-            envelope = try Envelope(
-                json: body, members: .init(states: ["state"], values: ["ttl", "ignore"], required: ["state"]),
-                limits: options.stateLimits)
-        } catch { throw Problem(error) }
-        state = envelope.states["state"]!
-        settings = try Session.Settings(envelope, defaults: options.defaultSettings)
-    }
-}
-
 extension Session.Settings {
     /// `ttl` and `ignore` of an envelope, or the defaults.
     init(_ envelope: Envelope, defaults: Session.Settings) throws(Problem) {
@@ -56,5 +34,16 @@ extension Problem {
     /// A member of the body, besides states and edits, that is not of its type.
     static func wrongMember(_ pointer: String, _ detail: String) -> Problem {
         Problem(StateError.wrongShape([Violation(pointer: pointer, code: "wrong-type", detail: detail)]))
+    }
+}
+
+extension Snapshot {
+    /// The state in a body.
+    static func read(
+        _ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits
+    ) throws(Problem) -> Snapshot {
+        do throws(StateError) { return try Snapshot(json: body, shape: shape, limits: limits) } catch {
+            throw Problem(error)
+        }
     }
 }

@@ -1,0 +1,70 @@
+import HTTPCore
+
+/// How far something has come: it is done, or it will be.
+enum Progress<Value: Sendable, Failure: Error> {
+    case done(Result<Value, Failure>)
+    case pending(Promise<Value, Failure>)
+
+    /// What `begin` comes to, which calls back once, on any thread, before it returns or later.
+    static func of(_ begin: (@escaping @Sendable (Result<Value, Failure>) -> Void) -> Void) -> Progress {
+        let promise = Promise<Value, Failure>()
+        begin { promise.keep($0) }
+        return promise.result.map(Progress.done) ?? .pending(promise)
+    }
+
+    /// The same of what is made of its value.
+    func map<Other>(_ transform: @escaping @Sendable (Value) -> Other) -> Progress<Other, Failure> {
+        switch self {
+        case .done(let result): .done(result.map(transform))
+        case .pending(let promise): .of { done in promise.whenKept { done($0.map(transform)) } }
+        }
+    }
+
+    /// Calls back once it is done: at once, or on the thread that comes to it.
+    func whenDone(_ goOn: @escaping @Sendable (Result<Value, Failure>) -> Void) {
+        switch self {
+        case .done(let result): goOn(result)
+        case .pending(let promise): promise.whenKept(goOn)
+        }
+    }
+}
+
+/// A result that will be there once.
+final class Promise<Value: Sendable, Failure: Error>: Sendable {
+    private enum State {
+        case open
+        case awaited(@Sendable (Result<Value, Failure>) -> Void)
+        case kept(Result<Value, Failure>)
+    }
+
+    private let state = Locked(State.open)
+
+    /// The result, if it is there.
+    var result: Result<Value, Failure>? {
+        guard case .kept(let result) = state.withLock({ $0 }) else { return nil }
+        return result
+    }
+
+    /// Gives the result, once.
+    func keep(_ result: Result<Value, Failure>) {
+        let before = state.withLock { exchange(&$0, with: .kept(result)) }
+        switch before {
+        case .open: break
+        case .awaited(let goOn): goOn(result)
+        case .kept: preconditionFailure("a promise is kept once")
+        }
+    }
+
+    /// Calls back with the result: at once, or on the thread that gives it. For one caller.
+    func whenKept(_ goOn: @escaping @Sendable (Result<Value, Failure>) -> Void) {
+        let result = state.withLock { state -> Result<Value, Failure>? in
+            switch state {
+            case .open: state = .awaited(goOn)
+            case .awaited: preconditionFailure("a promise is awaited once")
+            case .kept(let result): return result
+            }
+            return nil
+        }
+        if let result { goOn(result) }
+    }
+}

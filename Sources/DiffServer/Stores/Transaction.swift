@@ -1,0 +1,158 @@
+// The way of an operation through a store, whichever it is: the session is loaded, the operation decides, the session
+// that it names takes the place of the one it was made of. Nothing is computed under a lock, so a large write delays
+// nobody; where somebody else was faster, it begins again on what is there then.
+//
+// A write is first tried on what the table holds, without asking the store whether that is still the head: the store
+// compares when it commits, so a write costs one round trip. Whatever else such a try comes to, a refusal above all, is
+// found again on the head itself.
+
+import HTTPCore
+import SnapshotKit
+
+/// Carries out one operation on the session of a call.
+struct Transaction<Operation: SessionOperation>: Sendable {
+    private let operation: Operation
+    private let call: Call
+
+    init(_ operation: Operation, for call: Call) { (self.operation, self.call) = (operation, call) }
+
+    /// What came of it; and the slot of the session, nil where there was none.
+    struct Done: Sendable {
+        let outcome: Operation.Outcome
+        let slot: SessionSlot?
+    }
+
+    private var store: any SessionStore { call.service.store }
+
+    /// Does what can be done at once: all of it, where sessions live in this process.
+    func run() -> Progress<Done, Problem> { untilDone { begin() } }
+
+    /// What a step comes to; nil where somebody else was faster.
+    private typealias Attempt = Progress<Done, Problem>?
+
+    private func untilDone(_ attempt: () -> Attempt) -> Progress<Done, Problem> {
+        var progress = attempt()
+        while true {
+            if let progress { return progress }
+            call.service.metrics.count(.conflict)
+            progress = store.isSole ? begin() : load(again: true)
+        }
+    }
+
+    // MARK: Steps
+
+    private func begin() -> Attempt {
+        guard operation.isWrite, let expected = store.expected(call.session) else { return load(again: false) }
+        return decide(on: expected)
+    }
+
+    private func load(again: Bool) -> Attempt {
+        switch store.load(call.session, again: again, on: call.loop) {
+        case .done(let result): loaded(result)
+        case .pending(let promise): wait(for: promise) { loaded($0) }
+        }
+    }
+
+    private func loaded(_ result: Result<SessionView?, StoreFailure>) -> Attempt {
+        switch result {
+        case .success(let view): decide(on: view)
+        case .failure(.damaged) where operation.replacesDamaged: discard()
+        case .failure(let failure): failed(failure)
+        }
+    }
+
+    private func discard() -> Attempt {
+        switch store.discard(call.session, on: call.loop) {
+        case .done(let result): discarded(result)
+        case .pending(let promise): wait(for: promise) { discarded($0) }
+        }
+    }
+
+    private func discarded(_ result: Result<Void, StoreFailure>) -> Attempt {
+        switch result {
+        case .success: begin()
+        case .failure(let failure): failed(failure)
+        }
+    }
+
+    private func decide(on view: SessionView?) -> Attempt {
+        if let view, view.isLong, !call.isLong { return leaveLoop { decide(on: view) } }
+        let isHead = view?.isHead ?? true
+        do throws(SessionError) {
+            switch try operation.decide(view?.session, by: call.transition) {
+            case .finish(let outcome):
+                return isHead ? .done(.success(Done(outcome: outcome, slot: view?.slot))) : load(again: true)
+            case .recall(let sequence): return recall(sequence, of: view)
+            case .swap(let next, let outcome):
+                switch store.swap(view, named: call.session, for: next, on: call.loop) {
+                case .done(let result): return changed(result.map { $0 }, outcome)
+                case .pending(let promise): return wait(for: promise) { changed($0.map { $0 }, outcome) }
+                }
+            case .delete(let revision, let outcome): return delete(view, at: revision, outcome)
+            }
+        } catch {
+            return isHead ? .done(.failure(Problem(error))) : load(again: true)
+        }
+    }
+
+    private func delete(_ view: SessionView?, at revision: Revision?, _ outcome: Operation.Outcome) -> Attempt {
+        guard let view else { preconditionFailure("nothing can be deleted where nothing is") }
+        switch store.delete(view, at: revision, on: call.loop) {
+        case .done(let result): return changed(result.map { nil }, outcome)
+        case .pending(let promise): return wait(for: promise) { changed($0.map { nil }, outcome) }
+        }
+    }
+
+    private func changed(_ result: Result<SessionSlot?, StoreFailure>, _ outcome: Operation.Outcome) -> Attempt {
+        switch result {
+        case .success(let slot): .done(.success(Done(outcome: outcome, slot: slot)))
+        case .failure(.conflict): nil
+        case .failure(let failure): failed(failure)
+        }
+    }
+
+    private func recall(_ sequence: UInt64, of view: SessionView?) -> Attempt {
+        guard let view else { preconditionFailure("nothing can be missing where nothing is") }
+        switch store.recall(sequence, of: view, on: call.loop) {
+        case .done(let result): return recalled(sequence, result, view)
+        case .pending(let promise): return wait(for: promise) { recalled(sequence, $0, view) }
+        }
+    }
+
+    /// Goes on with what was loaded, wherever the session is by now: else those that do not fit into memory together
+    /// would begin again for ever.
+    private func recalled(
+        _ sequence: UInt64, _ result: Result<Skeleton?, StoreFailure>, _ view: SessionView
+    ) -> Attempt {
+        switch result {
+        case .success(let skeleton): decide(on: view.recalling(sequence, skeleton))
+        case .failure(let failure): failed(failure)
+        }
+    }
+
+    private func failed(_ failure: StoreFailure) -> Attempt {
+        call.service.metrics.count(failure)
+        return .done(.failure(Problem(failure)))
+    }
+
+    // MARK: Waiting
+
+    private func wait<Value>(
+        for promise: Promise<Value, StoreFailure>,
+        _ next: @escaping @Sendable (Result<Value, StoreFailure>) -> Attempt
+    ) -> Attempt {
+        .of { done in
+            promise.whenKept { result in
+                call.goOn { untilDone { next(result) }.whenDone(done) }
+            }
+        }
+    }
+
+    /// Goes on with a worker, since the session is so large.
+    private func leaveLoop(_ next: @escaping @Sendable () -> Attempt) -> Attempt {
+        call.isLong = true
+        return .of { done in
+            call.goOn { untilDone(next).whenDone(done) }
+        }
+    }
+}

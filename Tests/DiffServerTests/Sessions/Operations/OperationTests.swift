@@ -1,0 +1,194 @@
+import SnapshotKit
+import Testing
+
+@testable import diffserver
+
+/// What operations make of sessions, without a store.
+@Suite struct OperationTests {
+    private let start = Moment.now
+    private let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
+
+    private func transition(after seconds: Int = 0) -> SessionTransition {
+        SessionTransition(
+            name: "s", bounds: .init(), hash: .digests("tests"), now: start + .seconds(seconds))
+    }
+
+    /// A session that went through these states.
+    private func session(_ states: String...) throws -> Session {
+        let first = try Snapshot(json: states[0])
+        var session = transition().firstSession(first, settings: settings, after: nil, maker: nil)
+        for state in states.dropFirst() {
+            session = transition().session(after: session, try Snapshot(json: state), maker: nil).0
+        }
+        return session
+    }
+
+    private func tags(_ texts: String...) -> RevisionTags { RevisionTags(isAny: texts == ["*"], texts: texts) }
+
+    private func post(
+        _ state: String, _ condition: WriteCondition = .init(), key: String? = nil, fingerprint: UInt64? = nil,
+        since: Since = .absent
+    ) throws -> ChangeSession {
+        ChangeSession(
+            .state(try Snapshot(json: state), nil), settings: settings, condition: condition,
+            key: key.map { ReplayWindow.Key(writer: "w", key: $0) },
+            fingerprint: fingerprint.map(RequestFingerprint.init), since: since)
+    }
+
+    private func edits(_ batch: String, _ condition: WriteCondition = .init(), fingerprint: UInt64) throws
+        -> ChangeSession
+    {
+        ChangeSession(
+            .edits(try EditBatch(json: batch), StateLimits()), settings: settings, condition: condition, key: nil,
+            fingerprint: RequestFingerprint(value: fingerprint), since: .absent)
+    }
+
+    /// A decision in words.
+    private func words<Outcome>(_ decide: () throws -> Decision<Outcome>) -> String {
+        do {
+            switch try decide() {
+            case .finish(let outcome): return "finish \(words(outcome))"
+            case .recall(let sequence): return "recall \(sequence)"
+            case .swap(let next, let outcome): return "swap \(next.head.revision.sequence) \(words(outcome))"
+            case .delete(let revision, _): return "delete \(revision.map { "at \($0.sequence)" } ?? "whatever")"
+            }
+        } catch SessionError.noSession(let name) {
+            return "no session \(name)"
+        } catch SessionError.mismatch(let current) {
+            return "mismatch \(current.map { "\($0.sequence)" } ?? "nothing")"
+        } catch SessionError.conditionRequired {
+            return "condition required"
+        } catch SessionError.exists(let revision) {
+            return "exists \(revision.sequence)"
+        } catch SessionError.keyReused(let key) {
+            return "key \(key) reused"
+        } catch SessionError.edits {
+            return "edits refused"
+        } catch { return "\(error)" }
+    }
+
+    private func words(_ outcome: Any) -> String {
+        switch outcome {
+        case let outcome as ChangeSession.Outcome:
+            switch outcome {
+            case .made: "made"
+            case .changed(let after, let changeset, let from):
+                "\(from.sequence)-\(after.head.revision.sequence) in \(changeset.counts.total)"
+            case .repeated(_, let made, let from): "again, \(made ? "made" : "from \(from?.sequence ?? 0)")"
+            }
+        case let (session, isNew) as ReplaceSession.Outcome: "\(isNew ? "new " : "")\(session.head.revision.sequence)"
+        case let session as Session: "\(session.head.revision.sequence)"
+        default: ""
+        }
+    }
+
+    // MARK: Reading
+
+    @Test func `a reader gets the head, or what it stands on first`() throws {
+        let session = try session("[1]", "[1,2]", "[1,2,3]")
+        let (head, past) = (session.head.revision, session.history.entries[0].revision)
+        let away = session.with(
+            history: History(session.history.entries.map { $0.with(nil, name: 7) }))
+        let rows: [(String, Session?, Since)] = [
+            ("no session s", nil, .absent), ("finish 3", session, .absent), ("finish 3", away, .absent),
+            ("finish 3", away, .revision(head)), ("finish 3", session, .revision(past)),
+            ("recall 1", away, .revision(past)), ("finish 3", away, .revision(Revision(sequence: 1, digest: 5))),
+        ]
+        for (expected, session, since) in rows {
+            #expect(words { try ReadSession(since: since).decide(session, by: transition()) } == expected)
+        }
+    }
+
+    // MARK: Taking away
+
+    @Test func `a session is taken away at the revision that is named`() throws {
+        let session = try session("[1]", "[2]")
+        let text = session.head.revision.text
+        let rows: [(String, Session?, WriteCondition)] = [
+            ("finish ", nil, .init()), ("finish ", nil, .init(match: tags("1-0000000000000000"))),
+            ("delete whatever", session, .init()), ("delete at 2", session, .init(match: tags(text))),
+            ("delete at 2", session, .init(match: tags("*"))), ("condition required", session, .init(isRequired: true)),
+            ("mismatch 2", session, .init(match: tags("1-0000000000000000"))),
+        ]
+        for (expected, session, condition) in rows {
+            #expect(words { try RemoveSession(condition: condition).decide(session, by: transition()) } == expected)
+        }
+        #expect(RemoveSession(condition: .init()).replacesDamaged)
+        #expect(!RemoveSession(condition: .init(noneMatch: tags("*"))).replacesDamaged)
+    }
+
+    // MARK: Starting over
+
+    @Test func `a session is started over, or made, as its conditions say`() throws {
+        let session = try session("[1]", "[2]")
+        let (text, parent) = (session.head.revision.text, try #require(session.head.parent).text)
+        let rows: [(String, Session?, String, WriteCondition)] = [
+            ("swap 1 new 1", nil, "[9]", .init()), ("mismatch nothing", nil, "[9]", .init(match: tags(text))),
+            ("swap 1 new 1", nil, "[9]", .init(noneMatch: tags("*"))), ("swap 3 3", session, "[9]", .init()),
+            ("swap 3 3", session, "[9]", .init(match: tags(text))),
+            ("exists 2", session, "[9]", .init(noneMatch: tags("*"))),
+            ("mismatch 2", session, "[9]", .init(match: tags(parent))),
+            // Its answer was lost.
+            ("finish 2", session, "[2]", .init(match: tags(parent))),
+            ("condition required", session, "[9]", .init(isRequired: true)),
+            ("swap 1 new 1", nil, "[9]", .init(isRequired: true)),
+        ]
+        for (expected, session, state, condition) in rows {
+            let put = ReplaceSession(state: try Snapshot(json: state), settings: settings, condition: condition)
+            #expect(words { try put.decide(session, by: transition()) } == expected, "\(state) \(condition)")
+        }
+    }
+
+    // MARK: Changing
+
+    @Test func `a state follows the head, and an equal one changes nothing`() throws {
+        let session = try session("[1]", "[1,2]")
+        let (text, parent) = (session.head.revision.text, try #require(session.head.parent).text)
+        let rows: [(String, Session?, ChangeSession)] = [
+            ("swap 1 made", nil, try post("[1]")), ("mismatch nothing", nil, try post("[1]", .init(match: tags(text)))),
+            ("no session s", nil, try edits(#"[{"op":"delete","items":[1]}]"#, fingerprint: 5)),
+            ("swap 3 2-3 in 1", session, try post("[1,2,3]")), ("finish 2-2 in 0", session, try post("[1,2]")),
+            ("condition required", session, try post("[1]", .init(isRequired: true))),
+            ("swap 3 2-3 in 1", session, try post("[1]", .init(match: tags(text)))),
+            ("mismatch 2", session, try post("[1]", .init(match: tags(parent)))),
+            // Its answer was lost.
+            ("finish again, from 1", session, try post("[1,2]", .init(match: tags(parent)))),
+            ("swap 3 2-3 in 1", session, try edits(#"[{"op":"delete","items":[1]}]"#, fingerprint: 5)),
+            ("edits refused", session, try edits(#"[{"op":"reload","items":[7]}]"#, fingerprint: 5)),
+        ]
+        for (index, (expected, session, write)) in rows.enumerated() {
+            #expect(words { try write.decide(session, by: transition()) } == expected, "row \(index)")
+        }
+    }
+
+    @Test func `a key is answered once, and stands for one request`() throws {
+        let session = try session("[1]")
+        let write = try post("[1,2]", key: "k", fingerprint: 5)
+        guard case .swap(let next, _) = try write.decide(session, by: transition()) else {
+            Issue.record("nothing was written")
+            return
+        }
+        #expect(words { try write.decide(next, by: transition(after: 1)) } == "finish again, from 1")
+        let other = try post("[3]", key: "k", fingerprint: 6)
+        #expect(words { try other.decide(next, by: transition(after: 1)) } == "key k reused")
+        // It is remembered for so long.
+        #expect(words { try other.decide(next, by: transition(after: 601)) } == "swap 3 2-3 in 3")
+        // Also where nothing changed.
+        #expect(
+            words { try post("[1]", key: "l", fingerprint: 7).decide(session, by: transition()) } == "swap 1 1-1 in 0")
+    }
+
+    @Test func `a write is known again by what it made`() throws {
+        let session = try session("[1]")
+        let write = try edits(
+            #"[{"op":"delete","items":[1]}]"#, .init(match: tags(session.head.revision.text)), fingerprint: 5)
+        guard case .swap(let next, _) = try write.decide(session, by: transition()) else {
+            Issue.record("nothing was written")
+            return
+        }
+        #expect(words { try write.decide(next, by: transition()) } == "finish again, from 1")
+        let other = try edits(
+            #"[{"op":"delete","items":[1]}]"#, .init(match: tags(session.head.revision.text)), fingerprint: 6)
+        #expect(words { try other.decide(next, by: transition()) } == "mismatch 2")
+    }
+}

@@ -1,0 +1,227 @@
+import HTTPCore
+import SnapshotKit
+import Synchronization
+import Testing
+
+@testable import diffserver
+
+/// The way of an operation through a store that says what a test wants it to.
+@Suite struct TransactionTests {
+    private let hash = KeyedHash.digests("tests")
+
+    /// A store whose answers are those of a table, but for what a script says; and all that it was asked.
+    private final class ScriptedStore: SessionStore {
+        let table: SessionTable
+        let hash: KeyedHash
+        let isSole: Bool
+        let isReady = true
+        /// Whether what it says comes later, on a thread of its own.
+        private let isLate: Bool
+        /// What each call fails with, in turn; nil where it goes well.
+        private let failures: Locked<[StoreFailure?]>
+        private let asked = Locked<[String]>([])
+        /// What a write is tried on.
+        let stale: Locked<Session?> = Locked(nil)
+        /// What `recall` brings.
+        let past: Locked<Skeleton?> = Locked(nil)
+
+        init(_ hash: KeyedHash, _ failures: [StoreFailure?] = [], isLate: Bool, isSole: Bool = false) {
+            table = SessionTable(bounds: .init(), messages: MessageMemory(memory: 1 << 20, maxBody: 1024), hash: hash)
+            (self.hash, self.isLate, self.isSole) = (hash, isLate, isSole)
+            self.failures = Locked(failures)
+        }
+
+        var calls: [String] { asked.withLock { $0 } }
+
+        private func answer<Value>(
+            _ name: String, _ value: @escaping @Sendable () -> Result<Value, StoreFailure>
+        ) -> Stored<Value> {
+            asked.withLock { $0.append(name) }
+            let failure = failures.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+            guard isLate else { return .done(failure.map(Result.failure) ?? value()) }
+            return .of { done in
+                SystemThread.start(named: "store") { done(failure.map(Result.failure) ?? value()) }
+            }
+        }
+
+        func expected(_ name: String) -> SessionView? {
+            guard let session = stale.withLock({ $0 }), let slot = table.slot(name) else { return nil }
+            return SessionView(slot, session, of: table, isHead: false)
+        }
+
+        func load(_ name: String, again: Bool, on loop: EventLoop) -> Stored<SessionView?> {
+            answer(again ? "load again" : "load") { [table] in .success(table.view(name)) }
+        }
+
+        func swap(
+            _ before: SessionView?, named name: String, for next: Session, on loop: EventLoop
+        ) -> Stored<SessionSlot> {
+            answer("swap") { [table] in
+                guard let before else { return table.create(name, next) }
+                return table.commit(next, to: before.slot, at: before.session.head.revision).map { before.slot }
+            }
+        }
+
+        func delete(_ session: SessionView, at revision: Revision?, on loop: EventLoop) -> Stored<Void> {
+            answer("delete") { [table] in table.drop(session.slot, at: revision) }
+        }
+
+        func discard(_ name: String, on loop: EventLoop) -> Stored<Void> { answer("discard") { .success(()) } }
+
+        func recall(_ sequence: UInt64, of session: SessionView, on loop: EventLoop) -> Stored<Skeleton?> {
+            let past = past.withLock { $0 }
+            return answer("recall \(sequence)") { .success(past) }
+        }
+
+        func watch(_ slot: SessionSlot) {}
+        func sweep() {}
+        func close() {}
+    }
+
+    private func call(_ store: ScriptedStore) throws -> Call {
+        var options = Options()
+        options.listen = [.tcp(host: "127.0.0.1", port: 0)]
+        let journal = Journal(format: .text, logsRequests: false)
+        let service = DiffService(
+            options: options, store: store, messages: MessageMemory(memory: 1 << 20, maxBody: 1024),
+            access: Guard(
+                keys: KeyRing(keys: []), isLocal: true, tokenSecret: Array(repeating: 7, count: 32), origins: []),
+            journal: journal)
+        let head = try RequestHead(parsing: "GET /v1/sessions/s HTTP/1.1\r\nHost: a\r\n\r\n")
+        guard case .found(let route, let place) = routes.match(.get, head.path) else { throw Missing() }
+        let address = SocketAddress.v4(address: 0x7F00_0001, port: 4000)
+        return Call(
+            head: head, peer: Peer(remote: address, local: address, isTLS: false), loop: .ofTests, route: route,
+            place: place, session: "s", identity: .anyone, parameters: Parameters(), acceptance: Acceptance(head),
+            service: service)
+    }
+
+    private struct Missing: Error {}
+
+    private func session(_ state: String, after before: Session? = nil) throws -> Session {
+        let transition = SessionTransition(name: "s", bounds: .init(), hash: hash, now: .now)
+        let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
+        let snapshot = try Snapshot(json: state)
+        if let before { return transition.session(after: before, snapshot, maker: nil).0 }
+        return transition.firstSession(snapshot, settings: settings, after: nil, maker: nil)
+    }
+
+    private func post(_ state: String) throws -> ChangeSession {
+        ChangeSession(
+            .state(try Snapshot(json: state), nil),
+            settings: Session.Settings(timeToLive: .seconds(60), ignored: []), condition: WriteCondition(), key: nil,
+            fingerprint: nil, since: .absent)
+    }
+
+    /// What came of an operation: the revision of the head then, or the problem.
+    private func run<Operation: SessionOperation>(
+        _ operation: Operation, on store: ScriptedStore
+    ) async throws -> String {
+        let transaction = Transaction(operation, for: try call(store))
+        do {
+            let done = try await transaction.run().value
+            return done.slot?.revision.map { "at \($0.sequence)" } ?? "gone"
+        } catch let problem as Problem { return problem.type.rawValue }
+    }
+
+    // MARK: What follows what
+
+    @Test(arguments: [true, false])
+    func `whatever a store fails with, it comes to an end`(_ isLate: Bool) async throws {
+        let conflict = StoreFailure.conflict
+        let rows: [([StoreFailure?], String, [String])] = [
+            ([], "at 2", ["load", "swap"]), ([nil, conflict], "at 2", ["load", "swap", "load again", "swap"]),
+            (
+                [nil, conflict, nil, conflict], "at 2",
+                ["load", "swap", "load again", "swap", "load again", "swap"]
+            ),
+            ([.unavailable("x")], "store-unavailable", ["load"]), ([nil, .capacity], "capacity", ["load", "swap"]),
+            ([.damaged("s")], "store-unavailable", ["load"]),
+            ([nil, conflict, .unavailable("x")], "store-unavailable", ["load", "swap", "load again"]),
+        ]
+        for (failures, expected, calls) in rows {
+            let store = ScriptedStore(hash, failures, isLate: isLate)
+            _ = store.table.create("s", try session("[1]"))
+            #expect(try await run(try post("[1,2]"), on: store) == expected)
+            #expect(store.calls == calls)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a write is tried on what is expected, and nothing else is believed of that`(_ isLate: Bool) async throws {
+        let one = try session("[1]")
+        let two = try session("[1,2]", after: one)
+        let store = { @Sendable [hash] () -> ScriptedStore in
+            let store = ScriptedStore(hash, isLate: isLate)
+            _ = store.table.create("s", two)
+            store.stale.withLock { $0 = one }
+            return store
+        }
+        // What is written upon the past is refused by the store.
+        let written = store()
+        #expect(try await run(try post("[1,2,3]"), on: written) == "at 3")
+        #expect(written.calls == ["swap", "load again", "swap"])
+        // That nothing would change is only so if that is the head.
+        let unchanged = store()
+        #expect(try await run(try post("[1]"), on: unchanged) == "at 3")
+        #expect(unchanged.calls == ["load again", "swap"])
+        // And so is a refusal.
+        let condition = WriteCondition(match: RevisionTags(isAny: false, texts: [two.head.revision.text]))
+        let refused = store()
+        #expect(try await run(RemoveSession(condition: condition), on: refused) == "gone")
+        #expect(refused.calls == ["load again", "delete"])
+        // Who reads is not given what is expected.
+        let read = store()
+        #expect(try await run(ReadSession(), on: read) == "at 2")
+        #expect(read.calls == ["load"])
+    }
+
+    @Test func `a store that is one process's own is asked anew behind a conflict`() async throws {
+        let store = ScriptedStore(hash, [nil, .conflict], isLate: false, isSole: true)
+        _ = store.table.create("s", try session("[1]"))
+        #expect(try await run(try post("[1,2]"), on: store) == "at 2")
+        #expect(store.calls == ["load", "swap", "load", "swap"])
+    }
+
+    @Test func `what cannot be read goes only for those who take whatever is there`() async throws {
+        let store = ScriptedStore(hash, [.damaged("s")], isLate: true)
+        let put = ReplaceSession(
+            state: try Snapshot(json: "[1]"), settings: Session.Settings(timeToLive: .seconds(60), ignored: []),
+            condition: WriteCondition())
+        #expect(try await run(put, on: store) == "at 1")
+        #expect(store.calls == ["load", "discard", "load", "swap"])
+        let careful = ScriptedStore(hash, [.damaged("s")], isLate: true)
+        let condition = WriteCondition(noneMatch: RevisionTags(isAny: true, texts: ["*"]))
+        let create = ReplaceSession(state: put.state, settings: put.settings, condition: condition)
+        #expect(try await run(create, on: careful) == "store-unavailable")
+        #expect(careful.calls == ["load"])
+    }
+
+    @Test(arguments: [true, false])
+    func `a past revision is brought once, be it there or not`(_ isThere: Bool) async throws {
+        let one = try session("[1]")
+        let two = try session("[1,2]", after: one)
+        let store = ScriptedStore(hash, isLate: true)
+        _ = store.table.create("s", two.with(history: History(two.history.entries.map { $0.with(nil, name: 7) })))
+        if isThere { store.past.withLock { $0 = Skeleton(of: one.head.snapshot, fingerprints: one.head.fingerprints) } }
+        let transaction = Transaction(ReadSession(since: .revision(one.head.revision)), for: try call(store))
+        let done = try await transaction.run().value
+        #expect(store.calls == ["load", "recall 1"])
+        #expect(done.outcome.history.entries.count == (isThere ? 1 : 0))
+    }
+
+    @Test func `many writers of one session each get through`() async throws {
+        let store = ScriptedStore(hash, isLate: true)
+        _ = store.table.create("s", try session("[0]"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 1...16 {
+                group.addTask {
+                    let outcome = try await run(try post("[\(writer)]"), on: store)
+                    #expect(outcome.hasPrefix("at "))
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(store.table.view("s")?.session.head.revision.sequence == 17)
+    }
+}
