@@ -7,6 +7,14 @@
 /// within each kept section, and over the list of kept sections, the longest increasing subsequence stays; an item
 /// whose section changed is always one move. Updates are the common rows that show differently. `docs/diff.md` proves
 /// the minimum.
+///
+/// ```swift
+/// let old = try Snapshot(json: #"[{"id":"a","content":1},"b","c"]"#)
+/// let new = try Snapshot(json: #"["c",{"id":"a","content":2},"d"]"#)
+/// let change = Changeset(from: old, to: new)
+/// let counts = change.counts  // 1 deletion, 1 insertion, 1 move, 1 update
+/// let forTheBrowser = change.json(.keyed)
+/// ```
 public final class Changeset: Sendable {
     /// What becomes of a record of the new state.
     struct Fate: OptionSet {

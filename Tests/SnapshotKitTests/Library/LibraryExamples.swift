@@ -2,7 +2,7 @@ import Foundation
 import SnapshotKit
 import Testing
 
-// The code of docs/library.md, which is compared with this file line by line.
+// The code of docs/library.md and of doc comments, which is compared with this file line by line.
 
 @Suite("The library's page")
 struct LibraryExamples {
@@ -88,15 +88,18 @@ struct LibraryExamples {
         #expect(throws: EditError.self) { try new.applying(batch) }
     }
 
-    @Test("the page shows this code")
-    func page() throws {
+    @Test(
+        "page and comments show this code",
+        arguments: [("docs/library.md", 5), ("Sources/SnapshotKit/Diff/Changeset.swift", 1)])
+    func page(path: String, count: Int) throws {
         let here = URL(fileURLWithPath: #filePath)
         var root = here
         for _ in 0..<4 { root.deleteLastPathComponent() }
-        let page = try String(contentsOf: root.appendingPathComponent("docs/library.md"), encoding: .utf8)
+        let page = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+        let text = page.replacingOccurrences(of: "/// ", with: "")
         let code = lines(try String(contentsOf: here, encoding: .utf8)[...])
-        let blocks = page.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
-        #expect(blocks.count == 5)
+        let blocks = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
+        #expect(blocks.count == count)
         for block in blocks {
             let wanted = lines(block[...])
             let isThere = code.indices.contains { start in code[start...].starts(with: wanted) }
