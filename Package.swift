@@ -29,7 +29,7 @@ let package = Package(
             path: "Sources/DiffServer", exclude: ["Page"], swiftSettings: strict),
         .target(name: "PageFiles", path: "Sources/DiffServer/Page"),
 
-        .testTarget(name: "SnapshotKitTests", dependencies: ["SnapshotKit"], swiftSettings: strict),
+        .testTarget(name: "SnapshotKitTests", dependencies: ["SnapshotKit", "DiffClient"], swiftSettings: strict),
         .testTarget(name: "DiffClientTests", dependencies: ["DiffClient"], swiftSettings: strict),
         .testTarget(name: "DiffServerTests", dependencies: ["diffserver"], swiftSettings: strict),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"], swiftSettings: strict),

@@ -91,3 +91,77 @@ extension JSONWriter {
         append(byte: UInt8(ascii: ":"))
     }
 }
+
+// MARK: Applying
+
+extension JSONText {
+    /// This value after an RFC 7396 merge patch. O(n + patch).
+    public func merging(_ patch: JSONText) -> JSONText {
+        withBytes { target in
+            patch.withBytes { patch in
+                guard patch.first == UInt8(ascii: "{") else { return JSONText(accepted: patch) }
+                var writer = JSONWriter(capacity: target.count + patch.count)
+                var members = JSONMembers(patch)
+                var cursor = JSONCursor(target.baseAddress!)
+                writer.append(merging: &members, members.all, into: &cursor)
+                return writer.bytes().withUnsafeBytes { JSONText(accepted: $0) }
+            }
+        }
+    }
+}
+
+extension JSONWriter {
+    /// What RFC 7396 §2 makes of a target, which it takes, and of the object in a patch whose members stand in `range`.
+    fileprivate mutating func append(
+        merging patch: inout JSONMembers, _ range: Range<Int>, into target: inout JSONCursor
+    ) {
+        var search = MemberSearch(range)
+        var list = JSONList()
+        append(byte: UInt8(ascii: "{"))
+        if target.byte != UInt8(ascii: "{") {
+            target.skipValue()
+        } else if target.enter() {
+            repeat {
+                let name = target.takeName()
+                if let change = search.find(name, in: patch) {
+                    patch.take(change)
+                    append(name: name, patch: &patch, change, into: &target, &list)
+                } else {
+                    list.separate(&self)
+                    append(name: name)
+                    append(target.value())
+                }
+            } while target.takesComma()
+        }
+        var arrival = patch.firstLeft(from: range.lowerBound, in: range)
+        while arrival < range.upperBound {
+            var nothing = JSONCursor(StaticString("null").utf8Start)
+            append(name: patch[arrival].name, patch: &patch, arrival, into: &nothing, &list)
+            arrival = patch.firstLeft(from: patch[arrival].end, in: range)
+        }
+        append(byte: UInt8(ascii: "}"))
+    }
+
+    private mutating func append(
+        name: JSONString, patch: inout JSONMembers, _ change: Int, into target: inout JSONCursor, _ list: inout JSONList
+    ) {
+        guard !patch[change].isNull else { return target.skipValue() }
+        list.separate(&self)
+        append(name: name)
+        if patch[change].isObject {
+            append(merging: &patch, patch.inside(change), into: &target)
+        } else {
+            target.skipValue()
+            append(patch[change].value)
+        }
+    }
+}
+
+extension JSONCursor {
+    /// Takes one value of any kind, as its bytes.
+    fileprivate mutating func value() -> UnsafeRawBufferPointer {
+        let start = at
+        skipValue()
+        return UnsafeRawBufferPointer(start: start, count: at - start)
+    }
+}

@@ -25,7 +25,7 @@ public struct ElementID: Sendable {
         isInteger = id.flags.contains(.integerID)
     }
 
-    init(verbatimInteger digits: String) {
+    package init(verbatimInteger digits: String) {
         text = digits
         isInteger = true
     }

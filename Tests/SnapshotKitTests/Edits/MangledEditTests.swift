@@ -1,3 +1,4 @@
+import DiffClient
 import SnapshotKit
 import Testing
 

@@ -1,3 +1,4 @@
+import DiffClient
 import Foundation
 import SnapshotKit
 import Testing

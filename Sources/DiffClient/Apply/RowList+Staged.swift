@@ -3,6 +3,8 @@
 // updates among anything else, deletions of sections among moves of sections, and a list whose counts are not those
 // that the stage announces. docs/diff.md lists the reports behind each.
 
+import SnapshotKit
+
 /// One batch of a staged changeset, and the list after it.
 public struct ListStage: Sendable {
     /// `updates`, `deletes`, `sections`, `items` or `headers`.
@@ -27,50 +29,35 @@ extension RowList {
     /// - Throws: `ApplyError` if any stage does not fit, or is one that a view would refuse. None of them is to be
     ///   carried out then.
     public func stages(_ changes: consuming [UInt8]) throws(ApplyError) -> [ListStage] {
-        try ChangeText.read(changes) { (text) throws(ApplyError) in
-            var stages: [ListStage] = []
-            try text.elements(of: text.root) { (place) throws(ApplyError) in
-                stages.append(try (stages.last?.list ?? self).stage(place, text))
-            }
-            return stages
-        }
+        try stages(JSONSlice(checking: changes))
     }
 
-    private func stage(_ place: ChangeText.Place, _ text: ChangeText) throws(ApplyError) -> ListStage {
-        var name: String?
-        var counts: [Int]?
-        var batch = IndexBatch()
-        batch.offset = text.offset(place)
-        try text.members(of: place) { (member, value) throws(ApplyError) in
-            if member.isText("name") {
-                name = try text.string(value)
-            } else if member.isText("counts") {
-                var read: [Int] = []
-                try text.elements(of: value) { (number) throws(ApplyError) in read.append(try text.integer(number)) }
-                counts = read
-            } else if member.isText("sections") {
-                try batch.readSections(value, text, namesBoth: false)
-            } else if member.isText("items") {
-                try batch.readItems(value, text, namesBoth: false)
-            } else {
-                throw text.unknownMember(member, value)
-            }
-        }
+    func stages(_ changes: JSONSlice) throws(ApplyError) -> [ListStage] {
+        var stages: [ListStage] = []
+        for value in try changes.asArray() { stages.append(try (stages.last?.list ?? self).stage(value)) }
+        return stages
+    }
+
+    private func stage(_ value: JSONSlice) throws(ApplyError) -> ListStage {
+        let members = try value.object(["name", "counts", "sections", "items"])
+        var counts: [Int] = []
+        for count in try members.required("counts").asArray() { counts.append(try count.asInteger()) }
+        let batch = try IndexBatch(members, namesBoth: false)
         try batch.requireSafety()
         let list = try applying(batch, sectionsCarryRows: true)
-        guard try text.required(counts, "counts", place) == list.sections.map(\.rows.count) else {
-            throw ApplyError(.wrongCounts, "sections do not have as many rows as the stage says", at: batch.offset)
+        guard counts == list.sections.map(\.rows.count) else {
+            throw value.error(.wrongCounts, "sections do not have as many rows as the stage says")
         }
-        try list.requireUniqueIDs(at: batch.offset)
-        return ListStage(name: try text.required(name, "name", place), batch: batch, list: list)
+        return ListStage(name: try members.required("name").asString(), batch: batch, list: list)
     }
 }
 
 extension IndexBatch {
     fileprivate func requireSafety() throws(ApplyError) {
-        let changesSections = !(sections.deleted.isEmpty && sections.inserted.isEmpty && sections.moved.isEmpty)
-        let changesItems = !(items.deleted.isEmpty && items.inserted.isEmpty && items.moved.isEmpty)
-        if !items.updated.isEmpty || !sections.updated.isEmpty, changesSections || changesItems {
+        let movesAny =
+            [sections.sources, sections.targets].contains { !$0.isEmpty }
+            || [items.sources, items.targets].contains { !$0.isEmpty }
+        if !items.updated.isEmpty || !sections.updated.isEmpty, movesAny {
             throw ApplyError(.unsafeTogether, "updates among other operations", at: offset)
         }
         if !items.updated.isEmpty, !sections.updated.isEmpty {
@@ -79,12 +66,12 @@ extension IndexBatch {
         if !sections.deleted.isEmpty, !sections.moved.isEmpty {
             throw ApplyError(.unsafeTogether, "deletions of sections among moves of sections", at: offset)
         }
-        let leaving = Set(sections.deleted + sections.moved.map(\.from))
-        for path in items.deleted + items.moved.map(\.from) where leaving.contains(path.section) {
+        let leaving = Set(sections.sources)
+        for path in items.sources where leaving.contains(path.section) {
             throw ApplyError(.insideChangingSection, "\(path) is in a section that goes or moves", at: offset)
         }
-        let arriving = Set(sections.inserted + sections.moved.map(\.to))
-        for path in items.inserted + items.moved.map(\.to) where arriving.contains(path.section) {
+        let arriving = Set(sections.targets)
+        for path in items.targets where arriving.contains(path.section) {
             throw ApplyError(.insideChangingSection, "\(path) is in a section that comes or moves", at: offset)
         }
     }

@@ -1,3 +1,5 @@
+import SnapshotKit
+
 /// A list as a client holds it: sections with rows, visible items only, depth first.
 ///
 /// It is what a reset carries, and what a changeset in `keyed`, `indexed` or `staged` is applied to. A plain value, to
@@ -68,15 +70,22 @@ public struct RowList: Sendable, Equatable {
     ///
     /// - Throws: `ApplyError` if it is anything else, or if an id stands in it twice.
     public init(state json: consuming [UInt8]) throws(ApplyError) {
-        self = try ChangeText.read(json) { (text) throws(ApplyError) in try text.rowList(text.root) }
-        try requireUniqueIDs(at: 0)
+        try self.init(state: JSONSlice(checking: json))
+    }
+
+    init(state: JSONSlice) throws(ApplyError) {
+        for value in try state.object(["sections"]).required("sections").asArray() {
+            sections.append(try Section(value))
+        }
+        try requireUniqueIDs(at: state.offset)
     }
 
     /// The rows of a state. O(n).
     public init(_ snapshot: Snapshot) {
         sections = snapshot.sections.map { section in
             Section(
-                id: section.id, content: section.text, isExpanded: section.isExpanded, rows: section.rows.map(Row.init))
+                id: section.id, content: section.content.map(JSONText.init(accepted:)), isExpanded: section.isExpanded,
+                rows: section.rows.map(Row.init))
         }
     }
 
@@ -102,21 +111,8 @@ extension RowList.Row {
     /// The row that a visible item is. O(children).
     public init(_ item: StateItem) {
         self.init(
-            id: item.id, content: item.text, kind: item.kind, level: item.level, parent: item.parent?.id,
+            id: item.id, content: item.content.map(JSONText.init(accepted:)), kind: item.kind, level: item.level,
+            parent: item.parent?.id,
             isExpanded: item.isExpanded, childCount: item.children.count)
-    }
-}
-
-extension StateItem {
-    fileprivate var text: JSONText? {
-        guard node.flags.contains(.hasContent), !columns.payloads.isEmpty else { return nil }
-        return columns.withView { JSONText(accepted: $0.content(ofItem: index)) }
-    }
-}
-
-extension StateSection {
-    fileprivate var text: JSONText? {
-        guard node.flags.contains(.hasContent), node.contentCount > 0 else { return nil }
-        return columns.withView { JSONText(accepted: $0.content(ofSection: index)) }
     }
 }

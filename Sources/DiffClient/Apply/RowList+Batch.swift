@@ -2,30 +2,38 @@
 // is put in by its index after, and what is named by neither keeps its order and fills the gaps. Which is how
 // UITableView, UICollectionView and a careful reader of `indexed` understand such indexes alike.
 
+import SnapshotKit
+
 extension RowList {
     /// The list after a batch. `sectionsCarryRows`: sections come with their rows and take them along; else each row is
     /// named itself.
     func applying(_ batch: IndexBatch, sectionsCarryRows: Bool) throws(ApplyError) -> RowList {
-        try batch.requireNoneTwice()
+        try batch.sections.requireNoneTwice(at: batch.offset)
+        try batch.items.requireNoneTwice(at: batch.offset)
         try requireRange(batch)
-        var list = RowList()
         let taken = rowsTakenOut(batch)
         if !sectionsCarryRows { try requireEmpty(batch, taken) }
-        list.sections = try sectionsAfter(batch, remaining: taken)
+        var list = RowList(sections: try sectionsAfter(batch, remaining: taken))
         try list.putIn(batch, from: self)
         try list.update(batch, from: self)
+        try list.requireUniqueIDs(at: batch.offset)
         return list
+    }
+
+    private func contains(_ path: RowPath) -> Bool {
+        sections.indices.contains(path.section) && sections[path.section].rows.indices.contains(path.row)
     }
 
     /// Checks all indexes that count in the list before.
     private func requireRange(_ batch: IndexBatch) throws(ApplyError) {
-        let places = batch.sections.deleted + batch.sections.moved.map(\.from) + batch.sections.updated.map(\.from)
-        for section in places where !sections.indices.contains(section) {
+        let before = (
+            batch.sections.sources + batch.sections.updated.map(\.from),
+            batch.items.sources + batch.items.updated.map(\.from)
+        )
+        if let section = before.0.first(where: { !sections.indices.contains($0) }) {
             throw ApplyError(.outOfRange, "there is no section \(section) before", at: batch.offset)
         }
-        let paths = batch.items.deleted + batch.items.moved.map(\.from) + batch.items.updated.map(\.from)
-        for path in paths
-        where !sections.indices.contains(path.section) || !sections[path.section].rows.indices.contains(path.row) {
+        if let path = before.1.first(where: { !contains($0) }) {
             throw ApplyError(.outOfRange, "there is no row \(path) before", at: batch.offset)
         }
     }
@@ -34,7 +42,7 @@ extension RowList {
         for section in batch.sections.deleted where !taken[section].isEmpty {
             throw ApplyError(.wrongShape, "section \(section) is deleted, but not all of its rows", at: batch.offset)
         }
-        if let full = batch.insertedSections.first(where: { !$0.rows.isEmpty }) {
+        if let full = batch.sections.arrivals.first(where: { !$0.rows.isEmpty }) {
             throw ApplyError(.wrongShape, "rows of the new section \"\(full.id)\" come by themselves", at: batch.offset)
         }
     }
@@ -42,8 +50,7 @@ extension RowList {
     /// What is left of each section's rows.
     private func rowsTakenOut(_ batch: IndexBatch) -> [[Row]] {
         var gone: [Int: Set<Int>] = [:]
-        for path in batch.items.deleted { gone[path.section, default: []].insert(path.row) }
-        for move in batch.items.moved { gone[move.from.section, default: []].insert(move.from.row) }
+        for path in batch.items.sources { gone[path.section, default: []].insert(path.row) }
         return sections.indices.map { section in
             guard let places = gone[section] else { return sections[section].rows }
             return sections[section].rows.indices.filter { !places.contains($0) }.map { sections[section].rows[$0] }
@@ -57,9 +64,9 @@ extension RowList {
             return left
         }
         var arrivals: [Int: Section] = [:]
-        for (at, section) in zip(batch.sections.inserted, batch.insertedSections) { arrivals[at] = section }
+        for (at, section) in zip(batch.sections.inserted, batch.sections.arrivals) { arrivals[at] = section }
         for move in batch.sections.moved { arrivals[move.to] = left(move.from) }
-        let leavers = Set(batch.sections.deleted + batch.sections.moved.map(\.from))
+        let leavers = Set(batch.sections.sources)
         let staying = sections.indices.filter { !leavers.contains($0) }.map(left)
         return try merged(staying, arrivals, "section", at: batch.offset)
     }
@@ -67,7 +74,7 @@ extension RowList {
     /// Puts rows in that are inserted, or moved from the list before.
     private mutating func putIn(_ batch: IndexBatch, from before: RowList) throws(ApplyError) {
         var arrivals: [Int: [Int: Row]] = [:]
-        for (at, row) in zip(batch.items.inserted, batch.insertedRows) {
+        for (at, row) in zip(batch.items.inserted, batch.items.arrivals) {
             arrivals[at.section, default: [:]][at.row] = row
         }
         for move in batch.items.moved { arrivals[move.to.section, default: [:]][move.to.row] = before[move.from] }
@@ -93,42 +100,41 @@ extension RowList {
     }
 
     private mutating func update(_ batch: IndexBatch, from before: RowList) throws(ApplyError) {
-        for (update, changed) in zip(batch.items.updated, batch.updatedRows) {
-            guard sections.indices.contains(update.at.section),
-                sections[update.at.section].rows.indices.contains(update.at.row),
-                self[update.at].id == before[update.from].id
-            else { throw ApplyError(.outOfRange, "\(update.from) does not come to \(update.at)", at: batch.offset) }
-            sections[update.at.section].rows[update.at.row] =
-                try changed.applied(to: before[update.from], at: batch.offset)
-        }
-        for (update, changed) in zip(batch.sections.updated, batch.updatedSections) {
-            guard sections.indices.contains(update.at), sections[update.at].id == before.sections[update.from].id else {
-                throw ApplyError(.outOfRange, "section \(update.from) does not come to \(update.at)", at: batch.offset)
+        for (place, update) in zip(batch.items.updated, batch.items.updates) {
+            guard contains(place.at), self[place.at].id == before[place.from].id else {
+                throw ApplyError(.outOfRange, "\(place.from) does not come to \(place.at)", at: batch.offset)
             }
-            sections[update.at] = try changed.applied(to: sections[update.at], at: batch.offset)
+            sections[place.at.section].rows[place.at.row] = try update.applied(to: before[place.from])
+        }
+        for (place, update) in zip(batch.sections.updated, batch.sections.updates) {
+            guard sections.indices.contains(place.at), sections[place.at].id == before.sections[place.from].id else {
+                throw ApplyError(.outOfRange, "section \(place.from) does not come to \(place.at)", at: batch.offset)
+            }
+            var section = try update.applied(to: before.sections[place.from])
+            section.rows = sections[place.at].rows
+            sections[place.at] = section
         }
     }
 }
 
-extension IndexBatch {
+extension IndexBatch.Operations {
+    /// What goes from its index before the batch.
+    var sources: [Index] { deleted + moved.map(\.from) }
+    /// What comes to its index after the batch.
+    var targets: [Index] { inserted + moved.map(\.to) }
+
     /// Checks that no two operations name one place: before, what is deleted or moved; after, what is inserted or
     /// moved; and what is updated is neither deleted nor updated twice.
-    fileprivate func requireNoneTwice() throws(ApplyError) {
-        try requireNoneTwice(sections)
-        try requireNoneTwice(items)
-    }
-
-    private func requireNoneTwice<Index>(_ operations: Operations<Index>) throws(ApplyError) {
-        try requireNoneTwice(operations.deleted + operations.moved.map(\.from), "before")
-        try requireNoneTwice(operations.inserted + operations.moved.map(\.to), "after")
-        try requireNoneTwice(operations.deleted + operations.updated.map(\.from), "before")
-        try requireNoneTwice(operations.inserted + operations.updated.map(\.at), "after")
-    }
-
-    private func requireNoneTwice<Index: Hashable>(_ places: [Index], _ when: StaticString) throws(ApplyError) {
-        var seen: Set<Index> = []
-        for place in places where !seen.insert(place).inserted {
-            throw ApplyError(.namedTwice, "two operations name \(place) \(when)", at: offset)
+    fileprivate func requireNoneTwice(at offset: Int) throws(ApplyError) {
+        let lists = [
+            ("before", sources), ("after", targets), ("before", deleted + updated.map(\.from)),
+            ("after", inserted + updated.map(\.at)),
+        ]
+        for (when, places) in lists {
+            var seen: Set<Index> = []
+            for place in places where !seen.insert(place).inserted {
+                throw ApplyError(.namedTwice, "two operations name \(place) \(when)", at: offset)
+            }
         }
     }
 }

@@ -1,3 +1,5 @@
+import SnapshotKit
+
 /// A list that follows a session: what a client shows, and the revision that it is.
 ///
 /// It keeps the client's whole rule: a reset replaces everything; changes from the list's own revision are applied;
@@ -39,7 +41,7 @@ public struct FollowedList: Sendable {
     ///   answer asked for with it is a reset.
     public mutating func take(_ answer: consuming [UInt8]) throws(ApplyError) -> Outcome {
         do throws(ApplyError) {
-            return try take(try Answer(answer))
+            return try take(Answer(JSONSlice(checking: answer)))
         } catch {
             revision = nil
             throw error
@@ -57,16 +59,17 @@ public struct FollowedList: Sendable {
         }
         var stages: [ListStage] = []
         switch answer.dialect {
-        case Dialect.keyed.rawValue: list = try list.applying(keyed: answer.body)
-        case Dialect.indexed.rawValue: list = try list.applying(indexed: answer.body)
-        case Dialect.staged.rawValue:
+        case .keyed: list = try list.applying(keyed: answer.body)
+        case .indexed: list = try list.applying(indexed: answer.body)
+        case .staged:
             stages = try list.stages(answer.body)
             list = stages.last?.list ?? list
-        case Dialect.diffable.rawValue:
+        case .diffable:
             let arrangement = try list.arrangement(answer.body)
             (list, revision) = (arrangement.list, answer.to)
             return answer.to == mine ? .current : .arranged(arrangement)
-        default: throw ApplyError(.wrongShape, "changes in a dialect that is not applied here", at: 0)
+        // They lead one flat list, and a document, to the next state, and not rows in sections.
+        case .sequential, .jsonPatch, nil: throw answer.body.wrong("changes in a dialect that is not applied here")
         }
         revision = answer.to
         return answer.to == mine ? .current : .changed(stages)
@@ -75,33 +78,19 @@ public struct FollowedList: Sendable {
 
 /// The members of an answer that a client needs; others are left alone.
 private struct Answer {
-    var from, to, dialect, reset: String?
+    let from, to, reset: String?
+    let dialect: Dialect?
     /// The changes, or with `reset` the state.
-    var body: [UInt8] = []
+    let body: JSONSlice
 
-    init(_ json: [UInt8]) throws(ApplyError) {
-        var found: (from: String?, to: String?, dialect: String?, reset: String?)
-        var (changes, state): ([UInt8]?, [UInt8]?)
-        try ChangeText.read(json) { (text) throws(ApplyError) in
-            try text.members(of: text.root) { (name, value) throws(ApplyError) in
-                if name.isText("from") {
-                    found.from = text.isNull(value) ? nil : try text.string(value)
-                } else if name.isText("to") {
-                    found.to = text.isNull(value) ? nil : try text.string(value)
-                } else if name.isText("dialect") {
-                    found.dialect = try text.string(value)
-                } else if name.isText("reset") {
-                    found.reset = try text.string(value)
-                } else if name.isText("changes") {
-                    changes = text.text(value).bytes
-                } else if name.isText("state") {
-                    state = text.text(value).bytes
-                }
-            }
-        }
-        (from, to, dialect, reset) = found
-        guard let body = reset == nil ? changes : state, to != nil else {
-            throw ApplyError(.wrongShape, "an answer has changes, or reset and a state", at: 0)
+    init(_ answer: JSONSlice) throws(ApplyError) {
+        guard let members = answer.members else { throw answer.wrong("an object is expected") }
+        reset = try members["reset"]?.asString()
+        from = members["from"]?.string
+        to = members["to"]?.string
+        dialect = members["dialect"]?.string.flatMap(Dialect.init(rawValue:))
+        guard let body = members[reset == nil ? "changes" : "state"], to != nil else {
+            throw answer.wrong("an answer has changes, or reset and a state")
         }
         self.body = body
     }

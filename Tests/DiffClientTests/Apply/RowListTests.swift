@@ -1,38 +1,10 @@
-@testable import SnapshotKit
+import SnapshotKit
 import Testing
+
+@testable import DiffClient
 
 @Suite("Lists that clients hold")
 struct RowListTests {
-    private static let shapes = [
-        StateGenerator.Shape(), StateGenerator.Shape(items: 14, sections: 3, nestsOnceIn: 2, changes: 5),
-        StateGenerator.Shape(items: 10, sections: 8, nestsOnceIn: 4, changes: 8),
-    ]
-
-    @Test("every dialect leads a client's list to the new state", arguments: shapes.indices)
-    func dialects(shape: Int) throws {
-        for seed in Effort.seeds(40) {
-            var generator = StateGenerator(seed: seed, shape: Self.shapes[shape])
-            let model = generator.state()
-            let old = try Snapshot(json: model.json)
-            let new = try Snapshot(json: (seed % 4 == 0 ? generator.state() : generator.next(after: model)).json)
-            let list = RowList(old)
-            let changeset = Changeset(from: old, to: new)
-            let target = RowList(new)
-            #expect(try RowList(state: old.rowsJSON()) == list)
-            for content in ContentStyle.allCases {
-                #expect(try list.applying(keyed: changeset.json(.keyed, content: content)) == target)
-                #expect(try list.applying(indexed: changeset.json(.indexed, content: content)) == target)
-                let arrangement = try list.arrangement(changeset.json(.diffable, content: content))
-                #expect(arrangement.list == target)
-                #expect(Set(arrangement.reload + arrangement.reconfigure) == list.idsDrawnAnew(in: target))
-                for staging in Staging.allCases {
-                    let changes = changeset.json(.staged, staging: staging, content: content)
-                    #expect(try list.applying(staged: changes) == target, "\(String(decoding: changes, as: UTF8.self))")
-                }
-            }
-        }
-    }
-
     struct Refused: CustomTestStringConvertible {
         let changes: String
         let reason: ApplyError.Reason
@@ -255,23 +227,6 @@ struct RowListTests {
     }
 
     @Test(
-        "merge patches do what RFC 7396 shows",
-        arguments: [
-            (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
-            (#"{"a":"b"}"#, #"{"a":null}"#, "{}"), (#"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#),
-            (#"{"a":["b"]}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
-            (#"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#, #"{"a":{"b":"d"}}"#),
-            (#"{"a":[{"b":"c"}]}"#, #"{"a":[1]}"#, #"{"a":[1]}"#), (#"["a","b"]"#, #"["c","d"]"#, #"["c","d"]"#),
-            (#"{"a":"b"}"#, #"["c"]"#, #"["c"]"#), (#"{"a":"foo"}"#, "null", "null"),
-            (#"{"a":"foo"}"#, #""bar""#, #""bar""#),
-            (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#), ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
-            ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
-        ])
-    func mergePatches(target: String, patch: String, result: String) throws {
-        #expect(try JSONText(target).merging(try JSONText(patch)).description == result)
-    }
-
-    @Test(
         "an arrangement that does not fit is refused",
         arguments: [
             Refused("an id that nothing has", #"{"sections":[{"id":"s","items":["x"]}]}"#, .unknownID),
@@ -297,13 +252,5 @@ struct RowListTests {
     func misfittingArrangement(refused: Refused) {
         let error = #expect(throws: ApplyError.self) { try Self.base.arrangement(Array(refused.changes.utf8)) }
         #expect(error?.reason == refused.reason)
-    }
-}
-
-extension RowList {
-    /// Rows of both lists that differ.
-    fileprivate func idsDrawnAnew(in other: RowList) -> Set<ElementID> {
-        let mine = Dictionary(uniqueKeysWithValues: sections.flatMap(\.rows).map { ($0.id, $0) })
-        return Set(other.sections.flatMap(\.rows).filter { mine[$0.id] != nil && mine[$0.id] != $0 }.map(\.id))
     }
 }

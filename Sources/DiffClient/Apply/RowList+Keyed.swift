@@ -1,0 +1,176 @@
+// Operations on ids, one after the other. Sections and rows are vertices of a linked tree, found by id, so that an
+// operation costs O(1) wherever it falls; the list is put together again at the end.
+
+import SnapshotKit
+
+extension RowList {
+    /// This list after the `changes` of a `keyed` changeset. O(n + operations).
+    ///
+    /// - Throws: `ApplyError`: an id or an anchor that is not there, one that is there already, or anything that is no
+    ///   such operation.
+    public func applying(keyed changes: consuming [UInt8]) throws(ApplyError) -> RowList {
+        try applying(keyed: JSONSlice(checking: changes))
+    }
+
+    func applying(keyed changes: JSONSlice) throws(ApplyError) -> RowList {
+        var state = KeyedState(self)
+        for operation in try changes.asArray() { try state.apply(operation) }
+        return state.list()
+    }
+}
+
+/// A list while operations are applied to it.
+private struct KeyedState {
+    /// What a vertex is; a section's own rows are left out.
+    private enum Element {
+        case root
+        case section(RowList.Section)
+        case row(RowList.Row)
+    }
+
+    private var tree = LinkedTree(count: 1)
+    private var elements = [Element.root]
+    private var sections: [ElementID: Int] = [:]
+    private var rows: [ElementID: Int] = [:]
+
+    init(_ list: RowList) {
+        for section in list.sections { append(section, before: LinkedTree.none) }
+    }
+
+    func list() -> RowList {
+        var list = RowList()
+        var vertex = tree.first(in: LinkedTree.root)
+        while vertex >= 0 {
+            if case .section(var section) = elements[vertex] {
+                var child = tree.first(in: vertex)
+                while child >= 0 {
+                    if case .row(let row) = elements[child] { section.rows.append(row) }
+                    child = tree.next(after: child)
+                }
+                list.sections.append(section)
+            }
+            vertex = tree.next(after: vertex)
+        }
+        return list
+    }
+
+    // MARK: Vertices
+
+    private mutating func append(_ section: RowList.Section, before next: Int) {
+        var bare = section
+        bare.rows = []
+        let vertex = add(.section(bare), below: LinkedTree.root, before: next)
+        sections[section.id] = vertex
+        for row in section.rows { rows[row.id] = add(.row(row), below: vertex, before: LinkedTree.none) }
+    }
+
+    private mutating func add(_ element: Element, below parent: Int, before next: Int) -> Int {
+        elements.append(element)
+        let vertex = tree.add()
+        tree.insert(vertex, below: parent, before: next)
+        return vertex
+    }
+
+    private func find(_ id: ElementID, _ vertices: [ElementID: Int], _ value: JSONSlice) throws(ApplyError) -> Int {
+        guard let vertex = vertices[id] else { throw value.error(.unknownID, "nothing has the id \"\(id)\"") }
+        return vertex
+    }
+
+    private func requireFree(
+        _ id: ElementID, _ vertices: [ElementID: Int], _ value: JSONSlice
+    ) throws(ApplyError) {
+        if vertices[id] != nil { throw value.error(.duplicateID, "the id \"\(id)\" is there already") }
+    }
+
+    // MARK: Operations
+
+    mutating func apply(_ value: JSONSlice) throws(ApplyError) {
+        let members = try value.object(["op", "section", "item", "in", "before", "as"])
+        let op = try members.required("op").asString()
+        if let redraw = members["as"] {
+            guard op == "update" else { throw redraw.wrong("only an update says how to draw") }
+            _ = try redraw.asRedraw()
+        }
+        switch (op, members["section"], members["item"]) {
+        case ("insert", let section?, nil): try insert(section: section, members)
+        case ("insert", nil, let item?): try insert(item: item, members)
+        case ("move", let id?, nil): try move(find(id.asID(), sections, id), below: LinkedTree.root, members)
+        case ("move", nil, let id?): try move(find(id.asID(), rows, id), below: parent(members), members)
+        case ("remove", let id?, nil): try remove(section: id)
+        case ("remove", nil, let id?): try remove(item: id)
+        case ("update", let section?, nil): try update(section: section)
+        case ("update", nil, let item?): try update(item: item)
+        default: throw value.wrong("an operation inserts, moves, removes or updates a section or an item")
+        }
+    }
+
+    private mutating func insert(section value: JSONSlice, _ members: Members) throws(ApplyError) {
+        let section = try RowList.Section(value)
+        try requireFree(section.id, sections, value)
+        var new: Set<ElementID> = []
+        for row in section.rows {
+            try requireFree(row.id, rows, value)
+            guard new.insert(row.id).inserted else { throw value.error(.duplicateID, "\"\(row.id)\" comes twice") }
+        }
+        append(section, before: try anchor(members, sections, below: LinkedTree.root))
+    }
+
+    private mutating func insert(item value: JSONSlice, _ members: Members) throws(ApplyError) {
+        let row = try RowList.Row(value)
+        try requireFree(row.id, rows, value)
+        let parent = try parent(members)
+        rows[row.id] = add(.row(row), below: parent, before: try anchor(members, rows, below: parent))
+    }
+
+    private mutating func move(_ vertex: Int, below parent: Int, _ members: Members) throws(ApplyError) {
+        let next = try anchor(members, parent == LinkedTree.root ? sections : rows, below: parent)
+        if vertex == next { throw members.owner.wrong("nothing moves before itself") }
+        tree.detach(vertex)
+        tree.insert(vertex, below: parent, before: next)
+    }
+
+    private mutating func remove(section value: JSONSlice) throws(ApplyError) {
+        let id = try value.asID()
+        let vertex = try find(id, sections, value)
+        for child in tree.dissolve(below: vertex) {
+            if case .row(let row) = elements[child] { rows[row.id] = nil }
+        }
+        tree.detach(vertex)
+        sections[id] = nil
+    }
+
+    private mutating func remove(item value: JSONSlice) throws(ApplyError) {
+        let id = try value.asID()
+        tree.detach(try find(id, rows, value))
+        rows[id] = nil
+    }
+
+    private mutating func update(section value: JSONSlice) throws(ApplyError) {
+        let update = try Updated<RowList.Section>(value)
+        let vertex = try find(update.id, sections, value)
+        guard case .section(let old) = elements[vertex] else { return }
+        elements[vertex] = .section(try update.applied(to: old))
+    }
+
+    private mutating func update(item value: JSONSlice) throws(ApplyError) {
+        let update = try Updated<RowList.Row>(value)
+        let vertex = try find(update.id, rows, value)
+        guard case .row(let old) = elements[vertex] else { return }
+        elements[vertex] = .row(try update.applied(to: old))
+    }
+
+    /// The section that an operation names in `in`.
+    private func parent(_ members: Members) throws(ApplyError) -> Int {
+        let value = try members.required("in")
+        return try find(try value.asID(), sections, value)
+    }
+
+    /// The sibling that an operation names in `before`; none for null, which must be said.
+    private func anchor(_ members: Members, _ vertices: [ElementID: Int], below parent: Int) throws(ApplyError) -> Int {
+        let value = try members.required("before")
+        if value.isNull { return LinkedTree.none }
+        let vertex = try find(try value.asID(), vertices, value)
+        guard tree.parent(of: vertex) == parent else { throw value.error(.unknownID, "the anchor stands elsewhere") }
+        return vertex
+    }
+}

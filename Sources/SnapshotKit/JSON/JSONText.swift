@@ -1,0 +1,81 @@
+/// A JSON value as text, checked: the content of an item or section.
+///
+/// It is kept as it was written. Two texts are equal when they are the same value: white space, order of members and
+/// escapes do not matter, numbers are compared as they are written.
+public struct JSONText: Sendable {
+    /// Arrays and objects around a value: as many as any state may have.
+    private static let maxDepth = 512
+
+    /// The text, followed by the padding that cursors need.
+    private let padded: [UInt8]
+
+    /// Checks a text. O(n).
+    ///
+    /// - Throws: `JSONError` unless it is exactly one JSON value.
+    public init(_ bytes: consuming [UInt8]) throws(JSONError) {
+        let count = bytes.count
+        bytes.append(contentsOf: DocumentText.padding)
+        let range = try bytes.withUnsafeBufferPointer { (text) throws(JSONError) -> Range<Int> in
+            var scanner = JSONScanner(
+                base: UnsafeRawPointer(text.baseAddress!), count: count, maxDepth: Self.maxDepth)
+            scanner.skipSpace()
+            let start = scanner.at
+            try scanner.skipValue(depth: 0)
+            let end = scanner.at
+            try scanner.finish()
+            return start..<end
+        }
+        padded = range == 0..<count ? bytes : Array(bytes[range]) + DocumentText.padding
+    }
+
+    /// Checks a text.
+    ///
+    /// - Throws: `JSONError` unless it is exactly one JSON value.
+    public init(_ text: String) throws(JSONError) { try self.init(Array(text.utf8)) }
+
+    /// Checks what `body` writes.
+    ///
+    /// - Throws: `JSONError` unless it is exactly one JSON value.
+    public init(writing body: (inout JSONWriter) -> Void) throws(JSONError) {
+        var writer = JSONWriter()
+        body(&writer)
+        try self.init(writer.bytes())
+    }
+
+    /// A text that was accepted already.
+    package init(accepted text: some Collection<UInt8>) { padded = Array(text) + DocumentText.padding }
+
+    /// The text, without white space around it.
+    public var bytes: [UInt8] { Array(padded.dropLast(DocumentText.padding.count)) }
+
+    /// The value, to be read by its members or elements. O(1).
+    public var slice: JSONSlice { JSONSlice(bytes: padded, range: 0..<padded.count - DocumentText.padding.count) }
+
+    /// Calls `body` with the text in memory, padded.
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        padded.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0.dropLast(DocumentText.padding.count))) }
+    }
+}
+
+extension JSONText: Equatable {
+    /// Whether both are the same value.
+    public static func == (one: JSONText, other: JSONText) -> Bool {
+        one.withBytes { one in other.withBytes { sameValue(one, $0, ignoring: .none) } }
+    }
+}
+
+extension JSONText: CustomStringConvertible {
+    /// The text.
+    public var description: String { withBytes { String(decoding: $0, as: UTF8.self) } }
+}
+
+extension JSONSlice {
+    /// The value as a text of its own. O(bytes).
+    public var json: JSONText { JSONText(accepted: bytes[range]) }
+
+    /// Where the value begins in the text that was read, in bytes.
+    package var offset: Int { range.lowerBound }
+
+    /// Whether the value is null.
+    package var isNull: Bool { bytes[range.lowerBound] == UInt8(ascii: "n") }
+}
