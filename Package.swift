@@ -31,7 +31,7 @@ let package = Package(
 
         .testTarget(name: "SnapshotKitTests", dependencies: ["SnapshotKit", "DiffClient"], swiftSettings: strict),
         .testTarget(name: "DiffClientTests", dependencies: ["DiffClient"], swiftSettings: strict),
-        .testTarget(name: "DiffServerTests", dependencies: ["diffserver"], swiftSettings: strict),
+        .testTarget(name: "DiffServerTests", dependencies: ["diffserver", "DiffClient"], swiftSettings: strict),
         .testTarget(name: "HTTPCoreTests", dependencies: ["HTTPCore"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],

@@ -1,5 +1,6 @@
 """POST …/changes with states: the table of CONTRACT §3."""
 
+from support.appliers import DIALECTS
 from support.case import ServiceCase
 from support.client import session_path
 from support.states import canonical
@@ -99,7 +100,7 @@ class Posts(ServiceCase):
 
     def test_the_dialect_staging_and_content_of_a_post(self):
         session, first = self.made([{"id": "a", "content": {"long": "x" * 99, "n": 1}}])
-        for dialect in ("keyed", "indexed", "staged", "diffable", "sequential", "json-patch"):
+        for dialect in DIALECTS:
             with self.subTest(dialect):
                 state = [{"id": "a", "content": {"long": "x" * 99, "n": dialect}}]
                 answer = self.post_changes(session, state, {"dialect": dialect, "staging": "compact", "content": "patch"})

@@ -140,7 +140,7 @@ class Streams(StreamCase):
     def test_every_dialect_and_its_options(self):
         session, first = self.made(["a"])
         streams = {dialect: self.opened(session, first, dialect=dialect, content="patch", staging="compact")
-                   for dialect in ("keyed", "indexed", "staged", "diffable", "sequential", "json-patch")}
+                   for dialect in DIALECTS}
         self.wrote(session, ["b"])
         for dialect, stream in streams.items():
             with self.subTest(dialect):

@@ -2,6 +2,7 @@
 
 import time
 
+from support.appliers import DIALECTS
 from support.case import ServiceCase
 from support.replica import Replica
 from support.states import canonical
@@ -85,7 +86,7 @@ class Skeletons(ServiceCase):
     def test_every_dialect_from_every_remembered_revision(self):
         session, first = self.made(self.STATES[0])
         revisions = [first] + [self.wrote(session, state) for state in self.STATES[1:]]
-        for dialect in ("keyed", "indexed", "staged", "diffable", "sequential", "json-patch"):
+        for dialect in DIALECTS:
             for content in ("full", "patch"):
                 for state, revision in zip(self.STATES, revisions, strict=True):
                     with self.subTest(dialect, content=content, since=revision):

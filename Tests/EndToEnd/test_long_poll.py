@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 
+from support.appliers import DIALECTS
 from support.case import ServiceCase
 from support.client import Client, session_path, target
 
@@ -123,7 +124,7 @@ class LongPoll(ServiceCase):
     def test_each_waiting_dialect_gets_its_own(self):
         session, first = self.made(["a"])
         held = {dialect: Waiting(self, session, {"since": first, "wait": 25, "dialect": dialect})
-                for dialect in ("keyed", "indexed", "staged", "diffable", "sequential", "json-patch")}
+                for dialect in DIALECTS}
         self.assertTrue(all(each.is_held(0.1) for each in held.values()))
         self.wrote(session, ["b"])
         for dialect, each in held.items():

@@ -16,7 +16,7 @@ import validator
 # The last one is left as it is, so that look-ups find something.
 SESSIONS = ["a", "board:1", "with~all._-", "groceries"]
 IDS = {"item": ["1", "3", "4"], "section": ["today", "later"]}
-DIALECTS = ["keyed", "indexed", "staged", "diffable", "sequential", "json-patch"]
+DIALECTS = validator.description().document["components"]["schemas"]["Dialect"]["enum"]
 ACCEPTED = ["*/*", "application/json", "application/json-patch+json"] + [f"application/vnd.diffserver.{name}+json" for name in DIALECTS]
 
 dice = random.Random(1)

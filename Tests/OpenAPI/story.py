@@ -1,5 +1,7 @@
 """The two states of a list of groceries that the examples of the description tell of."""
 
+import validator
+
 OLD = {"sections": [
     {"id": "today", "content": {"title": "Today"}, "items": [
         {"id": 1, "content": {"text": "Bread"}}, {"id": 2, "content": {"text": "Milk"}}, {"id": 3, "content": {"text": "Salt"}}]},
@@ -10,7 +12,7 @@ NEW = {"sections": [
         {"id": 3, "content": {"text": "Salt"}}, {"id": 1, "content": {"text": "Rye bread"}}, {"id": 5, "content": {"text": "Jam"}}]},
     {"id": "later", "items": [{"id": 4, "content": {"text": "Tea"}}]}]}
 
-DIALECTS = ["keyed", "indexed", "staged", "diffable", "sequential", "json-patch"]
+DIALECTS = validator.description().document["components"]["schemas"]["Dialect"]["enum"]
 SESSION = "/v1/sessions/groceries"
 CHANGES = SESSION + "/changes"
 PATCH_TYPE = "application/json-patch+json"

@@ -1,3 +1,5 @@
+import SnapshotKit
+
 /// The version of this program.
 enum Version {
     static let text = "0.1.0"
@@ -11,8 +13,8 @@ enum Help {
 
         diffserver [serve] [OPTION…]       serve; the default is http://127.0.0.1:8080
         diffserver diff OLD.json NEW.json  the changeset between two files; - is standard input
-            [--dialect keyed|indexed|staged|diffable|sequential|json-patch] [--staging safe|compact]
-            [--content full|patch] [--items-at P] [--id-at P] [--sections-at P] [--section-id-at P]
+            [--dialect NAME] [--staging safe|compact] [--content full|patch]
+            [--items-at P] [--id-at P] [--sections-at P] [--section-id-at P]
         diffserver key [NAME]              makes a writer's key, and its hash for --key
         diffserver token --session NAME [--scope read,edit] [--ttl 1h] [--token-secret TEXT | --token-secret-file FILE]
                                            mints a thin client's token with the server's secret
@@ -21,11 +23,20 @@ enum Help {
         diffserver help                    this text
         diffserver version                 the version
 
+        Dialects:
+
+        \(Dialect.allCases.map(line).joined(separator: "\n"))
+
         Options of serve, each also as a variable (--max-body is DIFFSERVER_MAX_BODY); amounts as 16MiB, times as 500ms, 10s, 1h:
 
         \(OptionTable.all.map(line).joined(separator: "\n"))
 
         """
+    }
+
+    private static func line(_ dialect: Dialect) -> String {
+        let name = dialect.rawValue
+        return "  \(name)\(String(repeating: " ", count: max(1, 12 - name.count)))\(dialect.summary)"
     }
 
     private static func line(_ option: Option) -> String {

@@ -2,7 +2,8 @@
 export type ID = string | number;
 /** `<sequence>-<digest>`; opaque, compared for equality. */
 export type Revision = string;
-export type Dialect = 'keyed' | 'indexed' | 'staged' | 'diffable' | 'sequential' | 'json-patch';
+/** `keyed` is applied here; the changes of any other are handed on as they came. */
+export type Dialect = 'keyed' | 'indexed' | 'staged' | 'diffable' | 'sequential' | 'json-patch' | (string & {});
 
 /** A visible item. What is the default is left out. */
 export interface Row<Content = any> {

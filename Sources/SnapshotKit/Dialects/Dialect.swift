@@ -12,6 +12,18 @@ public enum Dialect: String, Sendable, CaseIterable {
     case sequential
     /// RFC 6902 on the document.
     case jsonPatch = "json-patch"
+
+    /// What it holds, and for whom: a line of help.
+    public var summary: String {
+        switch self {
+        case .keyed: "operations on ids, in order: the DOM, Compose, SwiftUI"
+        case .indexed: "indexes in the old and the new state: batch rules of one's own"
+        case .staged: "stages, each safe as one batch: UITableView, UICollectionView"
+        case .diffable: "final ids, and what to draw again: NSDiffableDataSourceSnapshot"
+        case .sequential: "splices of one flat list, in order: RecyclerView, AppKit, Flutter"
+        case .jsonPatch: "RFC 6902 on the document"
+        }
+    }
 }
 
 /// How many batches a staged changeset takes.

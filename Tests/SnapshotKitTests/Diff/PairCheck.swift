@@ -38,7 +38,7 @@ struct PairCheck {
 
     /// What is wrong between two states, one line for each dialect that is.
     static func failures(
-        from old: State, to new: State, dialects: [Dialect] = Dialect.checked, style: ContentStyle = .full
+        from old: State, to new: State, dialects: [Dialect] = Dialect.allCases, style: ContentStyle = .full
     ) -> [String] {
         let changeset = Changeset(from: old.snapshot, to: new.snapshot)
         let minimum = RowMinimum(from: old.rows, to: new.rows)
@@ -255,9 +255,4 @@ extension Counts {
         self.init(
             deletions: counts.deletions, insertions: counts.insertions, moves: counts.moves, updates: counts.updates)
     }
-}
-
-extension Dialect {
-    /// All dialects there are.
-    static let checked: [Dialect] = [.keyed, .indexed, .staged, .diffable, .sequential, .jsonPatch]
 }

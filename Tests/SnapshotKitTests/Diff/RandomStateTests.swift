@@ -45,7 +45,7 @@ struct RandomStateTests {
         try check(Self.outline, seeds: 1_000..<1_000 + UInt64(40 * Effort.factor), style: .patch)
     }
 
-    @Test("the same states give the same bytes, however they are held", arguments: Dialect.checked)
+    @Test("the same states give the same bytes, however they are held", arguments: Dialect.allCases)
     func determinism(dialect: Dialect) throws {
         for seed in Effort.seeds(20) {
             var generator = StateGenerator(seed: seed, shape: Self.outline)

@@ -16,7 +16,7 @@ struct SmallWorldTests {
 
     @Test(
         "all pairs of ordered subsets of five ids lead to the target by the fewest operations",
-        arguments: Dialect.checked)
+        arguments: Dialect.allCases)
     func ordersOfFive(dialect: Dialect) throws {
         let models = Small.orderedSubsets(of: ["a", "b", "c", "d", "e"]).map { ids in
             Model(sections: [.init(id: "main", items: ids.map { Model.Item(id: $0) })])
@@ -60,7 +60,7 @@ struct SmallWorldTests {
         return counts
     }
 
-    @Test("all pairs of states of two sections and three items, up to renaming", arguments: Dialect.checked)
+    @Test("all pairs of states of two sections and three items, up to renaming", arguments: Dialect.allCases)
     func twoSections(dialect: Dialect) throws {
         let states = try Small.states(sections: ["A", "B"], items: ["a", "b", "c"]).map { try State($0) }
         let olds = states.filter { Small.isCanonical($0.model) }
@@ -68,7 +68,7 @@ struct SmallWorldTests {
         check(olds, states, dialect: dialect)
     }
 
-    @Test("a sample of all pairs of states of three sections and four items", arguments: Dialect.checked)
+    @Test("a sample of all pairs of states of three sections and four items", arguments: Dialect.allCases)
     func threeSections(dialect: Dialect) throws {
         let models = Small.states(sections: ["A", "B", "C"], items: ["a", "b", "c", "d"])
         let olds = try models.filter(Small.isCanonical).map { try State($0) }

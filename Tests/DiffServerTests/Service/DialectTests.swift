@@ -1,0 +1,76 @@
+import DiffClient
+import Foundation
+import SnapshotKit
+import Testing
+
+@testable import diffserver
+
+// What the compiler does not ask for when a dialect is added. CONTRIBUTING.md lists the files.
+
+@Suite("What a dialect needs")
+struct DialectTests {
+    @Test("help says what it is for", arguments: Dialect.allCases)
+    func help(dialect: Dialect) {
+        #expect(!dialect.summary.isEmpty)
+        let named = Help.text.split(separator: "\n").contains {
+            $0.split(separator: " ").first == Substring(dialect.rawValue) && $0.hasSuffix(dialect.summary)
+        }
+        #expect(named)
+    }
+
+    @Test("the description has its name, an example, and the schema of its own media type", arguments: Dialect.allCases)
+    func description(dialect: Dialect) throws {
+        let components = try Repository.description("components")
+        let names = (components["schemas"] as? [String: Any])?["Dialect"] as? [String: Any]
+        #expect((names?["enum"] as? [String])?.contains(dialect.rawValue) == true)
+        #expect((components["examples"] as? [String: Any])?[dialect.rawValue] != nil)
+        let answers = components["responses"] as? [String: [String: Any]] ?? [:]
+        let contents = answers.values.compactMap { $0["content"] as? [String: [String: Any]] }
+        #expect(contents.contains { $0[ChangesForm.mediaType(dialect)]?["schema"] != nil })
+    }
+
+    @Test("the page of the interface has its section", arguments: Dialect.allCases)
+    func page(dialect: Dialect) throws {
+        #expect(try Repository.text("docs/api.md").contains("\n### \(dialect.rawValue)\n"))
+    }
+
+    @Test("the tests from outside apply it", arguments: Dialect.allCases)
+    func fromOutside(dialect: Dialect) throws {
+        let appliers = try Repository.text("Tests/EndToEnd/support/appliers/__init__.py")
+        #expect(appliers.contains("\"\(dialect.rawValue)\": "))
+    }
+
+    @Test("the Swift client applies it, unless it does not speak of rows in sections", arguments: Dialect.allCases)
+    func client(dialect: Dialect) throws {
+        let (old, new) = (try Snapshot(json: #"["a","b"]"#), try Snapshot(json: #"["b","c"]"#))
+        let changes = String(decoding: Changeset(from: old, to: new).json(dialect), as: UTF8.self)
+        var list = FollowedList(RowList(old), revision: "1")
+        let take = {
+            _ = try list.take(
+                Array(#"{"from":"1","to":"2","dialect":"\#(dialect.rawValue)","changes":\#(changes)}"#.utf8))
+        }
+        if dialect == .sequential || dialect == .jsonPatch {
+            #expect(throws: ApplyError.self) { try take() }
+        } else {
+            try take()
+            #expect(list.list == RowList(new))
+        }
+    }
+}
+
+/// The repository that these tests are of.
+enum Repository {
+    /// A file's text.
+    static func text(_ path: String) throws -> String {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    /// A member of the interface's description.
+    static func description(_ member: String) throws -> [String: Any] {
+        let text = try text("Sources/DiffServer/Page/openapi.json")
+        let document = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+        return try #require(document?[member] as? [String: Any])
+    }
+}
