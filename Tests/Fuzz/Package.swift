@@ -7,16 +7,22 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 func fuzzer(_ name: String) -> Target {
     .executableTarget(
         name: name,
-        dependencies: ["CFuzzer", "FuzzSupport", .product(name: "SnapshotKit", package: "diffserver")],
+        dependencies: [
+            "CFuzzer", "FuzzSupport", .product(name: "SnapshotKit", package: "diffserver"),
+            .product(name: "DiffClient", package: "diffserver"),
+        ],
         swiftSettings: strict)
 }
+
+// The tests' appliers are in it by a link, and as internal as there.
+let support = strict + [.unsafeFlags(["-enable-testing"])]
 
 let package = Package(
     name: "fuzz",
     dependencies: [.package(name: "diffserver", path: "../..")],
     targets: [
         .target(name: "CFuzzer"),
-        .target(name: "FuzzSupport", swiftSettings: strict),
+        .target(name: "FuzzSupport", swiftSettings: support),
         fuzzer("fuzz-states"), fuzzer("fuzz-changes"), fuzzer("fuzz-edits"),
     ],
     swiftLanguageModes: [.v6]

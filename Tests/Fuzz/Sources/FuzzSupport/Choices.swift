@@ -1,37 +1,37 @@
 /// The fuzzer's bytes as a source of choices; zeros once they are used up.
-public struct Choices {
+struct Choices {
     private let bytes: [UInt8]
     private var at = 0
 
     /// Choices from these bytes.
-    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Whether all bytes were used.
-    public var isEmpty: Bool { at >= bytes.count }
+    var isEmpty: Bool { at >= bytes.count }
 
     /// A number below `bound`.
-    public mutating func next(_ bound: Int) -> Int {
+    mutating func next(_ bound: Int) -> Int {
         guard at < bytes.count else { return 0 }
         at += 1
         return Int(bytes[at - 1]) % bound
     }
 
     /// True once in `bound` times.
-    public mutating func once(in bound: Int) -> Bool { !isEmpty && next(bound) == 0 }
+    mutating func once(in bound: Int) -> Bool { !isEmpty && next(bound) == 0 }
 }
 
 /// States made of choices: every byte sequence is a valid one.
-public struct StateMaker {
+struct StateMaker {
     /// The choices that are left.
-    public var choices: Choices
+    var choices: Choices
     private var used: Set<Int> = []
     private var sectionIDs: [Int] = []
 
     /// A generator that takes its numbers from choices.
-    public init(_ bytes: [UInt8]) { choices = Choices(bytes) }
+    init(_ bytes: [UInt8]) { choices = Choices(bytes) }
 
     /// A state as JSON. Ids come from a small set, so that two states have many in common.
-    public mutating func state() -> [UInt8] {
+    mutating func state() -> [UInt8] {
         used = []
         sectionIDs = []
         var text = #"{"sections":["#
@@ -81,7 +81,7 @@ public struct StateMaker {
     }
 
     /// Ids of every form: numbers, strings, the same written with escapes.
-    public static func name(_ id: Int) -> String {
+    static func name(_ id: Int) -> String {
         switch id % 8 {
         case 0: "\(id)"
         case 1: #""\#(id)""#

@@ -2,8 +2,10 @@
 // target.
 
 import CFuzzer
-import FuzzSupport
+import DiffClient
 import SnapshotKit
+
+@testable import FuzzSupport
 
 private let hash = KeyedHash(seed: 1, 2)
 
@@ -67,37 +69,56 @@ private func checkReading(_ json: [UInt8], upon known: Snapshot) {
 private func examine(_ bytes: [UInt8]) {
     guard let (old, new) = states(bytes) else { return }
     let change = Changeset(from: old, to: new)
-    checkJSON(change, choice: bytes.count)
-    guard let before = RowModel(rows: old.rowsJSON()), let after = RowModel(rows: new.rowsJSON()) else {
-        fatalError("rows do not read")
-    }
-    let indexed = Tree(change.json(.indexed), maxDepth: 1_000)!
-    check(
-        before.applying(keyed: Tree(change.json(.keyed), maxDepth: 1_000)!)?.isShown(as: after) == true,
-        "keyed misses the target")
-    check(before.applying(indexed: indexed)?.isShown(as: after) == true, "indexed misses the target")
-    checkCounts(change, indexed)
+    // One way to write a changeset at a time: the trees cost more than all the rest.
+    let dialect = Dialect.allCases[bytes.count % Dialect.allCases.count]
+    let content = ContentStyle.allCases[bytes.count / Dialect.allCases.count % 2]
+    let staging = Staging.allCases[bytes.count / Dialect.allCases.count / 2 % 2]
+    do {
+        try checkTarget(change, old, new, dialect, staging, content)
+        try checkCounts(change, old, new)
+    } catch { fatalError("\(dialect): \(error)") }
     check(Changeset(from: new, to: new).isEmpty, "a change between a state and itself")
     checkSkeleton(old, new, change)
 }
 
-/// One way to write a changeset at a time: the trees cost more than all the rest.
-private func checkJSON(_ change: Changeset, choice: Int) {
-    let dialect = Dialect.allCases[choice % Dialect.allCases.count]
-    let content = ContentStyle.allCases[choice / 6 % 2]
-    let json = change.json(dialect, staging: Staging.allCases[choice / 12 % 2], content: content)
-    check(Tree(json, maxDepth: 1_000) != nil, "\(dialect) is no JSON")
+/// Both the oracle of a dialect and the client lead the old state to the new one.
+private func checkTarget(
+    _ change: Changeset, _ old: Snapshot, _ new: Snapshot, _ dialect: Dialect, _ staging: Staging,
+    _ content: ContentStyle
+) throws {
+    let json = change.json(dialect, staging: staging, content: content)
+    let changes = tree(json, "\(dialect)")
+    let (before, after) = (try readRows(old.rowsJSON()), try readRows(new.rowsJSON()))
+    let list = RowList(old)
+    let (rows, shown): (Rows, RowList?)
+    switch dialect {
+    case .keyed: (rows, shown) = (try KeyedApplier.apply(changes, to: before).rows, try list.applying(keyed: json))
+    case .indexed:
+        (rows, shown) = (try IndexedApplier.apply(changes, to: before).rows, try list.applying(indexed: json))
+    case .staged:
+        (rows, shown) = (
+            try StagedApplier.apply(changes, to: before).last?.rows ?? before, try list.applying(staged: json)
+        )
+    case .diffable:
+        (rows, shown) = (try DiffableApplier.apply(changes, to: before).rows, try list.arrangement(json).list)
+    case .sequential:
+        let flat = try SequentialApplier.apply(changes, to: before).list
+        return check(flat.map(\.key) == after.flat.map(\.key), "sequential misses the target")
+    case .jsonPatch:
+        let document = try PatchApplier.apply(changes, to: tree(old.documentJSON(), "the document")).document
+        return check(document == tree(new.documentJSON(), "the document"), "json-patch misses the target")
+    }
+    check(rows == after, "\(dialect) misses the target")
+    check(shown == RowList(new), "a client misses the target by \(dialect)")
 }
 
-private func checkCounts(_ change: Changeset, _ indexed: Tree) {
-    func count(_ list: String) -> Int {
-        ["sections", "items"].reduce(0) { $0 + (indexed[$1]?[list]?.elements.count ?? 0) }
-    }
-    let counts = change.counts
-    check(count("deleted") == counts.deletions, "deletions")
-    check(count("inserted") == counts.insertions, "insertions")
-    check(count("moved") == counts.moves, "moves")
-    check(count("updated") == counts.updates, "updates")
+private func checkCounts(_ change: Changeset, _ old: Snapshot, _ new: Snapshot) throws {
+    let indexed = try IndexedApplier.apply(tree(change.json(.indexed), "indexed"), to: readRows(old.rowsJSON()))
+    let (counts, found) = (change.counts, indexed.operations.items.counts + indexed.operations.sections.counts)
+    check(counts.deletions == found.deletions, "deletions")
+    check(counts.insertions == found.insertions, "insertions")
+    check(counts.moves == found.moves, "moves")
+    check(counts.updates == found.updates, "updates")
     check(change.isEmpty == (counts.total == 0), "empty")
 }
 
@@ -113,34 +134,6 @@ private func checkSkeleton(_ old: Snapshot, _ new: Snapshot, _ change: Changeset
     check(
         updated.digest(salt: "") == fingerprints.digest(salt: ""),
         "fingerprints differ when some are known")
-}
-
-extension RowModel {
-    /// Whether both show the same: ids by their text, since a common row keeps the id as it was written before.
-    fileprivate func isShown(as other: RowModel) -> Bool {
-        sections.count == other.sections.count
-            && zip(sections, other.sections).allSatisfy { one, other in
-                one.id == other.id && one.shown.withPlainID == other.shown.withPlainID
-                    && one.rows.map(\.withPlainID) == other.rows.map(\.withPlainID)
-            }
-    }
-}
-
-extension Tree {
-    /// With the texts of `id` and `parent` in place of how they were written.
-    fileprivate var withPlainID: Tree {
-        guard case .object(let members) = self else { return self }
-        return .object(
-            members.map { member in
-                var member = member
-                if ["id", "parent"].contains(String(decoding: member.name, as: UTF8.self)),
-                    let text = member.value.idText
-                {
-                    member.value = .string(text)
-                }
-                return member
-            })
-    }
 }
 
 var count = CommandLine.argc

@@ -2,8 +2,9 @@
 // reads again.
 
 import CFuzzer
-import FuzzSupport
 import SnapshotKit
+
+@testable import FuzzSupport
 
 private let hash = KeyedHash(seed: 1, 2)
 
@@ -27,7 +28,7 @@ private func examine(_ bytes: [UInt8]) {
     let before = (state.documentJSON(), digest(state))
     do {
         let batch = try EditBatch(json: json)
-        check(Tree(json) != nil, "took edits that are no JSON")
+        check((try? TreeParser.tree(json, maxDepth: 64)) != nil, "took edits that are no JSON")
         let (edited, marks) = try state.applying(batch)
         examine(edited, after: state, marks)
     } catch {
@@ -38,7 +39,7 @@ private func examine(_ bytes: [UInt8]) {
 
 private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks) {
     let document = edited.documentJSON()
-    check(Tree(document, maxDepth: 1_000) != nil, "the result's document is no JSON")
+    _ = tree(document, "the result's document")
     var limits = StateLimits()
     limits.maxDepth = 80
     guard let again = try? Snapshot(json: document, limits: limits) else {
@@ -46,14 +47,12 @@ private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks) 
     }
     check(digest(again) == digest(edited), "the result reads as another")
     let change = Changeset(from: state, to: edited, marks: marks)
-    for dialect in Dialect.allCases {
-        check(Tree(change.json(dialect), maxDepth: 1_000) != nil, "\(dialect) is no JSON")
-    }
-    guard let before = RowModel(rows: state.rowsJSON()), let after = RowModel(rows: edited.rowsJSON()) else {
-        fatalError("rows do not read")
-    }
-    let applied = before.applying(indexed: Tree(change.json(.indexed), maxDepth: 1_000)!)
-    check(applied?.rowCount == after.rowCount, "indexed misses the target")
+    for dialect in Dialect.allCases { _ = tree(change.json(dialect), "\(dialect)") }
+    do {
+        let changes = tree(Changeset(from: state, to: edited).json(.indexed), "indexed")
+        let applied = try IndexedApplier.apply(changes, to: readRows(state.rowsJSON()))
+        check(try applied.rows == readRows(edited.rowsJSON()), "indexed misses the target")
+    } catch { fatalError("indexed: \(error)") }
 }
 
 /// Edits that fit more often than not.

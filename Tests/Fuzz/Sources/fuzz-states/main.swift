@@ -2,15 +2,16 @@
 // again as the same.
 
 import CFuzzer
-import FuzzSupport
 import SnapshotKit
+
+@testable import FuzzSupport
 
 private let hash = KeyedHash(seed: 1, 2)
 
 private func digest(_ state: Snapshot) -> UInt64 { Fingerprints(of: state, by: hash).digest(salt: "") }
 
 private func examine(_ json: [UInt8]) {
-    let tree = Tree(json)
+    let tree = try? TreeParser.tree(json, maxDepth: 64)
     let isState = tree.map(StateRules.accept) ?? false
     do throws(StateError) {
         let state = try Snapshot(json: json)
@@ -35,7 +36,7 @@ private func examine(_ json: [UInt8]) {
 
 private func readAgain(_ state: Snapshot) {
     let document = state.documentJSON()
-    check(Tree(document, maxDepth: 1_000) != nil, "wrote a document that is no JSON")
+    _ = tree(document, "a document that was written")
     var limits = StateLimits()
     limits.maxDepth = 80
     guard let again = try? Snapshot(json: document, limits: limits) else {
@@ -44,7 +45,7 @@ private func readAgain(_ state: Snapshot) {
     check(again.documentJSON() == document, "wrote another document the second time")
     check(digest(again) == digest(state), "another digest")
     check(Changeset(from: state, to: again).isEmpty, "a change between a state and itself")
-    check(Tree(state.rowsJSON(), maxDepth: 1_000) != nil, "wrote rows that are no JSON")
+    _ = tree(state.rowsJSON(), "what rows were written")
 }
 
 var count = CommandLine.argc

@@ -1,3 +1,13 @@
+// Who reads changesets here, and why. SnapshotKit writes them and DiffClient applies them: two halves of one product,
+// on one reader of JSON, which could be wrong together. So there is an applier of each dialect in this folder that
+// shares no code with either: a parser of JSON written to be obviously right, and operations carried out on arrays, one
+// by one, as DIFF.md says. They are the oracles. Strict ones: beside leading to the target they see to shapes, order,
+// merged runs and safe stages, and hand out what was done, to be held against the minimum (`Oracle`).
+//
+// The unit tests (`PairCheck`) and the fuzzers (Tests/Fuzz, by a link to this folder) ask the same ones. Those in
+// Tests/EndToEnd/support/appliers are independent of these too, and hold the built server against the contract. No
+// others are needed: DiffClient, client.js and the fuzzers' lists are held against these.
+
 /// A visible item, as a reader of the row dialects knows it.
 struct Row: Equatable, Sendable {
     var id: Text
