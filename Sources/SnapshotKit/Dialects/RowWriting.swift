@@ -16,16 +16,7 @@ extension JSONWriter {
         item: Int, of view: ColumnsView, returnsToRoot: Bool = false, contentOf script: Script? = nil
     ) {
         let node = view.nodes[item]
-        append("{\"id\":")
-        append(view.id(ofItem: item).token)
-        if node.flags.contains(.hasContent), script?.appendPatch(ofItem: item, to: &self) != true {
-            append(",\"content\":")
-            append(view.content(ofItem: item))
-        }
-        if node.flags.contains(.hasKind) {
-            append(",\"kind\":")
-            append(view.kind(ofItem: item))
-        }
+        append(openItem: item, of: view, contentOf: script)
         if node.parent >= 0 {
             append(",\"level\":")
             append(Int(node.level))
@@ -40,6 +31,22 @@ extension JSONWriter {
             append(view.childCount(ofItem: item))
         }
         append(byte: UInt8(ascii: "}"))
+    }
+
+    /// An item's id, content and kind; the brace stays open.
+    @inline(__always)
+    private mutating func append(openItem item: Int, of view: ColumnsView, contentOf script: Script? = nil) {
+        let flags = view.nodes[item].flags
+        append("{\"id\":")
+        append(view.id(ofItem: item).token)
+        if flags.contains(.hasContent), script?.appendPatch(ofItem: item, to: &self) != true {
+            append(",\"content\":")
+            append(view.content(ofItem: item))
+        }
+        if flags.contains(.hasKind) {
+            append(",\"kind\":")
+            append(view.kind(ofItem: item))
+        }
     }
 
     /// A section's id, content and expanded; the brace stays open.
@@ -126,16 +133,7 @@ extension JSONWriter {
     /// One item with all that is below it.
     mutating func append(document item: Int, of view: ColumnsView, where includes: (Int) -> Bool = { _ in true }) {
         let node = view.nodes[item]
-        append("{\"id\":")
-        append(view.id(ofItem: item).token)
-        if node.flags.contains(.hasContent) {
-            append(",\"content\":")
-            append(view.content(ofItem: item))
-        }
-        if node.flags.contains(.hasKind) {
-            append(",\"kind\":")
-            append(view.kind(ofItem: item))
-        }
+        append(openItem: item, of: view)
         if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
         if Int(node.end) > item + 1 {
             append(",\"items\":[")

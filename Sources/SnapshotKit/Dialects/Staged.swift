@@ -28,40 +28,33 @@ extension Script {
 
     private func writeUpdates(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
         write("updates", counts: old.sections.indices.lazy.map { old.rows(ofSection: $0).count }, &list, &writer) {
-            (lists, writer) in
+            (batch, writer) in
             for oldRow in 0..<old.rowCount where plan.survives(oldRow: oldRow) && isUpdated(row: newRow(of: oldRow)) {
-                let row = newRow(of: oldRow)
-                lists.next(.items, .updated, &writer)
-                writer.append("{\"at\":")
-                append(oldPath: oldRow, to: &writer)
-                writer.append(",\"item\":")
-                append(updatedRow: row, to: &writer)
-                appendRedraw(ofRow: row, to: &writer)
-                writer.append(byte: UInt8(ascii: "}"))
+                self.list(updatedRow: newRow(of: oldRow), &batch, &writer, namesBoth: false)
             }
         }
     }
 
     private func writeDeletes(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
         write("deletes", counts: plan.keptInOldOrder.lazy.map { plan.survivors[$0] }, &list, &writer) {
-            (lists, writer) in
-            listDeletedSections(&lists, &writer)
-            listDeletedRows(plan, &lists, &writer)
+            (batch, writer) in
+            listDeletedSections(&batch, &writer)
+            listDeletedRows(plan, &batch, &writer)
         }
     }
 
     private func writeSections(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
         write("sections", counts: new.sections.indices.lazy.map { plan.countAfterSections($0, self) }, &list, &writer) {
-            (lists, writer) in
-            listInsertedSections(&lists, &writer)
-            listMovedSections(&lists, &writer) { plan.placeAmongKept[$0] }
+            (batch, writer) in
+            listInsertedSections(&batch, &writer)
+            listMovedSections(&batch, &writer) { plan.placeAmongKept[$0] }
         }
     }
 
     private func writeItems(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
-        write("items", counts: finalCounts, &list, &writer) { (lists, writer) in
-            listInsertedRows(plan, &lists, &writer)
-            listMovedRows(plan, &lists, &writer) { oldRow, writer in
+        write("items", counts: finalCounts, &list, &writer) { (batch, writer) in
+            listInsertedRows(plan, &batch, &writer)
+            listMovedRows(plan, &batch, &writer) { oldRow, writer in
                 let oldSection = section(ofOldRow: oldRow)
                 writer.append(path: newSection(of: oldSection), plan.placeAmongSurvivors[oldRow])
             }
@@ -69,34 +62,26 @@ extension Script {
     }
 
     private func writeHeaders(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
-        write("headers", counts: finalCounts, &list, &writer) { (lists, writer) in
-            for section in new.sections.indices where isUpdated(section: section) {
-                lists.next(.sections, .updated, &writer)
-                writer.append("{\"at\":")
-                writer.append(section)
-                writer.append(",\"section\":")
-                append(updatedSection: section, to: &writer)
-                appendRedraw(ofSection: section, to: &writer)
-                writer.append(byte: UInt8(ascii: "}"))
-            }
+        write("headers", counts: finalCounts, &list, &writer) { (batch, writer) in
+            listUpdatedSections(&batch, &writer, namesBoth: false)
         }
     }
 
     /// Stages 2 and 4 as one: sections keep their places, so old and final indexes speak of the same sections.
     private func writeMergedItems(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
-        write("items", counts: finalCounts, &list, &writer) { (lists, writer) in
-            listDeletedRows(plan, &lists, &writer)
-            listInsertedRows(plan, &lists, &writer)
-            listMovedRows(plan, &lists, &writer) { append(oldPath: $0, to: &$1) }
+        write("items", counts: finalCounts, &list, &writer) { (batch, writer) in
+            listDeletedRows(plan, &batch, &writer)
+            listInsertedRows(plan, &batch, &writer)
+            listMovedRows(plan, &batch, &writer) { append(oldPath: $0, to: &$1) }
         }
     }
 
     /// Stages 2 and 3 as one: no item moves between them.
     private func writeMergedSections(_ plan: StagePlan, _ list: inout JSONList, _ writer: inout JSONWriter) {
-        write("sections", counts: finalCounts, &list, &writer) { (lists, writer) in
-            listDeletedSections(&lists, &writer)
-            listInsertedSections(&lists, &writer)
-            listMovedSections(&lists, &writer) { $0 }
+        write("sections", counts: finalCounts, &list, &writer) { (batch, writer) in
+            listDeletedSections(&batch, &writer)
+            listInsertedSections(&batch, &writer)
+            listMovedSections(&batch, &writer) { $0 }
         }
     }
 
@@ -105,7 +90,7 @@ extension Script {
     /// Writes a stage, or nothing if `body` lists nothing.
     private func write(
         _ name: StaticString, counts: some Collection<Int>, _ list: inout JSONList, _ writer: inout JSONWriter,
-        _ body: (inout IndexLists, inout JSONWriter) -> Void
+        _ body: (inout BatchWriter, inout JSONWriter) -> Void
     ) {
         let (start, before) = (writer.count, list)
         list.separate(&writer)
@@ -118,79 +103,43 @@ extension Script {
             writer.append(count)
         }
         writer.append(byte: UInt8(ascii: "]"))
-        var lists = IndexLists(follows: true)
-        body(&lists, &writer)
-        lists.close(&writer)
+        var batch = BatchWriter(follows: true)
+        body(&batch, &writer)
+        batch.close(&writer)
         writer.append(byte: UInt8(ascii: "}"))
-        guard lists.wroteNothing else { return }
+        guard batch.wroteNothing else { return }
         writer.truncate(to: start)
         list = before
     }
 
     // MARK: Lists
 
-    private func listDeletedSections(_ lists: inout IndexLists, _ writer: inout JSONWriter) {
-        for section in old.sections.indices where isGone(oldSection: section) {
-            lists.next(.sections, .deleted, &writer)
-            writer.append(section)
-        }
+    private func listInsertedSections(_ batch: inout BatchWriter, _ writer: inout JSONWriter) {
+        listInsertedSections(&batch, &writer) { append(section: $0, to: &$1) { _ in true } }
     }
 
-    private func listInsertedSections(_ lists: inout IndexLists, _ writer: inout JSONWriter) {
-        for section in new.sections.indices where isNew(section: section) {
-            lists.next(.sections, .inserted, &writer)
-            writer.append("{\"at\":")
-            writer.append(section)
-            writer.append(",\"section\":")
-            append(section: section, to: &writer) { _ in true }
-            writer.append(byte: UInt8(ascii: "}"))
-        }
-    }
-
-    private func listMovedSections(_ lists: inout IndexLists, _ writer: inout JSONWriter, from: (Int) -> Int) {
-        for section in new.sections.indices where !isNew(section: section) && !stays(section: section) {
-            lists.next(.sections, .moved, &writer)
-            writer.append("{\"from\":")
-            writer.append(from(oldSection(of: section)))
-            writer.append(",\"to\":")
-            writer.append(section)
-            writer.append(byte: UInt8(ascii: "}"))
-        }
-    }
-
-    private func listDeletedRows(_ plan: StagePlan, _ lists: inout IndexLists, _ writer: inout JSONWriter) {
+    private func listDeletedRows(_ plan: StagePlan, _ batch: inout BatchWriter, _ writer: inout JSONWriter) {
         for section in old.sections.indices where !isGone(oldSection: section) {
             for row in old.rows(ofSection: section) where !plan.survives(oldRow: row) {
-                lists.next(.items, .deleted, &writer)
-                append(oldPath: row, to: &writer)
+                list(deletedRow: row, &batch, &writer)
             }
         }
     }
 
-    private func listInsertedRows(_ plan: StagePlan, _ lists: inout IndexLists, _ writer: inout JSONWriter) {
+    private func listInsertedRows(_ plan: StagePlan, _ batch: inout BatchWriter, _ writer: inout JSONWriter) {
         for section in new.sections.indices where !isNew(section: section) {
             for row in new.rows(ofSection: section) where !plan.survives(row: row, self) {
-                lists.next(.items, .inserted, &writer)
-                writer.append("{\"at\":")
-                append(path: row, to: &writer)
-                writer.append(",\"item\":")
-                append(row: row, to: &writer)
-                writer.append(byte: UInt8(ascii: "}"))
+                list(insertedRow: row, &batch, &writer)
             }
         }
     }
 
     private func listMovedRows(
-        _ plan: StagePlan, _ lists: inout IndexLists, _ writer: inout JSONWriter,
+        _ plan: StagePlan, _ batch: inout BatchWriter, _ writer: inout JSONWriter,
         from: (Int, inout JSONWriter) -> Void
     ) {
         for row in 0..<new.rowCount where plan.survives(row: row, self) && !stays(row: row) {
-            lists.next(.items, .moved, &writer)
-            writer.append("{\"from\":")
-            from(oldRow(of: row), &writer)
-            writer.append(",\"to\":")
-            append(path: row, to: &writer)
-            writer.append(byte: UInt8(ascii: "}"))
+            list(movedRow: row, &batch, &writer, from: from)
         }
     }
 }
