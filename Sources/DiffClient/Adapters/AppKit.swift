@@ -1,4 +1,4 @@
-// As for UIKit, with AppKit's names: sets of index paths, and no reconfiguring.
+// As for UIKit, with AppKit's names: sets of index paths.
 
 #if canImport(AppKit) && !targetEnvironment(macCatalyst)
     import AppKit
@@ -33,24 +33,5 @@
             for move in items.moved { moveItem(at: move.from.indexPath, to: move.to.indexPath) }
             reloadItems(at: Set(items.updated.map(\.at.indexPath)))
         }
-    }
-
-    extension NSDiffableDataSourceSnapshot where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
-        /// The rows of an update of a client whose `form` is `.diffable`, and what of them is to be drawn again. The
-        /// item provider finds contents by id in `update.list`, which has to be adopted first. After a reset call the
-        /// view's `reloadData` too: what it changed of the rows that were there before, nobody said.
-        public init(_ update: ListUpdate) {
-            self.init()
-            appendSections(update.list.sections.map(\.id))
-            for section in update.list.sections { appendItems(section.rows.map(\.id), toSection: section.id) }
-            guard case .diffable(let arrangement) = update.change else { return }
-            reloadItems(arrangement.reload + arrangement.reconfigure)
-            reloadSections(arrangement.reloadSections)
-        }
-    }
-
-    extension RowPath {
-        /// As AppKit writes it.
-        public var indexPath: IndexPath { IndexPath(item: row, section: section) }
     }
 #endif

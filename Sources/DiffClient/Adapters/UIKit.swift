@@ -73,19 +73,6 @@
         }
     }
 
-    extension NSDiffableDataSourceSnapshot where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
-        /// The rows of an update of a client whose `form` is `.diffable`, and what of them is to be drawn again.
-        public init(_ update: ListUpdate) {
-            self.init()
-            appendSections(update.list.sections.map(\.id))
-            for section in update.list.sections { appendItems(section.rows.map(\.id), toSection: section.id) }
-            guard case .diffable(let arrangement) = update.change else { return }
-            reloadItems(arrangement.reload)
-            reconfigureItems(arrangement.reconfigure)
-            reloadSections(arrangement.reloadSections)
-        }
-    }
-
     extension UICollectionViewDiffableDataSource
     where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
         /// Shows an update of a client whose `form` is `.diffable`. The cell provider finds contents by id in
@@ -106,10 +93,5 @@
             guard case .reset = update.change else { return apply(snapshot, animatingDifferences: true) }
             applySnapshotUsingReloadData(snapshot)
         }
-    }
-
-    extension RowPath {
-        /// As UIKit writes it.
-        public var indexPath: IndexPath { IndexPath(row: row, section: section) }
     }
 #endif
