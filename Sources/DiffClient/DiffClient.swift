@@ -15,8 +15,12 @@ import SnapshotKit
 /// A session of a diffserver: what changes in it, and writing to it.
 ///
 /// ```swift
-/// let client = DiffClient(url: URL(string: "https://lists.example.org")!, session: "inbox", token: token)
-/// for try await update in client.updates { show(update.list) }
+/// let client = DiffClient(url: server, session: "inbox", token: token)
+/// _ = try await client.post(state: JSONText(#"[{"id":17,"content":{"subject":"Hello"}}]"#))
+/// for try await update in client.updates {
+///     print(update.list.sections[0].rows.map(\.id))  // [17]
+///     break
+/// }
 /// ```
 public struct DiffClient: Sendable {
     /// How changes are wanted.
