@@ -57,7 +57,7 @@ struct BatchWriter {
 
 // MARK: Sections
 
-extension Script {
+extension ChangesetView {
     func listDeletedSections(_ batch: inout BatchWriter, _ writer: inout JSONWriter) {
         for section in old.sections.indices where isGone(oldSection: section) {
             batch.next(.sections, .deleted, &writer)
@@ -113,7 +113,7 @@ extension Script {
 
 // MARK: Rows
 
-extension Script {
+extension ChangesetView {
     func list(deletedRow oldRow: Int, _ batch: inout BatchWriter, _ writer: inout JSONWriter) {
         batch.next(.items, .deleted, &writer)
         append(oldPath: oldRow, to: &writer)

@@ -57,14 +57,14 @@ extension Changeset {
     ) {
         old.withView { oldView in
             new.withView { newView in
-                let script = Script(change: self, old: oldView, new: newView, style: content)
+                let changeset = ChangesetView(change: self, old: oldView, new: newView, style: content)
                 switch dialect {
-                case .keyed: script.writeKeyed(into: &writer)
-                case .indexed: script.writeIndexed(into: &writer)
-                case .staged: script.writeStaged(staging, into: &writer)
-                case .diffable: script.writeDiffable(into: &writer)
-                case .sequential: script.writeSequential(into: &writer)
-                case .jsonPatch: script.writeJSONPatch(into: &writer)
+                case .keyed: changeset.writeKeyed(into: &writer)
+                case .indexed: changeset.writeIndexed(into: &writer)
+                case .staged: changeset.writeStaged(staging, into: &writer)
+                case .diffable: changeset.writeDiffable(into: &writer)
+                case .sequential: changeset.writeSequential(into: &writer)
+                case .jsonPatch: changeset.writeJSONPatch(into: &writer)
                 }
             }
         }

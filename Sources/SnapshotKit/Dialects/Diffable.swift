@@ -1,6 +1,6 @@
 // For data sources that stage by themselves: all final ids, and what they cannot compute since they never see content.
 
-extension Script {
+extension ChangesetView {
     func writeDiffable(into writer: inout JSONWriter) {
         writer.append("{\"sections\":[")
         var list = JSONList()

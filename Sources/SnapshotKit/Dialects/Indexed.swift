@@ -1,7 +1,7 @@
 // Two-state indexes: what is deleted, updated or moved from counts in the old state, what is inserted or moved to in
 // the new one. All rows are listed, those of sections that come or go among them.
 
-extension Script {
+extension ChangesetView {
     func writeIndexed(into writer: inout JSONWriter) {
         writer.append(byte: UInt8(ascii: "{"))
         var batch = BatchWriter(follows: false)

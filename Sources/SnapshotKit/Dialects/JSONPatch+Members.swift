@@ -4,38 +4,38 @@
 
 extension JSONPatch {
     mutating func updateAll() {
-        switch script.change.basis {
+        switch changeset.change.basis {
         case .contents(let ignored):
-            var comparison = SnapshotComparison(script.old, script.new, ignoring: ignored)
+            var comparison = SnapshotComparison(changeset.old, changeset.new, ignoring: ignored)
             updateSections(&comparison)
             updateItems(&comparison)
         case .fingerprints(let old, let new):
-            var comparison = SkeletonComparison(script.old, script.new, old, new)
+            var comparison = SkeletonComparison(changeset.old, changeset.new, old, new)
             updateSections(&comparison)
             updateItems(&comparison)
         }
     }
 
     private mutating func updateSections<Comparison: ContentComparison>(_ comparison: inout Comparison) {
-        for section in script.new.sections.indices where script.change.sectionFates[section].contains(.updated) {
-            let oldSection = script.oldSection(of: section)
-            let (old, new) = (script.old.sections[oldSection].flags, script.new.sections[section].flags)
+        for section in changeset.new.sections.indices where changeset.change.sectionFates[section].contains(.updated) {
+            let oldSection = changeset.oldSection(of: section)
+            let (old, new) = (changeset.old.sections[oldSection].flags, changeset.new.sections[section].flags)
             let bothContent = old.contains(.hasContent) && new.contains(.hasContent)
             goTo { $0.appendPath(section: section) }
             if !bothContent || !comparison.hasSameContent(section: oldSection, section) {
                 updateContent(
-                    old.contains(.hasContent) ? script.old.content(ofSection: oldSection) : nil,
-                    new.contains(.hasContent) ? script.new.content(ofSection: section) : nil)
+                    old.contains(.hasContent) ? changeset.old.content(ofSection: oldSection) : nil,
+                    new.contains(.hasContent) ? changeset.new.content(ofSection: section) : nil)
             }
             updateExpanded(old, new)
         }
     }
 
     private mutating func updateItems<Comparison: ContentComparison>(_ comparison: inout Comparison) {
-        for item in script.new.nodes.indices where partner(item) >= 0 {
+        for item in changeset.new.nodes.indices where partner(item) >= 0 {
             if isKnownUnchanged(item) { continue }
             let oldItem = partner(item)
-            let (old, new) = (script.old.nodes[oldItem].flags, script.new.nodes[item].flags)
+            let (old, new) = (changeset.old.nodes[oldItem].flags, changeset.new.nodes[item].flags)
             let bothKind = old.contains(.hasKind) && new.contains(.hasKind)
             let bothContent = old.contains(.hasContent) && new.contains(.hasContent)
             let sameKind = !bothKind || comparison.hasSameKind(item: oldItem, item)
@@ -45,8 +45,8 @@ extension JSONPatch {
             if !sameContent || old.contains(.hasContent) != new.contains(.hasContent) {
                 updateContent(
                     old.contains(.hasContent)
-                        ? script.old.content(ofItem: oldItem, known: !script.old.isSkeleton) : nil,
-                    new.contains(.hasContent) ? script.new.content(ofItem: item) : nil)
+                        ? changeset.old.content(ofItem: oldItem, known: !changeset.old.isSkeleton) : nil,
+                    new.contains(.hasContent) ? changeset.new.content(ofItem: item) : nil)
             }
             updateKind(sameKind, old, item)
             updateExpanded(old, new)
@@ -55,8 +55,8 @@ extension JSONPatch {
 
     /// Whether the changeset compared this item: it has, where both rows are visible.
     private func isKnownUnchanged(_ item: Int) -> Bool {
-        let row = script.new.row(ofItem: item)
-        return row >= 0 && !script.isNew(row: row) && !script.isUpdated(row: row)
+        let row = changeset.new.row(ofItem: item)
+        return row >= 0 && !changeset.isNew(row: row) && !changeset.isUpdated(row: row)
     }
 
     /// Starts an operation at the place.
@@ -67,11 +67,11 @@ extension JSONPatch {
     }
 
     private mutating func updateKind(_ isSame: Bool, _ old: NodeFlags, _ item: Int) {
-        let hasKind = script.new.nodes[item].flags.contains(.hasKind)
+        let hasKind = changeset.new.nodes[item].flags.contains(.hasKind)
         guard !isSame || old.contains(.hasKind) != hasKind else { return }
         guard hasKind else { return operation("remove", "/kind\"}") }
         operation(old.contains(.hasKind) ? "replace" : "add", "/kind\",\"value\":")
-        let kind = script.new.kind(ofItem: item)
+        let kind = changeset.new.kind(ofItem: item)
         write {
             $0.append(kind)
             $0.append(byte: UInt8(ascii: "}"))

@@ -64,7 +64,7 @@ extension JSONPatch {
 
     /// The path of an item of the new document that is in the document by now.
     mutating func appendPath(item: Int) {
-        let container = newTree.container(of: item, script.new)
+        let container = newTree.container(of: item, changeset.new)
         let ordinal = newTree.ordinals[item]
         guard let tracker = trackers[container] else {
             appendPath(container)
@@ -101,7 +101,7 @@ extension JSONPatch {
 
     /// The path of an old item that still stands in its old container.
     private mutating func appendPath(lostItem oldItem: Int) {
-        let source = oldTree.container(of: oldItem, script.old)
+        let source = oldTree.container(of: oldItem, changeset.old)
         let ordinal = oldTree.ordinals[oldItem]
         appendPath(lost: source)
         if let container = new(source) {

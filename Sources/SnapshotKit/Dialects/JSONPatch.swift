@@ -9,7 +9,7 @@
 // Array indexes shift with every step. Each container that changes has a `ListTracker`, which tells where its elements
 // are right now; the path to an element asks one container a level.
 
-extension Script {
+extension ChangesetView {
     func writeJSONPatch(into writer: inout JSONWriter) {
         var patch = JSONPatch(self, writer)
         patch.placeAll()
@@ -21,7 +21,7 @@ extension Script {
 
 /// A patch in the making.
 struct JSONPatch {
-    let script: Script
+    let changeset: ChangesetView
     var writer: JSONWriter
     var list = JSONList()
     /// The path that updates are written at.
@@ -39,17 +39,17 @@ struct JSONPatch {
     /// Containers of items that are gone, while anything is in them.
     var lostTrackers: [Container: ListTracker] = [:]
 
-    init(_ script: Script, _ writer: JSONWriter) {
-        self.script = script
+    init(_ changeset: ChangesetView, _ writer: JSONWriter) {
+        self.changeset = changeset
         self.writer = writer
         self.writer.append(byte: UInt8(ascii: "["))
-        oldTree = Containers(script.old)
-        newTree = Containers(script.new)
-        itemStays = [Bool](repeating: false, count: script.new.nodes.count)
-        sectionStays = script.new.sections.indices.map { script.stays(section: $0) }
+        oldTree = Containers(changeset.old)
+        newTree = Containers(changeset.new)
+        itemStays = [Bool](repeating: false, count: changeset.new.nodes.count)
+        sectionStays = changeset.new.sections.indices.map { changeset.stays(section: $0) }
         planSections()
-        for section in script.new.sections.indices { plan(.section(section)) }
-        for item in script.new.nodes.indices where newTree.hasChildren(item) || oldHasChildren(item) {
+        for section in changeset.new.sections.indices { plan(.section(section)) }
+        for item in changeset.new.nodes.indices where newTree.hasChildren(item) || oldHasChildren(item) {
             plan(.item(item))
         }
     }
@@ -65,22 +65,22 @@ struct JSONPatch {
     }
 
     /// The old item of a new one, or -1.
-    func partner(_ item: Int) -> Int { Int(script.change.items.oldOfNew[item]) }
+    func partner(_ item: Int) -> Int { Int(changeset.change.items.oldOfNew[item]) }
 
     /// The new item of an old one, or -1.
-    private func successor(_ oldItem: Int) -> Int { Int(script.change.items.newOfOld[oldItem]) }
+    private func successor(_ oldItem: Int) -> Int { Int(changeset.change.items.newOfOld[oldItem]) }
 
     // MARK: Planning
 
     private mutating func planSections() {
         let stays = sectionStays.indices.filter { sectionStays[$0] }.map {
-            ListTracker.Stay(final: $0, old: script.oldSection(of: $0))
+            ListTracker.Stay(final: $0, old: changeset.oldSection(of: $0))
         }
         let staying = Set(stays.map(\.old))
-        guard stays.count < script.old.sections.count || stays.count < script.new.sections.count else { return }
+        guard stays.count < changeset.old.sections.count || stays.count < changeset.new.sections.count else { return }
         trackers[.sections] = ListTracker(
-            stays: stays, leavers: script.old.sections.indices.filter { !staying.contains($0) },
-            oldCount: script.old.sections.count)
+            stays: stays, leavers: changeset.old.sections.indices.filter { !staying.contains($0) },
+            oldCount: changeset.old.sections.count)
     }
 
     /// The container of the old document that a new one was; nil if there was none.
@@ -88,7 +88,7 @@ struct JSONPatch {
         switch container {
         case .sections: return .sections
         case .section(let section):
-            return script.isNew(section: section) ? nil : .section(script.oldSection(of: section))
+            return changeset.isNew(section: section) ? nil : .section(changeset.oldSection(of: section))
         case .item(let item): return partner(item) < 0 ? nil : .item(partner(item))
         }
     }
@@ -110,18 +110,18 @@ struct JSONPatch {
     /// this makes no lists.
     private mutating func keepsAll(_ container: Container, _ before: Container) -> Bool {
         let (range, oldRange) = (
-            newTree.itemRange(of: container, script.new), oldTree.itemRange(of: before, script.old)
+            newTree.itemRange(of: container, changeset.new), oldTree.itemRange(of: before, changeset.old)
         )
         var (item, oldItem) = (range.lowerBound, oldRange.lowerBound)
         while item < range.upperBound, oldItem < oldRange.upperBound {
             guard partner(item) == oldItem else { return false }
-            (item, oldItem) = (Int(script.new.nodes[item].end), Int(script.old.nodes[oldItem].end))
+            (item, oldItem) = (Int(changeset.new.nodes[item].end), Int(changeset.old.nodes[oldItem].end))
         }
         guard item == range.upperBound, oldItem == oldRange.upperBound else { return false }
         item = range.lowerBound
         while item < range.upperBound {
             itemStays[item] = true
-            item = Int(script.new.nodes[item].end)
+            item = Int(changeset.new.nodes[item].end)
         }
         return true
     }
@@ -134,7 +134,7 @@ struct JSONPatch {
     private mutating func kept(_ children: [Int], _ container: Container) -> [ListTracker.Stay] {
         var run = IncreasingRun()
         for (place, item) in children.enumerated() where partner(item) >= 0 {
-            guard oldTree.container(of: partner(item), script.old) == container else { continue }
+            guard oldTree.container(of: partner(item), changeset.old) == container else { continue }
             run.append(Int32(truncatingIfNeeded: oldTree.ordinals[partner(item)]), at: place)
         }
         var stays: [ListTracker.Stay] = []
@@ -150,26 +150,26 @@ struct JSONPatch {
 
     mutating func placeAll() {
         if trackers.isEmpty { return }
-        for section in script.new.sections.indices { place(section: section) }
-        for section in script.new.sections.indices { placeChildren(of: .section(section)) }
+        for section in changeset.new.sections.indices { place(section: section) }
+        for section in changeset.new.sections.indices { placeChildren(of: .section(section)) }
     }
 
     private mutating func place(section: Int) {
         guard trackers[.sections] != nil else { return }
         if sectionStays[section] {
             trackers[.sections]!.pass()
-        } else if script.isNew(section: section) {
+        } else if changeset.isNew(section: section) {
             let index = trackers[.sections]!.place()
             begin("add")
             writer.append("/sections/")
             writer.append(index)
             writer.append("\",\"value\":")
-            script.append(openSection: section, to: &writer)
+            changeset.append(openSection: section, to: &writer)
             writer.append(",\"items\":[")
-            appendArrivals(newTree.itemRange(of: .section(section), script.new))
+            appendArrivals(newTree.itemRange(of: .section(section), changeset.new))
             writer.append("]}}")
         } else {
-            let from = trackers[.sections]!.leave(script.oldSection(of: section))
+            let from = trackers[.sections]!.leave(changeset.oldSection(of: section))
             let to = trackers[.sections]!.place()
             begin("move", member: "from")
             writer.append("/sections/")
@@ -182,8 +182,8 @@ struct JSONPatch {
 
     /// Siblings that are new, with those of their descendants that are.
     private mutating func appendArrivals(_ range: Range<Int>) {
-        let script = script
-        writer.append(documents: range, of: script.new) { script.change.items.oldOfNew[$0] < 0 }
+        let changeset = changeset
+        writer.append(documents: range, of: changeset.new) { changeset.change.items.oldOfNew[$0] < 0 }
     }
 
     private mutating func placeChildren(of container: Container) {
@@ -195,11 +195,11 @@ struct JSONPatch {
             let arrivedWithContainer = arrives(container)
             for child in children { place(child, in: container, arrivedWithContainer: arrivedWithContainer) }
         }
-        let range = newTree.itemRange(of: container, script.new)
+        let range = newTree.itemRange(of: container, changeset.new)
         var child = range.lowerBound
         while child < range.upperBound {
             if newTree.hasChildren(child) { placeChildren(of: .item(child)) }
-            child = Int(script.new.nodes[child].end)
+            child = Int(changeset.new.nodes[child].end)
         }
     }
 
@@ -211,7 +211,7 @@ struct JSONPatch {
         begin("add")
         appendPath(.item(item))
         writer.append("\",\"value\":[")
-        appendArrivals(newTree.itemRange(of: .item(item), script.new))
+        appendArrivals(newTree.itemRange(of: .item(item), changeset.new))
         writer.append("]}")
         let children = newTree.children(of: .item(item))
         trackers[.item(item)] = ListTracker(stays: arrivals(children), leavers: [], oldCount: 0)
@@ -229,8 +229,8 @@ struct JSONPatch {
             writer.append(byte: UInt8(ascii: "/"))
             writer.append(index)
             writer.append("\",\"value\":")
-            let script = script
-            writer.append(document: item, of: script.new) { script.change.items.oldOfNew[$0] < 0 }
+            let changeset = changeset
+            writer.append(document: item, of: changeset.new) { changeset.change.items.oldOfNew[$0] < 0 }
             writer.append(byte: UInt8(ascii: "}"))
         } else {
             move(item, to: container)
@@ -245,7 +245,7 @@ struct JSONPatch {
     private mutating func move(_ item: Int, to container: Container) {
         let start = position
         let oldItem = partner(item)
-        let source = oldTree.container(of: oldItem, script.old)
+        let source = oldTree.container(of: oldItem, changeset.old)
         begin("move", member: "from")
         let listStart = writer.count
         appendPath(lost: source)
@@ -294,7 +294,7 @@ struct JSONPatch {
         switch container {
         case .sections: return .sections
         case .section(let section):
-            return script.isGone(oldSection: section) ? nil : .section(script.newSection(of: section))
+            return changeset.isGone(oldSection: section) ? nil : .section(changeset.newSection(of: section))
         case .item(let item): return successor(item) < 0 ? nil : .item(successor(item))
         }
     }
@@ -302,7 +302,7 @@ struct JSONPatch {
     // MARK: Removing
 
     mutating func removeAll() {
-        for section in script.new.sections.indices { removeLeavers(of: .section(section)) }
+        for section in changeset.new.sections.indices { removeLeavers(of: .section(section)) }
         let items = trackers.keys.compactMap { if case .item(let item) = $0 { item } else { nil } }
         for item in items.sorted() { removeLeavers(of: .item(item)) }
         removeLeavers(of: .sections)
@@ -328,7 +328,9 @@ struct JSONPatch {
     }
 
     private func goneOrdinals(of container: Container) -> [Int] {
-        if case .sections = container { return script.old.sections.indices.filter { script.isGone(oldSection: $0) } }
+        if case .sections = container {
+            return changeset.old.sections.indices.filter { changeset.isGone(oldSection: $0) }
+        }
         let children = oldTree.children(of: container)
         return children.indices.filter { successor(children[$0]) < 0 }
     }

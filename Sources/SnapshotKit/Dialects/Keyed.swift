@@ -3,7 +3,7 @@
 // either. Within each list the operations run from its end to its start: what an operation names in `before` is then
 // always in its final place.
 
-extension Script {
+extension ChangesetView {
     func writeKeyed(into writer: inout JSONWriter) {
         writer.append(byte: UInt8(ascii: "["))
         var list = JSONList()

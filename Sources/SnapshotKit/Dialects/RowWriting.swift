@@ -10,13 +10,13 @@ extension JSONWriter {
     ///
     /// - Parameters:
     ///   - returnsToRoot: an update that has to say that there is no parent any more.
-    ///   - script: where content may be written as a patch.
+    ///   - changeset: where content may be written as a patch.
     @inline(__always)
     mutating func append(
-        item: Int, of view: ColumnsView, returnsToRoot: Bool = false, contentOf script: Script? = nil
+        item: Int, of view: ColumnsView, returnsToRoot: Bool = false, contentOf changeset: ChangesetView? = nil
     ) {
         let node = view.nodes[item]
-        append(openItem: item, of: view, contentOf: script)
+        append(openItem: item, of: view, contentOf: changeset)
         if node.parent >= 0 {
             append(",\"level\":")
             append(Int(node.level))
@@ -35,11 +35,11 @@ extension JSONWriter {
 
     /// An item's id, content and kind; the brace stays open.
     @inline(__always)
-    private mutating func append(openItem item: Int, of view: ColumnsView, contentOf script: Script? = nil) {
+    private mutating func append(openItem item: Int, of view: ColumnsView, contentOf changeset: ChangesetView? = nil) {
         let flags = view.nodes[item].flags
         append("{\"id\":")
         append(view.id(ofItem: item).token)
-        if flags.contains(.hasContent), script?.appendPatch(ofItem: item, to: &self) != true {
+        if flags.contains(.hasContent), changeset?.appendPatch(ofItem: item, to: &self) != true {
             append(",\"content\":")
             append(view.content(ofItem: item))
         }
@@ -51,12 +51,12 @@ extension JSONWriter {
 
     /// A section's id, content and expanded; the brace stays open.
     ///
-    /// - Parameter script: where content may be written as a patch.
-    mutating func append(openSection section: Int, of view: ColumnsView, contentOf script: Script? = nil) {
+    /// - Parameter changeset: where content may be written as a patch.
+    mutating func append(openSection section: Int, of view: ColumnsView, contentOf changeset: ChangesetView? = nil) {
         let node = view.sections[section]
         append("{\"id\":")
         append(view.id(ofSection: section).token)
-        if node.flags.contains(.hasContent), script?.appendPatch(ofSection: section, to: &self) != true {
+        if node.flags.contains(.hasContent), changeset?.appendPatch(ofSection: section, to: &self) != true {
             append(",\"content\":")
             append(view.content(ofSection: section))
         }

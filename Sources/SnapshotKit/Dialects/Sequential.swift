@@ -2,7 +2,7 @@
 // the end, then updates in place. The flat list has a minimum of its own: a row that changes sections need not move in
 // it.
 
-extension Script {
+extension ChangesetView {
     func writeSequential(into writer: inout JSONWriter) {
         let before = FlatList(old)
         let after = FlatList(new)
@@ -148,15 +148,16 @@ private struct FlatPlan {
     private(set) var placeAmongCommon: [Int]
     let tracker: ListTracker
 
-    init(_ script: Script, _ before: FlatList, _ after: FlatList) {
+    init(_ changeset: ChangesetView, _ before: FlatList, _ after: FlatList) {
         newOfOld = [Int32](repeating: -1, count: before.elements.count)
         oldOfNew.reserveCapacity(after.elements.count)
         for (index, element) in after.elements.enumerated() {
             let partner: Int32
             switch element {
             case .header(let section):
-                partner = script.isNew(section: section) ? -1 : before.indexOfHeader[script.oldSection(of: section)]
-            case .row(let row): partner = script.isNew(row: row) ? -1 : before.indexOfRow[script.oldRow(of: row)]
+                partner =
+                    changeset.isNew(section: section) ? -1 : before.indexOfHeader[changeset.oldSection(of: section)]
+            case .row(let row): partner = changeset.isNew(row: row) ? -1 : before.indexOfRow[changeset.oldRow(of: row)]
             }
             oldOfNew.append(partner)
             if partner >= 0 { newOfOld[Int(partner)] = Int32(truncatingIfNeeded: index) }
@@ -186,14 +187,14 @@ private struct FlatPlan {
     }
 
     /// Whether a common element shows differently, or stays where it is in another section.
-    func isUpdated(_ index: Int, _ after: FlatList, _ script: Script) -> Bool {
+    func isUpdated(_ index: Int, _ after: FlatList, _ changeset: ChangesetView) -> Bool {
         guard oldOfNew[index] >= 0 else { return false }
         switch after.elements[index] {
-        case .header(let section): return script.isUpdated(section: section)
+        case .header(let section): return changeset.isUpdated(section: section)
         case .row(let row):
-            if script.isUpdated(row: row) { return true }
-            let oldSection = script.section(ofOldRow: script.oldRow(of: row))
-            return stays[index] && script.newSection(of: oldSection) != script.section(ofRow: row)
+            if changeset.isUpdated(row: row) { return true }
+            let oldSection = changeset.section(ofOldRow: changeset.oldRow(of: row))
+            return stays[index] && changeset.newSection(of: oldSection) != changeset.section(ofRow: row)
         }
     }
 }

@@ -5,7 +5,7 @@
 // A survivor is a common row whose old and new section are both kept. Any other row goes with its section, comes with
 // its section, or is deleted and inserted; so no operation on an item ever falls into a section that comes or goes.
 
-extension Script {
+extension ChangesetView {
     func writeStaged(_ staging: Staging, into writer: inout JSONWriter) {
         let plan = StagePlan(self)
         writer.append(byte: UInt8(ascii: "["))
@@ -158,39 +158,39 @@ private struct StagePlan {
     /// Whether stages 2 and 3 both exist and may be one.
     let mergesSections: Bool
 
-    init(_ script: Script) {
-        var places = [Int](repeating: -1, count: script.old.rowCount)
-        var survivors = [Int](repeating: 0, count: script.old.sections.count)
+    init(_ changeset: ChangesetView) {
+        var places = [Int](repeating: -1, count: changeset.old.rowCount)
+        var survivors = [Int](repeating: 0, count: changeset.old.sections.count)
         var (deletesRows, placesRows) = (false, false)
-        for section in script.old.sections.indices where !script.isGone(oldSection: section) {
-            for row in script.old.rows(ofSection: section) {
-                let newRow = script.newRow(of: row)
-                guard newRow >= 0, !script.isNew(section: script.section(ofRow: newRow)) else {
+        for section in changeset.old.sections.indices where !changeset.isGone(oldSection: section) {
+            for row in changeset.old.rows(ofSection: section) {
+                let newRow = changeset.newRow(of: row)
+                guard newRow >= 0, !changeset.isNew(section: changeset.section(ofRow: newRow)) else {
                     deletesRows = true
                     continue
                 }
                 places[row] = survivors[section]
                 survivors[section] += 1
-                if !script.stays(row: newRow) { placesRows = true }
+                if !changeset.stays(row: newRow) { placesRows = true }
             }
         }
         placeAmongSurvivors = places
         self.survivors = survivors
-        let kept = script.old.sections.indices.filter { !script.isGone(oldSection: $0) }
+        let kept = changeset.old.sections.indices.filter { !changeset.isGone(oldSection: $0) }
         keptInOldOrder = kept
-        var amongKept = [Int](repeating: -1, count: script.old.sections.count)
+        var amongKept = [Int](repeating: -1, count: changeset.old.sections.count)
         for (place, section) in kept.enumerated() { amongKept[section] = place }
         placeAmongKept = amongKept
 
-        let deletesSections = kept.count < script.old.sections.count
-        let insertsSections = script.new.sections.indices.contains { script.isNew(section: $0) }
-        let movesSections = script.new.sections.indices.contains {
-            !script.isNew(section: $0) && !script.stays(section: $0)
+        let deletesSections = kept.count < changeset.old.sections.count
+        let insertsSections = changeset.new.sections.indices.contains { changeset.isNew(section: $0) }
+        let movesSections = changeset.new.sections.indices.contains {
+            !changeset.isNew(section: $0) && !changeset.stays(section: $0)
         }
         if !placesRows {
-            for section in script.new.sections.indices where !script.isNew(section: section) {
-                let rows = script.new.rows(ofSection: section)
-                if rows.contains(where: { script.isNew(row: $0) || places[script.oldRow(of: $0)] < 0 }) {
+            for section in changeset.new.sections.indices where !changeset.isNew(section: section) {
+                let rows = changeset.new.rows(ofSection: section)
+                if rows.contains(where: { changeset.isNew(row: $0) || places[changeset.oldRow(of: $0)] < 0 }) {
                     placesRows = true
                 }
             }
@@ -201,12 +201,12 @@ private struct StagePlan {
 
     func survives(oldRow: Int) -> Bool { placeAmongSurvivors[oldRow] >= 0 }
 
-    func survives(row: Int, _ script: Script) -> Bool {
-        !script.isNew(row: row) && placeAmongSurvivors[script.oldRow(of: row)] >= 0
+    func survives(row: Int, _ changeset: ChangesetView) -> Bool {
+        !changeset.isNew(row: row) && placeAmongSurvivors[changeset.oldRow(of: row)] >= 0
     }
 
-    func countAfterSections(_ section: Int, _ script: Script) -> Int {
-        script.isNew(section: section)
-            ? script.new.rows(ofSection: section).count : survivors[script.oldSection(of: section)]
+    func countAfterSections(_ section: Int, _ changeset: ChangesetView) -> Int {
+        changeset.isNew(section: section)
+            ? changeset.new.rows(ofSection: section).count : survivors[changeset.oldSection(of: section)]
     }
 }

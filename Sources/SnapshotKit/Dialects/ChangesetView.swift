@@ -1,5 +1,5 @@
 /// A changeset laid open for writing: both states as memory, and what the dialects share.
-struct Script {
+struct ChangesetView {
     let change: Changeset
     let old: ColumnsView
     let new: ColumnsView
