@@ -1,4 +1,4 @@
-// Where things are right now: the path to an element asks one container a level.
+// Where things are right now: the path to an element asks one array a level.
 
 extension JSONPatch {
     /// Starts an operation, up to the quote of its first pointer.
@@ -44,9 +44,9 @@ extension JSONPatch {
     /// Where the next operation starts.
     var position: (count: Int, list: JSONList) { (writer.count, list) }
 
-    /// The path of a container of the new document, as it is now.
-    mutating func appendPath(_ container: Container) {
-        switch container {
+    /// The path of an array of the new document, as it is now.
+    mutating func appendPath(_ array: DocumentArray) {
+        switch array {
         case .sections: writer.append("/sections")
         case .section(let section):
             appendPath(section: section)
@@ -64,15 +64,15 @@ extension JSONPatch {
 
     /// The path of an item of the new document that is in the document by now.
     mutating func appendPath(item: Int) {
-        let container = newTree.container(of: item, changeset.new)
+        let array = newTree.array(of: item, changeset.new)
         let ordinal = newTree.ordinals[item]
-        guard let tracker = trackers[container] else {
-            appendPath(container)
+        guard let tracker = trackers[array] else {
+            appendPath(array)
             return append(index: ordinal)
         }
         let isInPlace = ordinal < tracker.placed || itemStays[item] || partner(item) < 0
         if isInPlace {
-            appendPath(container)
+            appendPath(array)
             append(index: tracker.index(ofFinal: ordinal))
         } else {
             appendPath(lostItem: partner(item))
@@ -84,10 +84,10 @@ extension JSONPatch {
         writer.append(index)
     }
 
-    /// The path of an old container, wherever it is now.
-    mutating func appendPath(lost container: Container) {
-        if let container = new(container) { return appendPath(container) }
-        switch container {
+    /// The path of an old array, wherever it is now.
+    mutating func appendPath(lost array: DocumentArray) {
+        if let array = new(array) { return appendPath(array) }
+        switch array {
         case .sections: writer.append("/sections")
         case .section(let section):
             writer.append("/sections/")
@@ -99,13 +99,13 @@ extension JSONPatch {
         }
     }
 
-    /// The path of an old item that still stands in its old container.
+    /// The path of an old item that still stands in its old array.
     private mutating func appendPath(lostItem oldItem: Int) {
-        let source = oldTree.container(of: oldItem, changeset.old)
+        let source = oldTree.array(of: oldItem, changeset.old)
         let ordinal = oldTree.ordinals[oldItem]
         appendPath(lost: source)
-        if let container = new(source) {
-            append(index: trackers[container]!.index(ofLeaver: ordinal))
+        if let array = new(source) {
+            append(index: trackers[array]!.index(ofLeaver: ordinal))
         } else {
             append(index: lostTrackers[source]?.index(ofLeaver: ordinal) ?? ordinal)
         }

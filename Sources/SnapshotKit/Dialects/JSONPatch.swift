@@ -1,13 +1,13 @@
 // RFC 6902 on the document, with items as units: an id is added, removed or moved, never written over another.
 //
-// Containers are the array of sections and each `items` array. The target is walked from the top down, each container
+// The arrays are that of the sections and each `items` array. The target is walked from the top down, each array
 // from its start: what stays is passed, what is new is added (with those of its descendants that are new too), what was
 // elsewhere is moved here. So when an element is placed, everything above it is in its final place, and no element is
 // ever moved into itself. Elements that are gone stay where they are until everything that survives has left them; then
 // the topmost of them are removed.
 //
-// Array indexes shift with every step. Each container that changes has a `ListTracker`, which tells where its elements
-// are right now; the path to an element asks one container a level.
+// Array indexes shift with every step. Each array that changes has a `ListTracker`, which tells where its elements
+// are right now; the path to an element asks one array a level.
 
 extension ChangesetView {
     func writeJSONPatch(into writer: inout JSONWriter) {
@@ -29,22 +29,22 @@ struct JSONPatch {
     /// The members of the two contents that are being compared.
     var before = JSONMembers()
     var after = JSONMembers()
-    let oldTree: Containers
-    let newTree: Containers
-    /// Of items, and of sections: in both states, in the same container, and not to be moved.
+    let oldTree: DocumentArrays
+    let newTree: DocumentArrays
+    /// Of items, and of sections: in both states, in the same array, and not to be moved.
     var itemStays: [Bool]
     private var sectionStays: [Bool]
-    /// Containers of the new document that differ from the old ones.
-    var trackers: [Container: ListTracker] = [:]
-    /// Containers of items that are gone, while anything is in them.
-    var lostTrackers: [Container: ListTracker] = [:]
+    /// Arrays of the new document that differ from the old ones.
+    var trackers: [DocumentArray: ListTracker] = [:]
+    /// Arrays of items that are gone, while anything is in them.
+    var lostTrackers: [DocumentArray: ListTracker] = [:]
 
     init(_ changeset: ChangesetView, _ writer: JSONWriter) {
         self.changeset = changeset
         self.writer = writer
         self.writer.append(byte: UInt8(ascii: "["))
-        oldTree = Containers(changeset.old)
-        newTree = Containers(changeset.new)
+        oldTree = DocumentArrays(changeset.old)
+        newTree = DocumentArrays(changeset.new)
         itemStays = [Bool](repeating: false, count: changeset.new.nodes.count)
         sectionStays = changeset.new.sections.indices.map { changeset.stays(section: $0) }
         planSections()
@@ -83,9 +83,9 @@ struct JSONPatch {
             oldCount: changeset.old.sections.count)
     }
 
-    /// The container of the old document that a new one was; nil if there was none.
-    private func old(_ container: Container) -> Container? {
-        switch container {
+    /// The array of the old document that a new one was; nil if there was none.
+    private func old(_ array: DocumentArray) -> DocumentArray? {
+        switch array {
         case .sections: return .sections
         case .section(let section):
             return changeset.isNew(section: section) ? nil : .section(changeset.oldSection(of: section))
@@ -93,24 +93,24 @@ struct JSONPatch {
         }
     }
 
-    /// Decides what stays in a container of items, and tracks it if anything does not.
-    private mutating func plan(_ container: Container) {
-        let before = old(container)
-        if let before, keepsAll(container, before) { return }
+    /// Decides what stays in an array of items, and tracks it if anything does not.
+    private mutating func plan(_ array: DocumentArray) {
+        let before = old(array)
+        if let before, keepsAll(array, before) { return }
         let oldChildren = before.map(oldTree.children) ?? []
-        let children = newTree.children(of: container)
+        let children = newTree.children(of: array)
         let stays = before == nil ? arrivals(children) : kept(children, before!)
         guard stays.count < children.count || stays.count < oldChildren.count || before == nil else { return }
         let staying = Set(stays.map(\.old))
         let leavers = before == nil ? [] : oldChildren.indices.filter { !staying.contains($0) }
-        trackers[container] = ListTracker(stays: stays, leavers: leavers, oldCount: oldChildren.count)
+        trackers[array] = ListTracker(stays: stays, leavers: leavers, oldCount: oldChildren.count)
     }
 
-    /// Whether a container holds what it held before, in the same order; then all of it stays. Most containers do, so
+    /// Whether an array holds what it held before, in the same order; then all of it stays. Most arrays do, so
     /// this makes no lists.
-    private mutating func keepsAll(_ container: Container, _ before: Container) -> Bool {
+    private mutating func keepsAll(_ array: DocumentArray, _ before: DocumentArray) -> Bool {
         let (range, oldRange) = (
-            newTree.itemRange(of: container, changeset.new), oldTree.itemRange(of: before, changeset.old)
+            newTree.itemRange(of: array, changeset.new), oldTree.itemRange(of: before, changeset.old)
         )
         var (item, oldItem) = (range.lowerBound, oldRange.lowerBound)
         while item < range.upperBound, oldItem < oldRange.upperBound {
@@ -126,15 +126,15 @@ struct JSONPatch {
         return true
     }
 
-    /// A container that is new holds its new elements from the start.
+    /// An array that is new holds its new elements from the start.
     private mutating func arrivals(_ children: [Int]) -> [ListTracker.Stay] {
         children.indices.filter { partner(children[$0]) < 0 }.map { ListTracker.Stay(final: $0, old: 0) }
     }
 
-    private mutating func kept(_ children: [Int], _ container: Container) -> [ListTracker.Stay] {
+    private mutating func kept(_ children: [Int], _ array: DocumentArray) -> [ListTracker.Stay] {
         var run = IncreasingRun()
         for (place, item) in children.enumerated() where partner(item) >= 0 {
-            guard oldTree.container(of: partner(item), changeset.old) == container else { continue }
+            guard oldTree.array(of: partner(item), changeset.old) == array else { continue }
             run.append(Int32(truncatingIfNeeded: oldTree.ordinals[partner(item)]), at: place)
         }
         var stays: [ListTracker.Stay] = []
@@ -186,16 +186,16 @@ struct JSONPatch {
         writer.append(documents: range, of: changeset.new) { changeset.change.items.oldOfNew[$0] < 0 }
     }
 
-    private mutating func placeChildren(of container: Container) {
-        if trackers[container] != nil {
-            let children = newTree.children(of: container)
-            if case .item(let item) = container, partner(item) >= 0, !oldTree.hasChildren(partner(item)) {
+    private mutating func placeChildren(of array: DocumentArray) {
+        if trackers[array] != nil {
+            let children = newTree.children(of: array)
+            if case .item(let item) = array, partner(item) >= 0, !oldTree.hasChildren(partner(item)) {
                 openArray(of: item)
             }
-            let arrivedWithContainer = arrives(container)
-            for child in children { place(child, in: container, arrivedWithContainer: arrivedWithContainer) }
+            let arrivedWithContainer = arrives(array)
+            for child in children { place(child, in: array, arrivedWithContainer: arrivedWithContainer) }
         }
-        let range = newTree.itemRange(of: container, changeset.new)
+        let range = newTree.itemRange(of: array, changeset.new)
         var child = range.lowerBound
         while child < range.upperBound {
             if newTree.hasChildren(child) { placeChildren(of: .item(child)) }
@@ -203,8 +203,8 @@ struct JSONPatch {
         }
     }
 
-    /// Whether a container is new, and so brought its new elements along.
-    private func arrives(_ container: Container) -> Bool { old(container) == nil }
+    /// Whether an array is new, and so brought its new elements along.
+    private func arrives(_ array: DocumentArray) -> Bool { old(array) == nil }
 
     /// An item that had no children gets its array, with the children that are new.
     private mutating func openArray(of item: Int) {
@@ -217,15 +217,15 @@ struct JSONPatch {
         trackers[.item(item)] = ListTracker(stays: arrivals(children), leavers: [], oldCount: 0)
     }
 
-    private mutating func place(_ item: Int, in container: Container, arrivedWithContainer: Bool) {
+    private mutating func place(_ item: Int, in array: DocumentArray, arrivedWithContainer: Bool) {
         if itemStays[item] {
-            trackers[container]!.pass()
+            trackers[array]!.pass()
         } else if partner(item) < 0 {
-            let wasBrought = arrivedWithContainer || isArrayOpened(container)
-            let index = trackers[container]!.place()
+            let wasBrought = arrivedWithContainer || isArrayOpened(array)
+            let index = trackers[array]!.place()
             if wasBrought { return }
             begin("add")
-            appendPath(container)
+            appendPath(array)
             writer.append(byte: UInt8(ascii: "/"))
             writer.append(index)
             writer.append("\",\"value\":")
@@ -233,19 +233,19 @@ struct JSONPatch {
             writer.append(document: item, of: changeset.new) { changeset.change.items.oldOfNew[$0] < 0 }
             writer.append(byte: UInt8(ascii: "}"))
         } else {
-            move(item, to: container)
+            move(item, to: array)
         }
     }
 
-    private func isArrayOpened(_ container: Container) -> Bool {
-        guard case .item(let item) = container else { return false }
+    private func isArrayOpened(_ array: DocumentArray) -> Bool {
+        guard case .item(let item) = array else { return false }
         return partner(item) >= 0 && !oldTree.hasChildren(partner(item))
     }
 
-    private mutating func move(_ item: Int, to container: Container) {
+    private mutating func move(_ item: Int, to array: DocumentArray) {
         let start = position
         let oldItem = partner(item)
-        let source = oldTree.container(of: oldItem, changeset.old)
+        let source = oldTree.array(of: oldItem, changeset.old)
         begin("move", member: "from")
         let listStart = writer.count
         appendPath(lost: source)
@@ -255,8 +255,8 @@ struct JSONPatch {
         let fromEnd = writer.count
         writer.append("\",\"path\":\"")
         let pathStart = writer.count
-        let index = trackers[container]!.place()
-        appendPath(container)
+        let index = trackers[array]!.place()
+        appendPath(array)
         append(index: index)
         if writer.written.isPath(at: pathStart, below: listStart..<fromEnd) {
             // An element that goes into the one behind it: with itself removed, that one has its index, so the paths
@@ -279,9 +279,9 @@ struct JSONPatch {
         writer.append("\"}")
     }
 
-    private mutating func leave(_ oldItem: Int, _ source: Container) -> Int {
+    private mutating func leave(_ oldItem: Int, _ source: DocumentArray) -> Int {
         let ordinal = oldTree.ordinals[oldItem]
-        if let container = new(source) { return trackers[container]!.leave(ordinal) }
+        if let array = new(source) { return trackers[array]!.leave(ordinal) }
         if lostTrackers[source] == nil {
             let count = oldTree.children(of: source).count
             lostTrackers[source] = ListTracker(stays: [], leavers: 0..<count, oldCount: count)
@@ -289,9 +289,9 @@ struct JSONPatch {
         return lostTrackers[source]!.leave(ordinal)
     }
 
-    /// The container of the new document that an old one is now; nil if its item or section is gone.
-    func new(_ container: Container) -> Container? {
-        switch container {
+    /// The array of the new document that an old one is now; nil if its item or section is gone.
+    func new(_ array: DocumentArray) -> DocumentArray? {
+        switch array {
         case .sections: return .sections
         case .section(let section):
             return changeset.isGone(oldSection: section) ? nil : .section(changeset.newSection(of: section))
@@ -308,30 +308,30 @@ struct JSONPatch {
         removeLeavers(of: .sections)
     }
 
-    private mutating func removeLeavers(of container: Container) {
-        guard let before = old(container), let tracker = trackers[container] else { return }
-        if case .item(let item) = container, !newTree.hasChildren(item) {
+    private mutating func removeLeavers(of array: DocumentArray) {
+        guard let before = old(array), let tracker = trackers[array] else { return }
+        if case .item(let item) = array, !newTree.hasChildren(item) {
             begin("remove")
-            appendPath(container)
+            appendPath(array)
             writer.append("\"}")
             return
         }
         guard tracker.leaversLeft > 0 else { return }
         for ordinal in goneOrdinals(of: before).reversed() {
-            let index = trackers[container]!.leave(ordinal)
+            let index = trackers[array]!.leave(ordinal)
             begin("remove")
-            appendPath(container)
+            appendPath(array)
             writer.append(byte: UInt8(ascii: "/"))
             writer.append(index)
             writer.append("\"}")
         }
     }
 
-    private func goneOrdinals(of container: Container) -> [Int] {
-        if case .sections = container {
+    private func goneOrdinals(of array: DocumentArray) -> [Int] {
+        if case .sections = array {
             return changeset.old.sections.indices.filter { changeset.isGone(oldSection: $0) }
         }
-        let children = oldTree.children(of: container)
+        let children = oldTree.children(of: array)
         return children.indices.filter { successor(children[$0]) < 0 }
     }
 }

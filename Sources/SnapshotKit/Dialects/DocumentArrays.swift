@@ -1,12 +1,12 @@
 /// An array of the document: of all sections, or the `items` of one section or item, by index in its own state.
-enum Container: Hashable {
+enum DocumentArray: Hashable {
     case sections
     case section(Int)
     case item(Int)
 }
 
 /// The arrays of a state's document.
-struct Containers {
+struct DocumentArrays {
     /// Index of each item in its array.
     let ordinals: SiblingOrdinals
     private let childrenOfSections: [[Int]]
@@ -34,8 +34,8 @@ struct Containers {
     func hasChildren(_ item: Int) -> Bool { Int(ends[item]) > item + 1 }
 
     /// The items of an array, which is not that of the sections.
-    func children(of container: Container) -> [Int] {
-        switch container {
+    func children(of array: DocumentArray) -> [Int] {
+        switch array {
         case .sections: []
         case .section(let section): childrenOfSections[section]
         case .item(let item): Self.siblings(item + 1..<Int(ends[item])) { Int(ends[$0]) }
@@ -43,8 +43,8 @@ struct Containers {
     }
 
     /// All that is in an array, at any depth.
-    func itemRange(of container: Container, _ view: ColumnsView) -> Range<Int> {
-        switch container {
+    func itemRange(of array: DocumentArray, _ view: ColumnsView) -> Range<Int> {
+        switch array {
         case .sections: 0..<ends.count
         case .section(let section): Int(view.sections[section].firstItem)..<Int(view.sections[section].endItem)
         case .item(let item): item + 1..<Int(ends[item])
@@ -52,7 +52,7 @@ struct Containers {
     }
 
     /// The array that an item stands in.
-    func container(of item: Int, _ view: ColumnsView) -> Container {
+    func array(of item: Int, _ view: ColumnsView) -> DocumentArray {
         let node = view.nodes[item]
         return node.parent >= 0 ? .item(Int(node.parent)) : .section(Int(node.section))
     }
