@@ -6,7 +6,7 @@
 // ever moved into itself. Elements that are gone stay where they are until everything that survives has left them; then
 // the topmost of them are removed.
 //
-// Array indexes shift with every step. Each array that changes has a `ListTracker`, which tells where its elements
+// Array indexes shift with every step. Each array that changes has a `SpliceTracker`, which tells where its elements
 // are right now; the path to an element asks one array a level.
 
 extension ChangesetView {
@@ -35,9 +35,9 @@ struct JSONPatch {
     var itemStays: [Bool]
     private var sectionStays: [Bool]
     /// Arrays of the new document that differ from the old ones.
-    var trackers: [DocumentArray: ListTracker] = [:]
+    var trackers: [DocumentArray: SpliceTracker] = [:]
     /// Arrays of items that are gone, while anything is in them.
-    var lostTrackers: [DocumentArray: ListTracker] = [:]
+    var lostTrackers: [DocumentArray: SpliceTracker] = [:]
 
     init(_ changeset: ChangesetView, _ writer: JSONWriter) {
         self.changeset = changeset
@@ -74,11 +74,11 @@ struct JSONPatch {
 
     private mutating func planSections() {
         let stays = sectionStays.indices.filter { sectionStays[$0] }.map {
-            ListTracker.Stay(final: $0, old: changeset.oldSection(of: $0))
+            SpliceTracker.Stay(final: $0, old: changeset.oldSection(of: $0))
         }
         let staying = Set(stays.map(\.old))
         guard stays.count < changeset.old.sections.count || stays.count < changeset.new.sections.count else { return }
-        trackers[.sections] = ListTracker(
+        trackers[.sections] = SpliceTracker(
             stays: stays, leavers: changeset.old.sections.indices.filter { !staying.contains($0) },
             oldCount: changeset.old.sections.count)
     }
@@ -103,7 +103,7 @@ struct JSONPatch {
         guard stays.count < children.count || stays.count < oldChildren.count || before == nil else { return }
         let staying = Set(stays.map(\.old))
         let leavers = before == nil ? [] : oldChildren.indices.filter { !staying.contains($0) }
-        trackers[array] = ListTracker(stays: stays, leavers: leavers, oldCount: oldChildren.count)
+        trackers[array] = SpliceTracker(stays: stays, leavers: leavers, oldCount: oldChildren.count)
     }
 
     /// Whether an array holds what it held before, in the same order; then all of it stays. Most arrays do, so
@@ -127,20 +127,20 @@ struct JSONPatch {
     }
 
     /// An array that is new holds its new elements from the start.
-    private mutating func arrivals(_ children: [Int]) -> [ListTracker.Stay] {
-        children.indices.filter { partner(children[$0]) < 0 }.map { ListTracker.Stay(final: $0, old: 0) }
+    private mutating func arrivals(_ children: [Int]) -> [SpliceTracker.Stay] {
+        children.indices.filter { partner(children[$0]) < 0 }.map { SpliceTracker.Stay(final: $0, old: 0) }
     }
 
-    private mutating func kept(_ children: [Int], _ array: DocumentArray) -> [ListTracker.Stay] {
+    private mutating func kept(_ children: [Int], _ array: DocumentArray) -> [SpliceTracker.Stay] {
         var run = IncreasingRun()
         for (place, item) in children.enumerated() where partner(item) >= 0 {
             guard oldTree.array(of: partner(item), changeset.old) == array else { continue }
             run.append(Int32(truncatingIfNeeded: oldTree.ordinals[partner(item)]), at: place)
         }
-        var stays: [ListTracker.Stay] = []
+        var stays: [SpliceTracker.Stay] = []
         run.find(fixedShift: 0) { place in
             let item = children[place]
-            stays.append(ListTracker.Stay(final: place, old: oldTree.ordinals[partner(item)]))
+            stays.append(SpliceTracker.Stay(final: place, old: oldTree.ordinals[partner(item)]))
             itemStays[item] = true
         }
         return stays.reversed()
@@ -214,7 +214,7 @@ struct JSONPatch {
         appendArrivals(newTree.itemRange(of: .item(item), changeset.new))
         writer.append("]}")
         let children = newTree.children(of: .item(item))
-        trackers[.item(item)] = ListTracker(stays: arrivals(children), leavers: [], oldCount: 0)
+        trackers[.item(item)] = SpliceTracker(stays: arrivals(children), leavers: [], oldCount: 0)
     }
 
     private mutating func place(_ item: Int, in array: DocumentArray, arrivedWithContainer: Bool) {
@@ -284,7 +284,7 @@ struct JSONPatch {
         if let array = new(source) { return trackers[array]!.leave(ordinal) }
         if lostTrackers[source] == nil {
             let count = oldTree.children(of: source).count
-            lostTrackers[source] = ListTracker(stays: [], leavers: 0..<count, oldCount: count)
+            lostTrackers[source] = SpliceTracker(stays: [], leavers: 0..<count, oldCount: count)
         }
         return lostTrackers[source]!.leave(ordinal)
     }

@@ -146,7 +146,7 @@ private struct FlatPlan {
     private(set) var stays: [Bool]
     /// Index of an old element once those that are gone are removed.
     private(set) var placeAmongCommon: [Int]
-    let tracker: ListTracker
+    let tracker: SpliceTracker
 
     init(_ changeset: ChangesetView, _ before: FlatList, _ after: FlatList) {
         newOfOld = [Int32](repeating: -1, count: before.elements.count)
@@ -175,13 +175,13 @@ private struct FlatPlan {
 
     private static func keep(
         _ stays: inout [Bool], _ oldOfNew: [Int32], _ placeAmongCommon: [Int], _ common: Int
-    ) -> ListTracker {
+    ) -> SpliceTracker {
         let places = oldOfNew.indices.filter { oldOfNew[$0] >= 0 }
         var run = IncreasingRun()
         run.reserve(places.count)
         for place in places { run.append(oldOfNew[place], at: place) }
         run.find(fixedShift: 0) { stays[$0] = true }
-        return ListTracker(
+        return SpliceTracker(
             stays: places.filter { stays[$0] }.map { .init(final: $0, old: placeAmongCommon[Int(oldOfNew[$0])]) },
             leavers: places.filter { !stays[$0] }.map { placeAmongCommon[Int(oldOfNew[$0])] }, oldCount: common)
     }

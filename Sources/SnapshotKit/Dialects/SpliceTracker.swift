@@ -7,7 +7,7 @@
 // a Fenwick tree (Fenwick 1994). O(log n) a question.
 
 /// Current indexes of one list under splices.
-struct ListTracker {
+struct SpliceTracker {
     /// An element that is there from the start and never moves.
     struct Stay {
         /// Final index.
