@@ -29,7 +29,7 @@
         }
     }
 
-    extension RowPath {
+    extension ItemPath {
         /// As AppKit and UIKit write it.
         public var indexPath: IndexPath { IndexPath(item: row, section: section) }
     }

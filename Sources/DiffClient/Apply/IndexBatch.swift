@@ -46,7 +46,7 @@ public struct IndexBatch: Sendable {
     /// Of sections, by index.
     public let sections: Operations<Int, RowList.Section>
     /// Of rows, by path.
-    public let items: Operations<RowPath, RowList.Row>
+    public let items: Operations<ItemPath, RowList.Row>
     /// Where the batch stands in the changes.
     let offset: Int
 }
@@ -63,7 +63,7 @@ extension IndexBatch {
         items = try Operations(members["items"], element: "item", namesBoth) { (value) throws(ApplyError) in
             let path = try value.asArray()
             guard path.count == 2 else { throw value.wrong("a path is [section,row]") }
-            return RowPath(section: try path[0].asInteger(), row: try path[1].asInteger())
+            return ItemPath(section: try path[0].asInteger(), row: try path[1].asInteger())
         }
     }
 }

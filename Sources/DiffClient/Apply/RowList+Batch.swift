@@ -20,7 +20,7 @@ extension RowList {
         return list
     }
 
-    private func contains(_ path: RowPath) -> Bool {
+    private func contains(_ path: ItemPath) -> Bool {
         sections.indices.contains(path.section) && sections[path.section].rows.indices.contains(path.row)
     }
 

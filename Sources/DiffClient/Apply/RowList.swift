@@ -90,7 +90,7 @@ public struct RowList: Sendable, Equatable {
     }
 
     /// The row at a path. O(1).
-    public subscript(path: RowPath) -> Row { sections[path.section].rows[path.row] }
+    public subscript(path: ItemPath) -> Row { sections[path.section].rows[path.row] }
 
     /// Checks that sections and, separately, rows have ids of their own. O(n).
     func requireUniqueIDs(at offset: Int) throws(ApplyError) {

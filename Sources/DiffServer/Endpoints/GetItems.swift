@@ -20,6 +20,6 @@ extension StateItem: LookupElement {
         guard numbers.count == 2, let section = numbers[0], let row = numbers[1], max(section, row) < .max else {
             throw .malformed("at is an index path as \"0,3\", not \"\(place)\"")
         }
-        return (subject.item(at: RowPath(section: section, row: row)), "[\(section),\(row)]")
+        return (subject.item(at: ItemPath(section: section, row: row)), "[\(section),\(row)]")
     }
 }

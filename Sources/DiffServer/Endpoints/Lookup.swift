@@ -41,7 +41,7 @@ struct LookupSubject {
         }
     }
 
-    func item(at path: RowPath) -> StateItem? {
+    func item(at path: ItemPath) -> StateItem? {
         switch state {
         case .head(let snapshot): snapshot.item(at: path)
         case .past(let skeleton): skeleton.item(at: path)

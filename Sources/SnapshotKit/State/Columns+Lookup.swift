@@ -24,7 +24,7 @@ extension Columns {
     }
 
     /// The item that a row is; nil where there is no such row. O(1).
-    func item(at path: RowPath) -> Int? {
+    func item(at path: ItemPath) -> Int? {
         guard sections.indices.contains(path.section) else { return nil }
         let section = sections[path.section]
         guard path.row >= 0, path.row < Int(section.endRow - section.firstRow) else { return nil }
@@ -33,11 +33,11 @@ extension Columns {
     }
 
     /// Where an item is shown; nil where it is hidden. O(1).
-    func path(ofItem item: Int) -> RowPath? {
+    func path(ofItem item: Int) -> ItemPath? {
         let row = itemOfRow.isEmpty && rowOfItem.isEmpty ? item : Int(rowOfItem[item])
         guard row >= 0 else { return nil }
         let section = Int(nodes[item].section)
-        return RowPath(section: section, row: row - Int(sections[section].firstRow))
+        return ItemPath(section: section, row: row - Int(sections[section].firstRow))
     }
 }
 

@@ -8,7 +8,7 @@ extension Snapshot {
     }
 
     /// The item that is shown at a path; nil where nothing is. O(1).
-    public func item(at path: RowPath) -> StateItem? {
+    public func item(at path: ItemPath) -> StateItem? {
         columns.item(at: path).map { StateItem(columns: columns, index: $0) }
     }
 
@@ -34,7 +34,7 @@ extension Skeleton {
     }
 
     /// The item that was shown at a path; nil where nothing was. O(1).
-    public func item(at path: RowPath) -> StateItem? {
+    public func item(at path: ItemPath) -> StateItem? {
         columns.item(at: path).map { StateItem(columns: columns, index: $0) }
     }
 

@@ -18,7 +18,7 @@ public struct StateItem: Sendable {
     public var level: Int { Int(node.level) }
 
     /// Where it is shown; nil while it is hidden. O(1).
-    public var path: RowPath? { columns.path(ofItem: index) }
+    public var path: ItemPath? { columns.path(ofItem: index) }
 
     /// Whether its section and all its ancestors are expanded.
     public var isVisible: Bool { !node.flags.contains(.isHidden) }

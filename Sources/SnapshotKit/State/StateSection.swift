@@ -77,7 +77,7 @@ public struct StateRows: RandomAccessCollection, Sendable {
 
     /// The item that a row is. O(1).
     public subscript(row: Int) -> StateItem {
-        guard let item = columns.item(at: RowPath(section: section, row: row)) else {
+        guard let item = columns.item(at: ItemPath(section: section, row: row)) else {
             preconditionFailure("no such row")
         }
         return StateItem(columns: columns, index: item)

@@ -207,9 +207,10 @@ struct RowListTests {
         let stages = try RowList(old).stages(Changeset(from: old, to: new).json(.staged))
         #expect(stages.map(\.name) == ["updates", "deletes", "items", "headers"])
         let updates = stages[0].batch.items.updated
-        #expect(updates == [.init(from: RowPath(section: 0, row: 0), at: RowPath(section: 0, row: 0), redraw: .reload)])
-        #expect(stages[1].batch.items.deleted == [RowPath(section: 1, row: 0)])
-        #expect(stages[2].batch.items.inserted == [RowPath(section: 0, row: 2)])
+        #expect(
+            updates == [.init(from: ItemPath(section: 0, row: 0), at: ItemPath(section: 0, row: 0), redraw: .reload)])
+        #expect(stages[1].batch.items.deleted == [ItemPath(section: 1, row: 0)])
+        #expect(stages[2].batch.items.inserted == [ItemPath(section: 0, row: 2)])
         #expect(stages[2].batch.items.moved.count == 1)
         #expect(stages[3].batch.sections.updated.map(\.at) == [1])
         #expect(stages[3].list == RowList(new))

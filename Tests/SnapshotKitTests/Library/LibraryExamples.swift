@@ -17,10 +17,10 @@ struct LibraryExamples {
 
         let mail = inbox.item(withID: "18")
         let place = mail?.path  // [0,1]: section 0, row 1
-        let first = inbox.item(at: RowPath(section: 0, row: 0))?.id  // 17
+        let first = inbox.item(at: ItemPath(section: 0, row: 0))?.id  // 17
 
         #expect(users.item(withID: "anna")?.content == Array(#"{"userID":"anna","age":7}"#.utf8))
-        #expect(place == RowPath(section: 0, row: 1))
+        #expect(place == ItemPath(section: 0, row: 1))
         #expect(first == 17)
     }
 

@@ -95,14 +95,14 @@ struct LookupTests {
             #expect(skeleton.section(withID: id) == nil)
         }
         for path in [(-1, 0), (0, -1), (0, 4), (1, 0), (2, 1), (3, 0), (Int.max, 0), (0, Int.max)] {
-            #expect(snapshot.item(at: RowPath(section: path.0, row: path.1)) == nil)
-            #expect(skeleton.item(at: RowPath(section: path.0, row: path.1)) == nil)
+            #expect(snapshot.item(at: ItemPath(section: path.0, row: path.1)) == nil)
+            #expect(skeleton.item(at: ItemPath(section: path.0, row: path.1)) == nil)
         }
         #expect(Snapshot.empty.item(withID: "a") == nil)
-        #expect(Snapshot.empty.item(at: RowPath(section: 0, row: 0)) == nil)
+        #expect(Snapshot.empty.item(at: ItemPath(section: 0, row: 0)) == nil)
         #expect(Snapshot.empty.section(withID: "main") == nil)
         let hidden = try Snapshot(json: #"{"sections":[{"id":"s","expanded":false,"items":["a"]}]}"#)
-        #expect(hidden.item(at: RowPath(section: 0, row: 0)) == nil)
+        #expect(hidden.item(at: ItemPath(section: 0, row: 0)) == nil)
         #expect(hidden.item(withID: "a")?.path == nil)
     }
 

@@ -1,6 +1,6 @@
 /// Where a row stands: the index of its section, and its own among the rows of that section, both from zero. Rows are
 /// visible items only, depth first.
-public struct RowPath: Hashable, Sendable {
+public struct ItemPath: Hashable, Sendable {
     /// Index of the section.
     public var section: Int
     /// Index among the section's rows.
@@ -13,9 +13,11 @@ public struct RowPath: Hashable, Sendable {
     }
 }
 
-extension RowPath: Comparable, CustomStringConvertible {
+extension ItemPath: Comparable, CustomStringConvertible {
     /// In the order in which rows are shown.
-    public static func < (one: RowPath, other: RowPath) -> Bool { (one.section, one.row) < (other.section, other.row) }
+    public static func < (one: ItemPath, other: ItemPath) -> Bool {
+        (one.section, one.row) < (other.section, other.row)
+    }
 
     /// As JSON: `[section,row]`.
     public var description: String { "[\(section),\(row)]" }
