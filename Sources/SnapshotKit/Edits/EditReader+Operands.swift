@@ -14,7 +14,7 @@ extension EditReader {
     }
 
     private mutating func readInsertedItems(at place: String, depth: Int) throws(JSONError) -> Range<Int> {
-        reader.path = PlacePath(root: place, sections: nil, items: "/items")
+        reader.path = DocumentPointers(root: place, sections: nil, items: "/items")
         let first = reader.builder.nodes.count
         reader.builder.beginSection()
         try reader.readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
@@ -26,7 +26,7 @@ extension EditReader {
 
     private mutating func readInsertedSections(at place: String, depth: Int) throws(JSONError) -> Range<Int> {
         let first = reader.builder.sections.count
-        reader.path = PlacePath(root: place, sections: "/sections", items: "/items", firstSection: first)
+        reader.path = DocumentPointers(root: place, sections: "/sections", items: "/items", firstSection: first)
         try reader.readSections(depth: depth) { (reader) throws(JSONError) in
             try reader.readSection(depth: depth + 1, needsItems: false)
         }
@@ -36,7 +36,7 @@ extension EditReader {
     private mutating func readIDs(of subject: Edit.Subject, at place: String, depth: Int) throws(JSONError) -> Range<
         Int
     > {
-        reader.path = PlacePath(root: "\(place)/\(subject.rawValue)", sections: nil, items: "")
+        reader.path = DocumentPointers(root: "\(place)/\(subject.rawValue)", sections: nil, items: "")
         var read: [EditID] = []
         var ordinal = 0
         try reader.readElements(depth: depth, of: subject.rawValue, at: .root) { (reader) throws(JSONError) in
@@ -52,7 +52,7 @@ extension EditReader {
     private mutating func readUpdates(
         of subject: Edit.Subject, at place: String, depth: Int
     ) throws(JSONError) -> Range<Int> {
-        reader.path = PlacePath(root: "\(place)/\(subject.rawValue)", sections: nil, items: "")
+        reader.path = DocumentPointers(root: "\(place)/\(subject.rawValue)", sections: nil, items: "")
         var read: [EditUpdate] = []
         var ordinal = 0
         try reader.readElements(depth: depth, of: subject.rawValue, at: .root) { (reader) throws(JSONError) in
@@ -98,7 +98,7 @@ extension EditReader {
         if members[.at] != nil {
             reader.note("wrong-shape", "at goes with into, or stands alone", at: "\(place)/at")
         }
-        reader.path = PlacePath(root: "\(place)/\(anchor.rawValue)", sections: nil, items: "")
+        reader.path = DocumentPointers(root: "\(place)/\(anchor.rawValue)", sections: nil, items: "")
         guard let id = try reader.readEditID(depth: depth, at: .root) else { return .unsaid }
         return anchor == .before ? .before(id) : .after(id)
     }
@@ -117,7 +117,7 @@ extension EditReader {
     /// `{"section":id}`, `{"item":id}` or an id.
     private mutating func readParent(at place: String, depth: Int) throws(JSONError) -> Edit.Parent? {
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
-            reader.path = PlacePath(root: place, sections: nil, items: "")
+            reader.path = DocumentPointers(root: place, sections: nil, items: "")
             return try reader.readEditID(depth: depth, at: .root).map { .either($0) }
         }
         var parents: [Edit.Parent] = []
@@ -128,7 +128,7 @@ extension EditReader {
         while !isEmpty {
             let name = reader.scanner.string(try reader.scanner.takeName(in: frame))
             let text = String(decoding: Array(name.text), as: UTF8.self)
-            reader.path = PlacePath(root: "\(place)/\(JSONPointer.escaped(text.utf8))", sections: nil, items: "")
+            reader.path = DocumentPointers(root: "\(place)/\(JSONPointer.escaped(text.utf8))", sections: nil, items: "")
             count += 1
             switch text {
             case "section": parents += try reader.readEditID(depth: depth + 1, at: .root).map { [.section($0)] } ?? []

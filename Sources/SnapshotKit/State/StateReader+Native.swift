@@ -21,7 +21,7 @@ enum StateMember: UInt8, CaseIterable {
 extension StateReader {
     /// Takes a state in the library's own shape; `depth` counts what stands around it.
     mutating func readState(depth: Int, at root: String) throws(JSONError) {
-        path = PlacePath(root: root, sections: nil, items: "")
+        path = DocumentPointers(root: root, sections: nil, items: "")
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "["): try readMain(depth: depth)

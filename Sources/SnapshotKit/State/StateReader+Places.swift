@@ -24,7 +24,7 @@ extension StateReader {
 
     /// Takes a document and reads the list that stands at `places` in it.
     mutating func readDocument(_ places: StateShape.Places, depth: Int, at root: String) throws(JSONError) {
-        path = PlacePath(
+        path = DocumentPointers(
             root: root, sections: places.sections?.description, items: places.items.description,
             sectionID: places.sectionID.description, itemID: places.itemID.description)
         var finding = Finding()

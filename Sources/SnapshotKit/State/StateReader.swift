@@ -15,7 +15,7 @@ struct StateReader {
     var known: KnownState?
     /// Items that were taken over from that.
     var taken: [Likeness.Run] = []
-    var path = PlacePath(root: "", sections: nil, items: "")
+    var path = DocumentPointers(root: "", sections: nil, items: "")
     /// Place among the siblings at each level, of the item that is being read.
     private var ordinals: [Int] = []
 

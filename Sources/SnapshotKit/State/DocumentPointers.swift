@@ -1,5 +1,5 @@
 /// Where items stand in the document that is read: turns ordinals into JSON Pointers, for errors only.
-struct PlacePath {
+struct DocumentPointers {
     /// Pointer to the state or, with pointers, to the document.
     var root: String
     /// From the root to the array of sections; nil where the only section is not written as such.
