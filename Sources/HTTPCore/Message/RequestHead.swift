@@ -66,15 +66,17 @@ public struct RequestHead: Sendable {
         return values
     }
 
-    /// Whether the name of a field starts with `prefix`, whatever the case of its letters. O(fields).
+    /// Whether the name of a field is one of `names` or starts with `prefix`, whatever the case of its letters. Looks
+    /// at each field once.
     ///
-    /// - Parameter prefix: lower case.
-    public func hasField(startingWith prefix: StaticString) -> Bool {
+    /// - Parameters: lower case.
+    public func hasField(named names: [StaticString], orStartingWith prefix: StaticString) -> Bool {
         let count = prefix.utf8CodeUnitCount
         return parts.bytes.withUnsafeBytes { bytes in
             parts.fields.contains { field in
                 let name = field.name(in: bytes)
                 return name.count >= count && name.slice(0, count).spellsIgnoringCase(prefix)
+                    || names.contains { name.spellsIgnoringCase($0) }
             }
         }
     }

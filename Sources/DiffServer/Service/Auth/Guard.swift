@@ -56,14 +56,14 @@ struct Guard: Sendable {
         if !isNamed, head.values(of: "sec-fetch-site").contains("cross-site") {
             throw Problem(.forbidden, "a page of another site asks; name its origin, or configure a key")
         }
-        if Self.proxyFields.contains(where: { head[$0] != nil }) || head.hasField(startingWith: "x-forwarded-") {
+        if head.hasField(named: Self.proxyFields, orStartingWith: "x-forwarded-") {
             throw Problem(.forbidden, "without a key a proxy may not ask for others; configure a key")
         }
     }
 
     /// Fields by which a proxy says that it is one, besides X-Forwarded-* (RFC 7239, RFC 9110 §7.6.3, nginx,
     /// Cloudflare).
-    private static let proxyFields = ["forwarded", "via", "x-real-ip", "cf-connecting-ip"]
+    private static let proxyFields: [StaticString] = ["forwarded", "via", "x-real-ip", "cf-connecting-ip"]
 
     /// Whether a page that this server sent makes the request.
     private func isOwn(origin: String, _ head: RequestHead) -> Bool {
