@@ -226,8 +226,8 @@ extension Connection {
         shard.service.finished(
             ExchangeSummary(
                 head: exchange.head, peer: peer, status: exchange.status, route: exchange.route,
-                bytesIn: exchange.bytesIn,
-                bytesOut: exchange.bytesOut, duration: Instant.now() - exchange.began))
+                bytesIn: exchange.bytesIn, bytesOut: exchange.bytesOut,
+                nanoseconds: Instant.now().nanoseconds - exchange.began.nanoseconds))
     }
 }
 

@@ -7,14 +7,26 @@ import Synchronization
 
 /// What the service counts.
 final class Metrics: Sendable {
-    private struct RequestKey: Hashable {
-        var route: String
-        var status: Int
+    /// What was counted of one route. There are some twenty, with names of a few letters: to look through them takes
+    /// less than to hash one.
+    private struct RouteTally {
+        let route: String
+        var statuses: [(status: Int, count: Int)] = []
+        var seconds = Histogram()
+
+        mutating func count(_ exchange: ExchangeSummary) {
+            let status = exchange.knownStatus
+            if let index = statuses.firstIndex(where: { $0.status == status }) {
+                statuses[index].count += 1
+            } else {
+                statuses.append((status, 1))
+            }
+            seconds.add(Double(exchange.nanoseconds) / 1e9)
+        }
     }
 
     private struct Tally {
-        var requests: [RequestKey: Int] = [:]
-        var seconds: [String: Histogram] = [:]
+        var routes: [RouteTally] = []
         var bytesIn = 0
         var bytesOut = 0
         var resets: [ResetReason: Int] = [:]
@@ -29,10 +41,10 @@ final class Metrics: Sendable {
 
     func count(_ exchange: ExchangeSummary) {
         let route = exchange.route.isEmpty ? "other" : exchange.route
-        let seconds = exchange.duration / .seconds(1)
         tally.withLock { tally in
-            tally.requests[RequestKey(route: route, status: exchange.knownStatus), default: 0] += 1
-            tally.seconds[route, default: Histogram()].add(seconds)
+            let index = tally.routes.firstIndex { $0.route == route } ?? tally.routes.count
+            if index == tally.routes.count { tally.routes.append(RouteTally(route: route)) }
+            tally.routes[index].count(exchange)
             tally.bytesIn += exchange.bytesIn
             tally.bytesOut += exchange.bytesOut
         }
@@ -69,16 +81,18 @@ final class Metrics: Sendable {
     /// All of it.
     func text(_ store: any SessionStore, _ connections: Server.Counters?, _ log: LogOutput) -> String {
         let tally = tally.withLock { $0 }
+        let routes = tally.routes.sorted { $0.route < $1.route }
         var text = MetricsText()
         text.family("diffserver_requests_total", "counter", "Requests by route and status.")
-        for (key, count) in tally.requests.sorted(by: { ($0.key.route, $0.key.status) < ($1.key.route, $1.key.status) })
-        {
-            text.sample("diffserver_requests_total", "route=\"\(key.route)\",status=\"\(key.status)\"", count)
+        for tally in routes {
+            for (status, count) in tally.statuses.sorted(by: { $0.status < $1.status }) {
+                text.sample("diffserver_requests_total", "route=\"\(tally.route)\",status=\"\(status)\"", count)
+            }
         }
         text.family(
             "diffserver_request_seconds", "histogram", "From the first byte of a request to the end of its answer.")
-        for (route, histogram) in tally.seconds.sorted(by: { $0.key < $1.key }) {
-            text.samples("diffserver_request_seconds", "route=\"\(route)\"", histogram)
+        for tally in routes {
+            text.samples("diffserver_request_seconds", "route=\"\(tally.route)\"", tally.seconds)
         }
         text.single("diffserver_received_bytes_total", "counter", "Bytes of requests.", tally.bytesIn)
         text.single("diffserver_sent_bytes_total", "counter", "Bytes of answers.", tally.bytesOut)
