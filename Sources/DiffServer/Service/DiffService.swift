@@ -66,13 +66,21 @@ final class DiffService: Service {
         if !route.mediaTypes.isEmpty, call.acceptance.best(of: route.mediaTypes) == nil {
             throw .notAcceptable(route.mediaTypes)
         }
-        let prepared = try route.prepare(call)
-        // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
-        guard route.takesBody else {
-            return .read(maxBytes: Self.strayBody) { [self] _, _ in take(call, prepared, []) }
+        switch route.work {
+        case .withBody(let prepare):
+            let prepared = try prepare(call)
+            try checkBody(head)
+            return .read(maxBytes: options.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
+        case .withoutBody(let work):
+            // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
+            guard head.bodyLength == .none else {
+                return .read(maxBytes: Self.strayBody) { [self] _, _ in answer(call, work) }
+            }
+            switch answer(call, work) {
+            case .now(let response): return .answer(response)
+            case .later(let begin): return .read(maxBytes: 0) { _, _ in .later(begin) }
+            }
         }
-        try checkBody(head)
-        return .read(maxBytes: options.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
     }
 
     /// OPTIONS, a preflight or not; nil for another method.
@@ -167,13 +175,13 @@ final class DiffService: Service {
     /// Bodies above this take longer than other requests of the loop should wait: about 0.3 ms.
     static let largeBody = 256 * 1024
 
-    /// Answers a request. Where it takes long, that is done by a worker, so that small requests on its loop keep their
-    /// latency; where the answer comes later, for either reason, the body stays counted until it is there.
+    /// Answers a request with a body. Where it takes long, that is done by a worker, so that small requests on its loop
+    /// keep their latency; where the answer comes later, for either reason, the body stays counted until it is there.
     private func take(
-        _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare? = nil
+        _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?
     ) -> Reply {
         call.isLong = body.count > Self.largeBody || call.findsLongSession()
-        if !body.isEmpty, call.isLong || table.isCache {
+        if call.isLong || table.isCache {
             call.share = share ?? MemoryShare(of: messages.incoming)
             guard call.share?.resize(to: body.count) == true else {
                 return .now(call.finish(Problem(Refusal.noRoom).response(instance: call.instance)))
@@ -192,14 +200,19 @@ final class DiffService: Service {
     }
 
     private func answer(_ call: Call, _ prepared: Answer, _ body: consuming [UInt8]) -> Reply {
-        do throws(Problem) {
-            switch try prepared(body) {
-            case .now(let response): return .now(call.finish(response))
-            case .later(let begin): return .later(begin)
-            }
-        } catch {
-            return .now(call.finish(error.response(instance: call.instance)))
-        }
+        do throws(Problem) { return finish(try prepared(body), call) } catch { return refuse(call, error) }
+    }
+
+    private func answer(_ call: Call, _ work: (Call) throws(Problem) -> Reply) -> Reply {
+        do throws(Problem) { return finish(try work(call), call) } catch { return refuse(call, error) }
+    }
+
+    private func finish(_ reply: Reply, _ call: Call) -> Reply {
+        if case .now(let response) = reply { .now(call.finish(response)) } else { reply }
+    }
+
+    private func refuse(_ call: Call, _ problem: Problem) -> Reply {
+        .now(call.finish(problem.response(instance: call.instance)))
     }
 
     /// What every answer gets.

@@ -14,9 +14,14 @@ final class Route: Sendable {
     let lists: Set<String>
     /// What the answers are made of; empty where the endpoint negotiates by itself.
     let mediaTypes: [String]
-    let takesBody: Bool
-    /// Reads the query, and what is accepted, before anybody sends a body in vain.
-    let prepare: @Sendable (Call) throws(Problem) -> Answer
+    let work: Work
+
+    /// What an endpoint does.
+    enum Work: Sendable {
+        /// Reads the query, and what is accepted, before anybody sends a body in vain.
+        case withBody(@Sendable (Call) throws(Problem) -> Answer)
+        case withoutBody(@Sendable (Call) throws(Problem) -> Reply)
+    }
 
     /// An endpoint that works on a session.
     init<Endpoint: SessionEndpoint>(
@@ -24,11 +29,14 @@ final class Route: Sendable {
         parameters: Set<String> = [], lists: Set<String> = [], mediaTypes: [String] = ["application/json"]
     ) {
         (self.name, self.right, self.parameters, self.lists) = (name, right, parameters, lists)
-        (self.mediaTypes, self.takesBody) = (mediaTypes, takesBody)
-        prepare = { (call) throws(Problem) in
-            let endpoint = try Endpoint(call)
-            return { (body) throws(Problem) in try call.respond(endpoint, body) }
-        }
+        self.mediaTypes = mediaTypes
+        work =
+            takesBody
+            ? .withBody { (call) throws(Problem) in
+                let endpoint = try Endpoint(call)
+                return { (body) throws(Problem) in try call.respond(endpoint, body) }
+            }
+            : .withoutBody { (call) throws(Problem) in try call.respond(try Endpoint(call), []) }
     }
 
     /// An endpoint that works on its body alone.
@@ -37,14 +45,13 @@ final class Route: Sendable {
         prepare: @escaping @Sendable (Call) throws(Problem) -> Answer
     ) {
         (self.name, self.right, self.parameters, lists) = (name, right, parameters, [])
-        (self.mediaTypes, takesBody, self.prepare) = (mediaTypes, true, prepare)
+        (self.mediaTypes, work) = (mediaTypes, .withBody(prepare))
     }
 
     /// One that looks at nothing but the head, and negotiates by itself.
     init(name: String, _ right: Right, answer: @escaping @Sendable (Call) throws(Problem) -> Reply) {
         (self.name, self.right, parameters, lists) = (name, right, [], [])
-        (mediaTypes, takesBody) = ([], false)
-        prepare = { call in { (_) throws(Problem) in try answer(call) } }
+        (mediaTypes, work) = ([], .withoutBody(answer))
     }
 }
 
