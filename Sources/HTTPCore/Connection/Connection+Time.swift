@@ -2,9 +2,8 @@
 extension Connection {
     func armAlarm() {
         guard lifecycle.phase != .closed, let deadline else { return }
-        let alarm = alarm ?? Alarm { [unowned self] in alarmRang() }
-        self.alarm = alarm
-        loop.arm(alarm, at: deadline)
+        if alarm == nil { alarm = Alarm { [unowned self] in alarmRang() } }
+        if let alarm { loop.arm(alarm, at: deadline) }
     }
 
     private var deadline: Instant? {

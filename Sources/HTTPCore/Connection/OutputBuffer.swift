@@ -46,9 +46,10 @@ final class OutputBuffer {
     func append(fieldValue text: String) {
         var text = text
         text.withUTF8 { value in
+            guard let source = value.baseAddress else { return }
             reserve(value.count)
             let target = (base + count).assumingMemoryBound(to: UInt8.self)
-            for index in value.indices { target[index] = value[index].isFieldContent ? value[index] : .space }
+            for index in 0..<value.count { target[index] = source[index].isFieldContent ? source[index] : .space }
             count += value.count
         }
     }
