@@ -51,7 +51,7 @@ extension Connection {
         exchange?.decoder = BodyDecoder(head.bodyLength, limits: parser.limits)
         happen(.bodyBegan)
         if head.expectsContinue, !hasMore {
-            output.end(loop).append(ResponseEncoder.continueLine)
+            output.end().append(ResponseEncoder.continueLine)
         }
     }
 
@@ -195,9 +195,9 @@ extension Connection {
         noteAnswer(response, bytes: hasBody ? written + length : written)
         guard hasBody else { return }
         switch body {
-        case .own(let bytes): output.append(body: bytes, loop)
+        case .own(let bytes): output.append(body: bytes)
         case .shared(let prefix, let rest):
-            if !prefix.isEmpty { output.append(body: prefix, loop) }
+            if !prefix.isEmpty { output.append(body: prefix) }
             output.append(rest, isFramed: false)
         }
     }
@@ -212,11 +212,11 @@ extension Connection {
     private func encodeHead(_ response: Response, _ framing: ResponseEncoder.Framing) -> Int {
         let persistence: ResponseEncoder.Persistence =
             lifecycle.isLast ? .close : exchange?.isHTTP10 == true ? .keepAloud : .keep
-        let buffer = output.end(loop)
+        let buffer = output.end()
         let before = buffer.count
         ResponseEncoder.appendHead(
             status: response.status, fields: response.fields, framing: framing, persistence: persistence,
-            date: loop.dateLine, to: buffer)
+            date: resources.dateLine(at: loop.wallClock), to: buffer)
         return buffer.count - before
     }
 
@@ -246,9 +246,9 @@ extension Connection {
         if body.count <= Self.compressedOnLoop || rest != .none {
             let smaller: Body? =
                 if case .shared(let prefix, let rest) = body, prefix.isEmpty {
-                    rest.compressed(with: loop.deflater).map { .shared($0) }
+                    rest.compressed(with: resources.deflater).map { .shared($0) }
                 } else {
-                    loop.deflater?.compressed(body.bytes[...]).map(Body.bytes)
+                    resources.deflater?.compressed(body.bytes[...]).map(Body.bytes)
                 }
             return respond(response.encoded(smaller), rest: rest)
         }
@@ -331,10 +331,10 @@ extension Connection {
         guard !bytes.isEmpty else { return }
         let before = output.count
         if isChunked {
-            let buffer = output.end(loop)
+            let buffer = output.end()
             bytes.withUnsafeBytes { ResponseEncoder.append(chunk: $0, to: buffer) }
         } else {
-            output.append(body: bytes, loop)
+            output.append(body: bytes)
         }
         exchange?.bytesOut += output.count - before
         mark()
@@ -350,7 +350,7 @@ extension Connection {
 
     func endStream(isChunked: Bool) {
         guard lifecycle.phase == .streaming else { return }
-        if isChunked { ResponseEncoder.appendLastChunk(to: output.end(loop)) }
+        if isChunked { ResponseEncoder.appendLastChunk(to: output.end()) }
         writer = nil
         happen(.streamEnded)
         finishExchange()

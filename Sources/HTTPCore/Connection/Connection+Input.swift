@@ -28,7 +28,7 @@ extension Connection {
             guard reads <= Self.readsInTurn, octets < Self.octetsInTurn, inflatedInTurn <= Self.inflatedInTurn,
                 requestsInTurn < Self.requestsInTurn
             else { return mark() }
-            let scratch = loop.scratch
+            let scratch = resources.scratch
             var filled = leftover.count
             if filled > 0 {
                 scratch.copyBytes(from: leftover)
@@ -70,14 +70,14 @@ extension Connection {
     }
 
     private func keep(_ bytes: UnsafeRawBufferPointer) {
-        leftover = loop.takeArray()
+        leftover = resources.takeArray()
         leftover.append(contentsOf: bytes)
     }
 
     func releaseLeftover() {
         let buffer = leftover
         leftover = []
-        loop.giveBack(buffer)
+        resources.giveBack(buffer)
     }
 
     /// Takes what it can and says how much that was.

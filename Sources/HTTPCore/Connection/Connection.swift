@@ -16,9 +16,10 @@ import CSystem
 ///
 /// Rejected: one object per exchange with the connection as its delegate; a request would cost two more allocations,
 /// and which of the two owns the deadline was never clear.
-final class Connection: EventReceiver {
+final class Connection: EventReceiver, TurnEndReceiver {
     let shard: Shard
     let loop: EventLoop
+    let resources: LoopResources
     let transport: any Transport
     let descriptor: Int32
     var peer: Peer
@@ -45,7 +46,7 @@ final class Connection: EventReceiver {
     @exclusivity(unchecked) var writer: StreamWriter?
 
     // Output
-    let output = OutputQueue()
+    let output: OutputQueue
     var isBacklogged = false
     /// What a part of a message and what of answers only this connection holds; made when it first has to wait.
     private var incoming: MemoryShare?
@@ -66,7 +67,7 @@ final class Connection: EventReceiver {
 
     private var isMarked = false
     private var isAdvancing = false
-    private var watchesRoom = false
+    private var watchesOutput = false
     private var isWatched = false
 
     var limits: ConnectionLimits { shard.limits }
@@ -76,6 +77,8 @@ final class Connection: EventReceiver {
     ) {
         self.shard = shard
         loop = shard.loop
+        resources = loop.resources
+        output = OutputQueue(resources)
         self.transport = transport
         self.descriptor = descriptor
         self.peer = peer
@@ -93,8 +96,7 @@ final class Connection: EventReceiver {
         advance()
         guard lifecycle.phase != .closed else { return }
         isWatched = true
-        let edges = watchesRoom ? EventLoop.inputEdges | EPOLLOUT.rawValue : EventLoop.inputEdges
-        if !loop.watch(descriptor, self, events: edges) { happen(.lost) }
+        if !loop.watch(descriptor, self, forOutput: watchesOutput) { happen(.lost) }
     }
 
     /// An edge of the transport.
@@ -115,7 +117,7 @@ final class Connection: EventReceiver {
         loop.mark(self)
     }
 
-    func advanceMarked() {
+    func turnEnds() {
         isMarked = false
         advance()
     }
@@ -162,13 +164,13 @@ final class Connection: EventReceiver {
     func flush() {
         guard lifecycle.phase != .closed else { return }
         if !output.isEmpty {
-            let result = output.flush(transport, loop)
+            let result = output.flush(transport)
             if !isBacklogged, !output.isEmpty { beginWriteWindow() }
             isBacklogged = !output.isEmpty
             accountOutput()
             switch result {
             case nil: break
-            case .blocked, .moved: return watchForRoom()
+            case .blocked, .moved: return watchOutput()
             case .ended, .failed: return happen(.lost)
             }
             writer?.didDrain()
@@ -205,14 +207,14 @@ final class Connection: EventReceiver {
         if shard.options.outgoing.isExceeded { shard.relief.begin() }
     }
 
-    private func watchForRoom() {
-        guard !watchesRoom else { return }
-        watchesRoom = true
-        if isWatched { loop.watchForRoom(descriptor) }
+    private func watchOutput() {
+        guard !watchesOutput else { return }
+        watchesOutput = true
+        if isWatched { loop.watch(descriptor, forOutput: true) }
     }
 
     private func prepare() {
-        watchForRoom()  // a handshake may have to wait for it
+        watchOutput()  // a handshake may have to wait for it
         switch transport.prepare() {
         case .ready:
             if let subject = transport.clientCertificateSubject {
@@ -239,7 +241,7 @@ final class Connection: EventReceiver {
     /// lost.
     private func sendProbe() {
         probeDue = .never
-        output.end(loop).append(ResponseEncoder.continueLine)
+        output.end().append(ResponseEncoder.continueLine)
     }
 
     private func close(politely: Bool) {

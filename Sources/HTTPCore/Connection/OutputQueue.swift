@@ -10,8 +10,9 @@ final class OutputQueue {
         case shared(SharedBody, isFramed: Bool)
     }
 
-    @exclusivity(unchecked) private var segments: [Segment] = []
-    @exclusivity(unchecked) private var tail: OutputBuffer?
+    private let resources: LoopResources
+    private var segments: [Segment] = []
+    private var tail: OutputBuffer?
     /// Octets that the transport took since the beginning.
     private(set) var total = 0
     /// Octets of the first segment that are sent.
@@ -25,6 +26,8 @@ final class OutputQueue {
     static let largeBody = 32 * 1024
     /// The same of one that is shared, if there is a buffer to copy it to.
     private static let largeShared = 1024
+
+    init(_ resources: LoopResources) { self.resources = resources }
 
     var count: Int { queued + (tail?.count ?? 0) - sent }
 
@@ -51,15 +54,15 @@ final class OutputQueue {
     var isEmpty: Bool { tail == nil && segments.isEmpty }
 
     /// The buffer at the end of the queue. Whoever asks for it writes to it: an empty one would be sent.
-    func end(_ loop: EventLoop) -> OutputBuffer {
+    func end() -> OutputBuffer {
         if let tail { return tail }
-        let buffer = loop.takeBuffer()
+        let buffer = resources.takeBuffer()
         tail = buffer
         return buffer
     }
 
-    func append(body: [UInt8], _ loop: EventLoop) {
-        guard body.count >= Self.largeBody else { return end(loop).append(body) }
+    func append(body: [UInt8]) {
+        guard body.count >= Self.largeBody else { return end().append(body) }
         closeTail()
         segments.append(.body(body))
         queued += body.count
@@ -85,16 +88,16 @@ final class OutputQueue {
     /// Sends until everything is gone or the transport has no room.
     ///
     /// - Returns: nil when the queue is empty, else why it is not.
-    func flush(_ transport: any Transport, _ loop: EventLoop) -> Transfer? {
-        if !segments.isEmpty, let obstacle = flushSegments(transport, loop) { return obstacle }
+    func flush(_ transport: any Transport) -> Transfer? {
+        if !segments.isEmpty, let obstacle = flushSegments(transport) { return obstacle }
         guard let tail else { return nil }
         if let obstacle = send(tail.bytes, transport, hasMore: false) { return obstacle }
         self.tail = nil
-        loop.giveBack(tail)
+        resources.giveBack(tail)
         return nil
     }
 
-    private func flushSegments(_ transport: any Transport, _ loop: EventLoop) -> Transfer? {
+    private func flushSegments(_ transport: any Transport) -> Transfer? {
         while let first = segments.first {
             let hasMore = segments.count > 1 || tail != nil
             let length: Int
@@ -103,7 +106,7 @@ final class OutputQueue {
             case .buffer(let buffer):
                 length = buffer.count
                 obstacle = send(buffer.bytes, transport, hasMore: hasMore)
-                if obstacle == nil { loop.giveBack(buffer) }
+                if obstacle == nil { resources.giveBack(buffer) }
             case .body(let body):
                 length = body.count
                 obstacle = body.withUnsafeBytes { send($0, transport, hasMore: hasMore) }

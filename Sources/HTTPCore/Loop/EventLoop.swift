@@ -2,20 +2,21 @@ import CSystem
 import Glibc
 import Synchronization
 
-/// One thread of events: an epoll descriptor, the connections registered with it, and work that was handed over.
+/// One thread of events: an epoll descriptor, whoever hears of descriptors registered with it, and work that was handed
+/// over.
 ///
 /// The handle is `Sendable`; what it runs is confined to the loop's thread, which waits in `epoll_wait`: measured, that
 /// costs a third less a request than one Dispatch source for the epoll descriptor and half of one source for each
 /// connection.
 ///
-/// Order of one turn: events of descriptors, work handed over, alarms, then the connections that were marked on the
-/// way. So what an endpoint did to other connections in this turn is written once, at its end; and what all of them
-/// want from another server, last.
+/// Order of one turn: events of descriptors, work handed over, alarms, then whoever was marked on the way. So what an
+/// endpoint did to other connections in this turn is written once, at its end; and what all of them want from another
+/// server, last.
 ///
 /// One commit may answer ten thousand held requests, and one client may pipeline as many on each of its connections, so
-/// events, work handed over and marked connections get a slice of the turn each, and what is left then waits for the
-/// next one, behind the events that came meanwhile. Connections that were marked in the turn have a slice of their own
-/// before those that are left over: who comes by himself never stands behind a crowd.
+/// events, work handed over and marks get a slice of the turn each, and what is left then waits for the next one,
+/// behind the events that came meanwhile. Who was marked in the turn has a slice before those that are left over: who
+/// comes alone never stands behind a crowd.
 public final class EventLoop: Sendable {
     /// Which loop of its server this is, from 0; -1 for one of no server.
     public let index: Int
@@ -39,40 +40,28 @@ public final class EventLoop: Sendable {
     private final class Confined: @unchecked Sendable {
         let wheel = TimerWheel(now: .now())
         var now = Instant.now()
-        @exclusivity(unchecked) var date = DateField()
+        var wallClock = 0
         /// What the kernel told. With the receivers: a descriptor may be another's by the time that its turn comes.
-        @exclusivity(unchecked) var events = Backlog<(receiver: any EventReceiver, events: UInt32)>()
+        var events = Backlog<(receiver: any EventReceiver, events: UInt32)>()
         /// Handed over, in order.
-        @exclusivity(unchecked) var jobs = Backlog<@Sendable () -> Void>()
+        var jobs = Backlog<@Sendable () -> Void>()
         /// Alarms that are due.
-        @exclusivity(unchecked) var due = Backlog<Alarm>()
-        @exclusivity(unchecked) var marked = Backlog<Connection>()
-        /// Those that were marked before this turn's end, which are advanced now, and those that were left over by
-        /// earlier turns. Both have a slice.
-        @exclusivity(unchecked) var fresh = Backlog<Connection>()
-        @exclusivity(unchecked) var left = Backlog<Connection>()
-        @exclusivity(unchecked) var outgoing: [OutgoingConnection] = []
+        var due = Backlog<Alarm>()
+        var marked = Backlog<any TurnEndReceiver>()
+        /// Those that were marked before this turn's end, who go on now, and those that were left over by earlier
+        /// turns. Both have a slice.
+        var fresh = Backlog<any TurnEndReceiver>()
+        var left = Backlog<any TurnEndReceiver>()
+        var last: [any TurnEndReceiver] = []
         /// By descriptor: they are small and dense, and an event that outlived its descriptor finds nobody, or at worst
-        /// another connection, which then reads in vain.
-        @exclusivity(unchecked) var watched: [(any EventReceiver)?] = []
-        @exclusivity(unchecked) var spareBuffers: [OutputBuffer] = []
-        @exclusivity(unchecked) var spareInput: [[UInt8]] = []
-        lazy var deflater = Deflater()
+        /// another receiver, which then reads in vain.
+        var watched: [(any EventReceiver)?] = []
+        var attachment: AnyObject?
         /// Whether there is nothing to do before something happens.
         var isIdle: Bool {
-            marked.isEmpty && left.isEmpty && outgoing.isEmpty && jobs.isEmpty && due.isEmpty && events.isEmpty
+            marked.isEmpty && left.isEmpty && last.isEmpty && jobs.isEmpty && due.isEmpty && events.isEmpty
         }
-        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: EventLoop.scratchBytes, alignment: 64)
-
-        deinit { scratch.deallocate() }
     }
-
-    /// Room to read into: what a connection may have kept from its last read, and one more read behind it.
-    static let scratchBytes = 256 * 1024
-
-    /// How many empty buffers of each kind are kept, and how large one may be.
-    private static let spares = 64
-    private static let largestSpare = 64 * 1024
 
     init(index: Int) throws(ListenError) {
         self.index = index
@@ -165,14 +154,24 @@ protocol EventReceiver: AnyObject {
     func receive(events: UInt32)
 }
 
+/// Something that goes on at the end of a turn in which it was marked.
+protocol TurnEndReceiver: AnyObject {
+    func turnEnds()
+}
+
 extension EventLoop {
     // MARK: On the loop only
 
+    /// When this turn began.
     var now: Instant { confined.now }
-    var dateLine: [UInt8] { confined.date.line }
-    var scratch: UnsafeMutableRawBufferPointer { confined.scratch }
+    /// The same in seconds since 1970.
+    var wallClock: Int { confined.wallClock }
 
-    var deflater: Deflater? { confined.deflater }
+    /// What those who live on the loop share. The loop keeps it and knows nothing of it.
+    var attachment: AnyObject? {
+        get { confined.attachment }
+        set { confined.attachment = newValue }
+    }
 
     func arm(_ alarm: Alarm, at due: Instant) { confined.wheel.arm(alarm, at: due) }
     func disarm(_ alarm: Alarm) { confined.wheel.disarm(alarm) }
@@ -183,30 +182,11 @@ extension EventLoop {
         subject.exchange(.passRetained(head.parts), ordering: .acquiringAndReleasing)?.release()
     }
 
-    /// Has `connection` go on at the end of this turn. The connection sees to it that it is marked once.
-    func mark(_ connection: Connection) { confined.marked.append(connection) }
+    /// Has `receiver` go on at the end of this turn. The receiver sees to it that it is marked once.
+    func mark(_ receiver: any TurnEndReceiver) { confined.marked.append(receiver) }
 
-    /// The same for a connection to another server.
-    func mark(_ connection: OutgoingConnection) { confined.outgoing.append(connection) }
-
-    /// An empty buffer for answers.
-    func takeBuffer() -> OutputBuffer { confined.spareBuffers.popLast() ?? OutputBuffer() }
-
-    /// Takes back a buffer, unless it grew large or there are enough: idle memory stays small.
-    func giveBack(_ buffer: OutputBuffer) {
-        guard buffer.capacity <= Self.largestSpare, confined.spareBuffers.count < Self.spares else { return }
-        buffer.removeAll()
-        confined.spareBuffers.append(buffer)
-    }
-
-    /// An empty array for input that has to be kept.
-    func takeArray() -> [UInt8] { confined.spareInput.popLast() ?? [] }
-
-    func giveBack(_ array: consuming [UInt8]) {
-        guard array.capacity <= Self.largestSpare, confined.spareInput.count < Self.spares else { return }
-        array.removeAll(keepingCapacity: true)
-        confined.spareInput.append(array)
-    }
+    /// The same behind all others of the turn.
+    func markLast(_ receiver: any TurnEndReceiver) { confined.last.append(receiver) }
 
     /// Registers a descriptor; false if the kernel has no room for it.
     func watch(_ descriptor: Int32, _ receiver: any EventReceiver, events: UInt32) -> Bool {
@@ -222,18 +202,19 @@ extension EventLoop {
         descriptor >= 0 && Int(descriptor) < confined.watched.count ? confined.watched[Int(descriptor)] : nil
     }
 
-    /// The edges of input that a connection watches.
-    static let inputEdges = EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
-
-    /// Has a connection that watches its input hear of room to write too. If there is room already, that is an edge.
-    func watchForRoom(_ descriptor: Int32) {
-        var event = epoll_event(events: Self.inputEdges | EPOLLOUT.rawValue, data: epoll_data_t(fd: descriptor))
-        epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event)
+    /// Edges of input, and of room to write where that is wanted.
+    static func edges(forOutput: Bool) -> UInt32 {
+        EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue | (forOutput ? EPOLLOUT.rawValue : 0)
     }
 
-    /// Has it hear of input only, again.
-    func watchForInput(_ descriptor: Int32) {
-        var event = epoll_event(events: Self.inputEdges, data: epoll_data_t(fd: descriptor))
+    /// Registers a descriptor for edges; false if the kernel has no room for it.
+    func watch(_ descriptor: Int32, _ receiver: any EventReceiver, forOutput: Bool) -> Bool {
+        watch(descriptor, receiver, events: Self.edges(forOutput: forOutput))
+    }
+
+    /// Has whoever watches for edges hear of room to write too, or no more. If there is room already, that is an edge.
+    func watch(_ descriptor: Int32, forOutput: Bool) {
+        var event = epoll_event(events: Self.edges(forOutput: forOutput), data: epoll_data_t(fd: descriptor))
         epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event)
     }
 
@@ -275,13 +256,13 @@ extension EventLoop {
     func turn(at now: Instant, wallClock: Int = 0, events: () -> Void = {}, clock: () -> Instant = Instant.now) {
         turnCount.store(turns &+ 1, ordering: .relaxed)
         confined.now = now
-        confined.date.update(wallClock)
+        confined.wallClock = wallClock
         events()
         confined.events.work(clock) { $0.receiver.receive(events: $0.events) }
         confined.jobs.work(clock) { $0() }
         confined.due.append(contentsOf: confined.wheel.expired(by: now))
         confined.due.work(clock) { $0.ring() }
-        advanceMarked(clock)
+        endTurn(clock)
     }
 
     /// Makes the caller's thread the loop's.
@@ -327,16 +308,16 @@ extension EventLoop {
         while let job = confined.jobs.next() { job() }
     }
 
-    private func advanceMarked(_ clock: () -> Instant) {
+    private func endTurn(_ clock: () -> Instant) {
         // Those that are marked anew meanwhile wait for the next turn: a writer that is always ready must not starve
         // the others.
         swap(&confined.marked, &confined.fresh)
-        confined.fresh.work(clock) { $0.advanceMarked() }
-        confined.left.work(clock) { $0.advanceMarked() }
-        while let connection = confined.fresh.next() { confined.left.append(connection) }
-        guard !confined.outgoing.isEmpty else { return }
-        let outgoing = confined.outgoing
-        confined.outgoing.removeAll(keepingCapacity: true)
-        for connection in outgoing { connection.advanceMarked() }
+        confined.fresh.work(clock) { $0.turnEnds() }
+        confined.left.work(clock) { $0.turnEnds() }
+        while let receiver = confined.fresh.next() { confined.left.append(receiver) }
+        guard !confined.last.isEmpty else { return }
+        let last = confined.last
+        confined.last.removeAll(keepingCapacity: true)
+        for receiver in last { receiver.turnEnds() }
     }
 }

@@ -8,7 +8,7 @@ import Glibc
 /// owner. What is sent in one turn of the loop leaves together at its end. A name is resolved on a queue of its own,
 /// since the resolver blocks; its addresses are tried one after the other. The connection lives until one side closes
 /// it, whether or not anybody holds it.
-public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
+public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecked Sendable {
     /// What an owner hears.
     public struct Handlers {
         /// Bytes pass from now on. Called once at most.
@@ -56,11 +56,11 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
     private var obstacle = "no address"
     private var descriptor: Int32 = -1
     private var transport: (any Transport)?
-    private let output = OutputQueue()
+    private let output: OutputQueue
     private var alarm: Alarm?
     private var isReadable = false
     private var sawHangup = false
-    private var watchesRoom = true
+    private var watchesOutput = true
     private var isMarked = false
 
     /// A serial queue of its own: the common ones have a thread a core, and the loops sit on them.
@@ -81,6 +81,7 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
         precondition(loop.isCurrent, "confined to its loop")
         self.destination = destination
         self.loop = loop
+        output = OutputQueue(loop.resources)
         self.tls = tls
         self.handlers = handlers
         let alarm = Alarm { [weak self] in self?.lose(.timedOut) }
@@ -98,14 +99,14 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
     public func send(_ bytes: [UInt8]) {
         precondition(loop.isCurrent, "confined to its loop")
         guard phase != .closed, !bytes.isEmpty else { return }
-        output.append(body: bytes, loop)
+        output.append(body: bytes)
         if phase == .open { mark() }
     }
 
     /// Closes, behind what the kernel takes at once of what was sent.
     public func close() {
         precondition(loop.isCurrent, "confined to its loop")
-        if phase == .open, let transport { _ = output.flush(transport, loop) }
+        if phase == .open, let transport { _ = output.flush(transport) }
         finish(politely: phase == .open)
     }
 
@@ -158,8 +159,8 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
             obstacle = status == nil ? "the path is too long for a Unix socket" : String(cString: strerror(errno))
             return false
         }
-        watchesRoom = true
-        return loop.watch(descriptor, self, events: EventLoop.inputEdges | EPOLLOUT.rawValue)
+        watchesOutput = true
+        return loop.watch(descriptor, self, forOutput: true)
     }
 
     private func dropSocket() {
@@ -222,8 +223,7 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
         flush()
     }
 
-    /// At the end of the turn.
-    func advanceMarked() {
+    func turnEnds() {
         isMarked = false
         read()
         flush()
@@ -232,7 +232,7 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
     private func mark() {
         guard !isMarked else { return }
         isMarked = true
-        loop.mark(self)
+        loop.markLast(self)
     }
 
     private func read() {
@@ -240,10 +240,11 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
         while isReadable, phase == .open, let transport {
             reads += 1
             guard reads <= Self.readsInTurn else { return mark() }
-            switch transport.receive(into: loop.scratch) {
+            let scratch = loop.resources.scratch
+            switch transport.receive(into: scratch) {
             case .moved(let count):
-                if count < loop.scratch.count, transport.shortReceiveIsLast, !sawHangup { isReadable = false }
-                handlers?.received(UnsafeRawBufferPointer(loop.scratch).slice(0, count))
+                if count < scratch.count, transport.shortReceiveIsLast, !sawHangup { isReadable = false }
+                handlers?.received(UnsafeRawBufferPointer(scratch).slice(0, count))
             case .blocked: isReadable = false
             case .ended: lose(.ended)
             case .failed: lose(.broken(String(cString: strerror(errno))))
@@ -253,20 +254,20 @@ public final class OutgoingConnection: EventReceiver, @unchecked Sendable {
 
     private func flush() {
         guard phase == .open, let transport else { return }
-        let result = output.isEmpty ? nil : output.flush(transport, loop)
+        let result = output.isEmpty ? nil : output.flush(transport)
         switch result {
-        case nil: watch(forRoom: false)
-        case .blocked, .moved: watch(forRoom: true)
+        case nil: watch(forOutput: false)
+        case .blocked, .moved: watch(forOutput: true)
         case .ended, .failed: lose(.broken(String(cString: strerror(errno))))
         }
     }
 
     /// A Unix socket has an edge of room with all that the peer reads, so it is listened to only while something waits
     /// for it.
-    private func watch(forRoom wanted: Bool) {
-        guard wanted != watchesRoom else { return }
-        watchesRoom = wanted
-        if wanted { loop.watchForRoom(descriptor) } else { loop.watchForInput(descriptor) }
+    private func watch(forOutput wanted: Bool) {
+        guard wanted != watchesOutput else { return }
+        watchesOutput = wanted
+        loop.watch(descriptor, forOutput: wanted)
     }
 
     // MARK: Ending

@@ -1,4 +1,4 @@
-/// A growing run of octets that answers are written into. One owner at a time: a connection, or the loop's pool.
+/// A growing run of octets that answers are written into. One owner at a time: a connection, or the pool of its loop.
 ///
 /// In place of an array because an answer is some fifteen small appends, and each would pay for a uniqueness check and
 /// a call: measured on pipelined requests, an eighth of their time.
