@@ -11,9 +11,6 @@ import CSystem
 /// The service never re-enters a connection. What comes through `Pending` and `StreamWriter` is put down here and the
 /// connection marks itself with the loop, which has it go on at the end of the turn.
 ///
-/// What every request touches is `@exclusivity(unchecked)`: only the loop's thread gets here, and no access to it spans
-/// a call that comes back to the connection. Checked at run time, that cost pipelined requests 8 % of their time.
-///
 /// Rejected: one object per exchange with the connection as its delegate; a request would cost two more allocations,
 /// and which of the two owns the deadline was never clear.
 final class Connection: EventReceiver, TurnEndReceiver {
@@ -23,27 +20,27 @@ final class Connection: EventReceiver, TurnEndReceiver {
     let transport: any Transport
     let descriptor: Int32
     var peer: Peer
-    @exclusivity(unchecked) var lifecycle: Lifecycle
+    var lifecycle: Lifecycle
     /// Where the shard keeps this connection.
     var slot = 0
 
     // Input, see Connection+Input.swift
-    @exclusivity(unchecked) var parser: RequestParser
+    var parser: RequestParser
     var isReadable = false
     var sawHangup = false
     var inputEnded = false
     /// What stands in `leftover` was looked at and means nothing without more.
     var isStarved = true
-    @exclusivity(unchecked) var leftover: [UInt8] = []
+    var leftover: [UInt8] = []
     var lingered = 0
     var inflatedInTurn = 0
     var requestsInTurn = 0
 
     // Exchange, see Connection+Exchange.swift
-    @exclusivity(unchecked) var exchange: Exchange?
-    @exclusivity(unchecked) var pending: PendingLink?
+    var exchange: Exchange?
+    var pending: PendingLink?
     var deliveredAnswer: Response?
-    @exclusivity(unchecked) var writer: StreamWriter?
+    var writer: StreamWriter?
 
     // Output
     let output: OutputQueue

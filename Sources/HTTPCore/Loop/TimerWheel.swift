@@ -14,8 +14,8 @@ final class TimerWheel {
     static let slotCount = 4096
     static let tick: Int64 = 8_000_000
 
-    @exclusivity(unchecked) private var slots = [Alarm?](repeating: nil, count: slotCount)
-    @exclusivity(unchecked) private var occupied = [UInt64](repeating: 0, count: slotCount / 64)
+    private var slots = [Alarm?](repeating: nil, count: slotCount)
+    private var occupied = [UInt64](repeating: 0, count: slotCount / 64)
     private var current: Int64
     /// The earliest tick at which a slot may hold anything, if it is known. Too early costs one idle turn, too late
     /// never is.
