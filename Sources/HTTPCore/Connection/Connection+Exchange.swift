@@ -227,7 +227,7 @@ extension Connection {
             ExchangeSummary(
                 head: exchange.head, peer: peer, status: exchange.status, route: exchange.route,
                 bytesIn: exchange.bytesIn, bytesOut: exchange.bytesOut,
-                nanoseconds: Instant.now().nanoseconds - exchange.began.nanoseconds))
+                nanoseconds: Instant.now.nanoseconds - exchange.began.nanoseconds))
     }
 }
 

@@ -38,8 +38,8 @@ public final class EventLoop: Sendable {
 
     /// What only the loop's own thread touches.
     private final class Confined: @unchecked Sendable {
-        let wheel = TimerWheel(now: .now())
-        var now = Instant.now()
+        let wheel = TimerWheel(now: .now)
+        var now = Instant.now
         var wallClock = 0
         /// What the kernel told. With the receivers: a descriptor may be another's by the time that its turn comes.
         var events = Backlog<(receiver: any EventReceiver, events: UInt32)>()
@@ -99,7 +99,7 @@ public final class EventLoop: Sendable {
     @discardableResult
     public func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> Timer {
         let timer = Timer(loop: self, work)
-        let due = Instant.now() + delay
+        let due = Instant.now + delay
         if isCurrent {
             confined.wheel.arm(timer.alarm, at: due)
         } else {
@@ -242,9 +242,9 @@ extension EventLoop {
         }
         while !isStopping.load(ordering: .relaxed) {
             let isIdle = confined.isIdle
-            let patience = isIdle ? confined.wheel.sleepMilliseconds(now: .now()) : 0
+            let patience = isIdle ? confined.wheel.sleepMilliseconds(now: .now) : 0
             let count = epoll_wait(epoll, events, Int32(capacity), patience)
-            turn(at: .now(), wallClock: Instant.wallClockSeconds()) {
+            turn(at: .now, wallClock: Instant.wallClockSeconds) {
                 for index in 0..<max(0, Int(count)) { take(events[index]) }
             }
         }
@@ -253,7 +253,7 @@ extension EventLoop {
     }
 
     /// One turn. Time is a parameter, so that a test can be the thread, the clock and the descriptors.
-    func turn(at now: Instant, wallClock: Int = 0, events: () -> Void = {}, clock: () -> Instant = Instant.now) {
+    func turn(at now: Instant, wallClock: Int = 0, events: () -> Void = {}, clock: () -> Instant = { .now }) {
         turnCount.store(turns &+ 1, ordering: .relaxed)
         confined.now = now
         confined.wallClock = wallClock

@@ -1,37 +1,48 @@
 import Glibc
 
 /// A point of the monotonic clock in nanoseconds. What waits compares these; only the edge reads the clock.
-struct Instant: Comparable, Sendable {
-    var nanoseconds: Int64
+public struct Instant: Comparable, Sendable {
+    /// Since the clock began.
+    public var nanoseconds: Int64
+
+    /// The instant so many nanoseconds behind the clock's beginning.
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// What the clock says.
+    public static var now: Instant {
+        let time = read(CLOCK_MONOTONIC)
+        return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
 
     /// Behind all that anybody waits for: 146 years.
     static let never = Instant(nanoseconds: 1 << 62)
 
-    static func now() -> Instant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-    }
-
     /// Seconds since 1970, from the kernel's last tick.
-    static func wallClockSeconds() -> Int {
+    static var wallClockSeconds: Int { read(CLOCK_REALTIME_COARSE).tv_sec }
+
+    private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()
-        clock_gettime(CLOCK_REALTIME_COARSE, &time)
-        return time.tv_sec
+        clock_gettime(clock, &time)
+        return time
     }
 
-    static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
-    static func + (a: Instant, b: Duration) -> Instant { Instant(nanoseconds: a.nanoseconds &+ b.wholeNanoseconds) }
+    /// The same in whole seconds.
+    public var wholeSeconds: Int64 { nanoseconds / 1_000_000_000 }
+
+    /// Whether `a` is earlier than `b`.
+    public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+    /// The time from `b` to `a`.
+    public static func - (a: Instant, b: Instant) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
+    /// The instant that is so much later; a span beyond 146 years counts as one of 146.
+    public static func + (a: Instant, span: Duration) -> Instant { a + span.wholeNanoseconds }
     static func + (a: Instant, nanoseconds: Int64) -> Instant { Instant(nanoseconds: a.nanoseconds &+ nanoseconds) }
-    static func - (a: Instant, b: Instant) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
 }
 
 extension Duration {
-    /// Clamped to what 63 bits hold: 292 years.
+    /// Clamped to 146 years.
     var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
-        let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflows, abs(seconds) < 4_000_000_000 else { return seconds < 0 ? -(1 << 62) : 1 << 62 }
-        return product + attoseconds / 1_000_000_000
+        guard seconds.magnitude < 1 << 32 else { return seconds < 0 ? -(1 << 62) : 1 << 62 }
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

@@ -40,7 +40,7 @@ public final class Watchdog: Sendable {
     public init(_ loops: [EventLoop], limit: Duration) {
         self.loops = loops
         self.limit = limit.wholeNanoseconds
-        watches = Locked([Watch](repeating: Watch(last: .now()), count: loops.count))
+        watches = Locked([Watch](repeating: Watch(last: .now), count: loops.count))
     }
 
     /// Looks eight times within the limit, until the process ends.
@@ -52,7 +52,7 @@ public final class Watchdog: Sendable {
             var pause = timespec(tv_sec: Int(limit / 8 / 1_000_000_000), tv_nsec: Int(limit / 8 % 1_000_000_000))
             while true {
                 nanosleep(&pause, nil)
-                let findings = look(at: .now())
+                let findings = look(at: .now)
                 if !findings.isEmpty { found(findings) }
             }
         }

@@ -3,7 +3,7 @@
 // cores.
 //
 // Rejected: a concurrent queue of Dispatch. Its threads are everybody's, and one that gave up its share does not get it
-// back without a privilege.
+// back without a privilege. All of HTTPCore's threads are `SystemThread`s; Dispatch lends its semaphore.
 
 import CSystem
 import Dispatch

@@ -1,11 +1,10 @@
 import CSystem
-import Dispatch
 import Glibc
 
 /// A connection to another server, plain or TLS.
 ///
 /// Confined to its loop: every call is made there, and every handler is called there, never from within a call of its
-/// owner. What is sent in one turn of the loop leaves together at its end. A name is resolved on a queue of its own,
+/// owner. What is sent in one turn of the loop leaves together at its end. A name is resolved on a thread of its own,
 /// since the resolver blocks; its addresses are tried one after the other. The connection lives until one side closes
 /// it, whether or not anybody holds it.
 public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecked Sendable {
@@ -63,8 +62,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     private var watchesOutput = true
     private var isMarked = false
 
-    /// A serial queue of its own: the common ones have a thread a core, and the loops sit on them.
-    private static let resolver = DispatchQueue(label: "http.resolver")
+    private static let resolver = Workers(count: 1)
 
     /// How many reads in a row it gets before the others have their turn.
     private static let readsInTurn = 16
@@ -114,7 +112,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
 
     private func resolve() {
         if case .unix(let path) = destination { return loop.execute { self.connect([.unix(path: path)]) } }
-        Self.resolver.async { [self] in
+        Self.resolver.run { [self] in
             do throws(NameError) {
                 let addresses = try destination.resolved()
                 loop.execute { self.connect(addresses) }

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPCore
 
 @Suite struct WatchdogTests {
-    private let start = Instant.now()
+    private let start = Instant.now
 
     /// A loop with a job that blocks until it is told.
     private func stuck(_ loop: EventLoop) -> DispatchSemaphore {

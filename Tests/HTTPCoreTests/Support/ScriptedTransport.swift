@@ -83,7 +83,7 @@ final class ScriptedConnection {
     let service: TestService
     let shard: Shard
     private(set) weak var connection: Connection?
-    private(set) var now = Instant.now()
+    private(set) var now = Instant.now
     let loop: EventLoop
     /// Of all: a test makes thousands of connections, and threads are not free.
     private static let workers = Workers(count: 1)
