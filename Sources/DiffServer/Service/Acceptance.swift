@@ -9,7 +9,7 @@ struct Acceptance: Sendable {
     private let ranges: [Preference]
 
     /// Reads all `Accept` fields; none means anything. A range whose weight is malformed is left out.
-    init(_ head: RequestHead) { ranges = head.list("accept").compactMap(Preference.init) }
+    init(_ head: RequestHead) { ranges = head.weightedList("accept") }
 
     /// Whether the client does not care.
     var isAnything: Bool { ranges.isEmpty }
@@ -43,12 +43,7 @@ struct Acceptance: Sendable {
 
 extension Substring {
     /// Without blanks at either end.
-    var trimmed: String {
-        var text = self
-        while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
-        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return String(text)
-    }
+    var trimmed: String { String(FieldList.trimmed(self)) }
 }
 
 /// The form of an answer with changes.

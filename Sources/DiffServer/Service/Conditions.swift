@@ -13,8 +13,8 @@ extension RevisionTags {
     }
 
     /// What stands between the quotes, less what a coding added.
-    private static func opaque(_ tag: Substring) -> String {
-        var text = tag
+    private static func opaque(_ tag: String) -> String {
+        var text = tag[...]
         if text.hasPrefix("W/") { text = text.dropFirst(2) }
         guard text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return "" }
         text = text.dropFirst().dropLast()

@@ -54,28 +54,6 @@ extension UnsafeRawBufferPointer {
         guard start < count, let hit = memchr(baseAddress! + start, Int32(octet), count - start) else { return nil }
         return UnsafeRawPointer(hit) - baseAddress!
     }
-
-    /// Calls `body` with each element of a comma-separated list, blanks trimmed, empty elements left out (RFC 9110
-    /// §5.6.1).
-    ///
-    /// Commas inside quoted strings do not separate.
-    func forEachListElement(_ body: (UnsafeRawBufferPointer) -> Void) {
-        var start = 0
-        var isQuoted = false
-        var index = 0
-        while index <= count {
-            if index == count || (self[index] == UInt8(ascii: ",") && !isQuoted) {
-                let element = slice(start, index).trimmed
-                if !element.isEmpty { body(element) }
-                start = index + 1
-            } else if self[index] == UInt8(ascii: "\"") {
-                isQuoted.toggle()
-            } else if self[index] == UInt8(ascii: "\\"), isQuoted {
-                index = Swift.min(index + 1, count - 1)
-            }
-            index += 1
-        }
-    }
 }
 
 extension UInt8 {

@@ -6,7 +6,7 @@ public struct Preference: Sendable, Hashable {
     public var weight: Int
 
     /// An element with its weight; nil if that is malformed, or if there is no value.
-    public init?(_ element: Substring) {
+    public init?(_ element: String) {
         let parts = element.split(separator: ";", omittingEmptySubsequences: false)
         guard let value = parts.first.map({ FieldList.trimmed($0).lowercased() }), !value.isEmpty else { return nil }
         var weight = 1000
@@ -43,7 +43,7 @@ public struct Preference: Sendable, Hashable {
 extension RequestHead {
     /// Whether an answer may be gzip: the client names it, or `*`, and does not like the plain form better.
     public var acceptsGzip: Bool {
-        let list = list("accept-encoding").compactMap(Preference.init)
+        let list = weightedList("accept-encoding")
         guard let gzip = Preference.weight(of: ["gzip", "x-gzip"], in: list), gzip > 0 else { return false }
         return gzip >= list.first { $0.value == "identity" }?.weight ?? 0
     }

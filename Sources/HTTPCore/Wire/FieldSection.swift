@@ -86,13 +86,14 @@ struct FieldSection: Sendable {
             guard host == nil else { return .malformed(.repeatedField) }
             host = span
         case 6 where name.spellsIgnoringCase("expect"):
-            value.forEachListElement {
-                if $0.equalsIgnoringCase("100-continue".utf8) { expectsContinue = true } else { expectsOther = true }
+            for element in ListElements(value) where !element.isEmpty {
+                let isKnown = element.equalsIgnoringCase("100-continue".utf8)
+                if isKnown { expectsContinue = true } else { expectsOther = true }
             }
         case 10 where name.spellsIgnoringCase("connection"):
-            value.forEachListElement {
-                if $0.equalsIgnoringCase("close".utf8) { saysClose = true }
-                if $0.equalsIgnoringCase("keep-alive".utf8) { saysKeepAlive = true }
+            for element in ListElements(value) {
+                if element.equalsIgnoringCase("close".utf8) { saysClose = true }
+                if element.equalsIgnoringCase("keep-alive".utf8) { saysKeepAlive = true }
             }
         case 12 where name.spellsIgnoringCase("content-type"):
             guard !hasContentType else { return .malformed(.repeatedField) }
@@ -129,12 +130,10 @@ struct FieldSection: Sendable {
     /// `chunked` alone is served; known-looking codings before it are 501; all else is 400.
     private static func coding(_ value: UnsafeRawBufferPointer) -> TransferCoding {
         if value.equalsIgnoringCase("chunked".utf8) { return .chunked }
-        var names: [(isChunked: Bool, isToken: Bool)] = []
-        value.forEachListElement { element in
-            names.append(
-                (element.equalsIgnoringCase("chunked".utf8), element.allSatisfy { OctetSet.token.contains($0) }))
-        }
-        let isPlainList = names.count > 1 && names.allSatisfy(\.isToken) && names.last?.isChunked == true
-        return isPlainList && !names.dropLast().contains(where: \.isChunked) ? .unsupported : .invalid
+        let names = ListElements(value).filter { !$0.isEmpty }
+        let isChunked = names.map { $0.equalsIgnoringCase("chunked".utf8) }
+        let areTokens = names.allSatisfy { $0.allSatisfy(OctetSet.token.contains) }
+        let endsChunked = names.count > 1 && isChunked.firstIndex(of: true) == names.count - 1
+        return endsChunked && areTokens ? .unsupported : .invalid
     }
 }

@@ -18,7 +18,7 @@ import Testing
             ("If-Match:\r\n", []),
             ("", []),
         ])
-    func elements(fields: String, expected: [Substring]) throws {
+    func elements(fields: String, expected: [String]) throws {
         #expect(try head(fields).list("if-match") == expected)
     }
 
