@@ -18,7 +18,7 @@ public final class Server: Sendable {
     private struct Running {
         var shards: [Shard] = []
         var sockets: [ListeningSocket] = []
-        var room: ConnectionRoom?
+        var capacity: ConnectionCapacity?
         var isDraining = false
     }
 
@@ -50,13 +50,13 @@ public final class Server: Sendable {
         var loops: [EventLoop] = []
         for index in 0..<max(1, options.loops) { loops.append(try EventLoop(index: index)) }
         var sockets: [ListeningSocket] = []
-        let room: ConnectionRoom
+        let capacity: ConnectionCapacity
         do throws(ListenError) {
             for address in options.listen {
                 sockets += try ListeningSocket.open(address, options: options).map { $0.secured(options.tls != nil) }
             }
             for address in options.listenPlainly { sockets += try ListeningSocket.open(address, options: options) }
-            room = try connectionRoom()
+            capacity = try connectionCapacity()
         } catch {
             sockets.forEach { $0.close() }
             throw error
@@ -64,14 +64,14 @@ public final class Server: Sendable {
         let relief = BacklogRelief(budget: options.outgoing)
         let shards = loops.map {
             Shard(
-                loop: $0, options: options, room: room, service: service, workers: workers, counters: counts,
+                loop: $0, options: options, capacity: capacity, service: service, workers: workers, counters: counts,
                 tls: certificates, relief: relief)
         }
         relief.cover(shards)
         running.withLock { [sockets] in
             $0.shards = shards
             $0.sockets = sockets
-            $0.room = room
+            $0.capacity = capacity
         }
         for shard in shards {
             shard.loop.execute { [sockets] in sockets.forEach(shard.listen) }
@@ -81,10 +81,10 @@ public final class Server: Sendable {
     }
 
     /// What of the limit of descriptors is left to connections, now that all else is open.
-    private func connectionRoom() throws(ListenError) -> ConnectionRoom {
+    private func connectionCapacity() throws(ListenError) -> ConnectionCapacity {
         let limit = Descriptors.limit
         let free = limit - Descriptors.open - options.reservedDescriptors
-        if let room = ConnectionRoom(for: options.maxConnections, free: free) { return room }
+        if let capacity = ConnectionCapacity(for: options.maxConnections, free: free) { return capacity }
         throw ListenError(address: "connections", reason: "the limit of descriptors, \(limit), leaves none for them")
     }
 
@@ -101,7 +101,7 @@ public final class Server: Sendable {
     /// What was counted since the start.
     public var counters: Counters {
         Counters(
-            connectionLimit: running.withLock { $0.room?.connections } ?? options.maxConnections,
+            connectionLimit: running.withLock { $0.capacity?.connections } ?? options.maxConnections,
             openConnections: options.openConnections.value,
             acceptedConnections: counts.accepted.load(ordering: .relaxed),
             refusedConnections: counts.refused.load(ordering: .relaxed),

@@ -8,9 +8,9 @@ import Synchronization
 final class Shard: @unchecked Sendable {
     let loop: EventLoop
     let options: ServerOptions
-    let room: ConnectionRoom
+    let capacity: ConnectionCapacity
     let limits: ConnectionLimits
-    let patience: Patience
+    let timeouts: Timeouts
     let service: any Service
     let workers: Workers
     let counters: ServerCounters
@@ -22,14 +22,14 @@ final class Shard: @unchecked Sendable {
     private var isDraining = false
 
     init(
-        loop: EventLoop, options: ServerOptions, room: ConnectionRoom, service: any Service, workers: Workers,
+        loop: EventLoop, options: ServerOptions, capacity: ConnectionCapacity, service: any Service, workers: Workers,
         counters: ServerCounters, tls: Certificates, relief: BacklogRelief
     ) {
         self.loop = loop
         self.options = options
-        self.room = room
+        self.capacity = capacity
         limits = options.connectionLimits
-        patience = Patience(options.connectionLimits)
+        timeouts = Timeouts(options.connectionLimits)
         self.service = service
         self.workers = workers
         self.counters = counters
@@ -50,23 +50,23 @@ final class Shard: @unchecked Sendable {
     func add(_ descriptor: Int32, _ storage: sockaddr_storage, listener: Listener) {
         counters.accepted.add(1, ordering: .relaxed)
         let open = options.openConnections.value
-        guard open < room.connections + room.overflow,
+        guard open < capacity.connections + capacity.overflow,
             let remote = SocketAddress(storage, unixPath: listener.address.unixPath)
         else {
             counters.refused.add(1, ordering: .relaxed)
             close(descriptor)
             return
         }
-        var place: PeerPlace?
+        var peerSlot: PeerSlot?
         var isServed = true
         if let peers = counters.peers, let network = PeerNetwork(remote) {
-            guard let taken = peers.place(for: network) else {
+            guard let taken = peers.slot(for: network) else {
                 counters.refusedOfPeers.add(1, ordering: .relaxed)
                 close(descriptor)
                 return
             }
             isServed = taken.isServed
-            place = consume taken
+            peerSlot = consume taken
         }
         let local = listener.address.isWildcard ? ListeningSocket.name(of: descriptor) : nil
         let peer = Peer(remote: remote, local: local ?? listener.address, isTLS: listener.isTLS)
@@ -75,11 +75,11 @@ final class Shard: @unchecked Sendable {
             return
         }
         let connection = Connection(
-            shard: self, transport: transport, descriptor: descriptor, peer: peer, place: place)
+            shard: self, transport: transport, descriptor: descriptor, peer: peer, peerSlot: peerSlot)
         adopt(connection)
-        if open >= room.connections {
+        if open >= capacity.connections {
             counters.refused.add(1, ordering: .relaxed)
-            connection.refuse(.tooManyConnections(limit: room.connections))
+            connection.refuse(.tooManyConnections(limit: capacity.connections))
         } else if !isServed, let peers = counters.peers {
             counters.refusedOfPeers.add(1, ordering: .relaxed)
             connection.refuse(.tooManyOfPeer(limit: peers.limit))
@@ -95,7 +95,7 @@ final class Shard: @unchecked Sendable {
 
     /// Makes a connection one of this loop.
     func adopt(_ connection: Connection) {
-        connection.slot = connections.count
+        connection.shardIndex = connections.count
         connections.append(connection)
         options.openConnections.add()
         service.connectionOpened(connection.peer)
@@ -103,8 +103,8 @@ final class Shard: @unchecked Sendable {
 
     func remove(_ connection: Connection) {
         let last = connections.count - 1
-        connections.swapAt(connection.slot, last)
-        connections[connection.slot].slot = connection.slot
+        connections.swapAt(connection.shardIndex, last)
+        connections[connection.shardIndex].shardIndex = connection.shardIndex
         connections.removeLast()
         options.openConnections.subtract()
         if isDraining {
@@ -126,7 +126,7 @@ final class Shard: @unchecked Sendable {
     /// Ends what is still open.
     func abandon() {
         for connection in connections {
-            connection.happen(.lost)
+            connection.handle(.lost)
         }
     }
 
@@ -141,7 +141,7 @@ final class Shard: @unchecked Sendable {
 extension Connection {
     /// The server goes down: this exchange is the last.
     func drain() {
-        happen(.drainBegan(isWithinHead: parser.isWithinHead || !isStarved))
+        handle(.drainBegan(isWithinHead: parser.isWithinHead || !isStarved))
         mark()
     }
 }

@@ -5,7 +5,7 @@ extension Connection {
     func begin(_ head: RequestHead, bytesIn: Int, began: Instant, hasMore: Bool) {
         exchange = Exchange(head: head, isHead: head.method == .head, began: began)
         exchange?.bytesIn = bytesIn
-        happen(.headCompleted(isLast: !head.keepsAlive))
+        handle(.headCompleted(isLast: !head.keepsAlive))
         if head.parts.expectsOther { return refuse(.expectationFailed) }
         switch shard.service.admit(head, from: peer, on: loop) {
         case .answer(let response): answerUnread(head, response)
@@ -49,7 +49,7 @@ extension Connection {
         exchange?.plan = plan
         if case .answer = plan, head.contentEncoding == .gzip { exchange?.inflater = Inflater() }
         exchange?.decoder = BodyDecoder(head.bodyLength, limits: parser.limits)
-        happen(.bodyBegan)
+        handle(.bodyBegan)
         if head.expectsContinue, !hasMore {
             output.end().append(ResponseEncoder.continueLine)
         }
@@ -61,7 +61,7 @@ extension Connection {
         let received = exchange?.received ?? 0
         if lifecycle.phase == .discarding {
             guard received + announced <= max(limits.maxDiscardBytes, received) else {
-                happen(.restRefused)
+                handle(.restRefused)
                 return false
             }
             return true
@@ -75,7 +75,7 @@ extension Connection {
             return append(content, limit: maxBytes)
         case .discard(let response):
             guard received + announced <= limits.maxDiscardBytes else {
-                happen(.bodyEnded)
+                handle(.bodyEnded)
                 respond(response, rest: .long)
                 return false
             }
@@ -113,7 +113,7 @@ extension Connection {
     func endBody() {
         if let inflater = exchange?.inflater, !inflater.isComplete { return refuse(.malformedContent) }
         let wasDiscarding = lifecycle.phase == .discarding
-        happen(.bodyEnded)
+        handle(.bodyEnded)
         if wasDiscarding { return finishExchange() }
         switch exchange?.plan {
         case .answer(_, let answer):
@@ -130,7 +130,7 @@ extension Connection {
         switch reply {
         case .now(let response): respond(response, rest: .none)
         case .later(let start):
-            happen(.deferred)
+            handle(.deferred)
             let link = PendingLink(self)
             pending = link
             start(Pending(loop: loop, link))
@@ -162,7 +162,7 @@ extension Connection {
             }
         }
         let response = shard.service.refusal(refusal, target: exchange?.head?.target ?? exchange?.refusedTarget)
-        happen(.refused)
+        handle(.refused)
         switch response.body {
         case .bytes(let bytes): encode(response, .own(bytes))
         case .shared(let prefix, let body): encode(response, .shared(prefix, body))
@@ -181,7 +181,7 @@ extension Connection {
     }
 
     private func answer(_ response: Response, _ body: WholeBody, _ rest: Lifecycle.Rest) {
-        happen(.answered(rest: rest, closes: response.closesConnection))
+        handle(.answered(rest: rest, closes: response.closesConnection))
         encode(response, body)
         if lifecycle.phase != .discarding { finishExchange() }
     }
@@ -211,7 +211,7 @@ extension Connection {
     /// - Returns: its octets.
     private func encodeHead(_ response: Response, _ framing: ResponseEncoder.Framing) -> Int {
         let persistence: ResponseEncoder.Persistence =
-            lifecycle.isLast ? .close : exchange?.isHTTP10 == true ? .keepAloud : .keep
+            lifecycle.isLast ? .close : exchange?.isHTTP10 == true ? .keepAlive : .implicit
         let buffer = output.end()
         let before = buffer.count
         ResponseEncoder.appendHead(
@@ -254,7 +254,7 @@ extension Connection {
         }
         // What waits for a worker cannot be let go to make room, as what waits for a reader can.
         if !body.isShared, shard.options.outgoing.isExceeded { return answer(response.varying(), body, rest) }
-        if lifecycle.phase == .deciding { happen(.deferred) }
+        if lifecycle.phase == .deciding { handle(.deferred) }
         let link = PendingLink(self)
         pending = link
         let whole = body.whole(in: shard.options.outgoing)
@@ -305,12 +305,12 @@ extension Connection {
         let isOld = exchange?.isHTTP10 == true
         let closes = response.closesConnection || isOld
         if exchange?.isHead == true || response.isBodiless {
-            happen(.answered(rest: rest, closes: closes))
+            handle(.answered(rest: rest, closes: closes))
             beginEncoding(response, response.status == 204 || isOld ? .none : .chunked)
             if lifecycle.phase != .discarding { finishExchange() }
             return
         }
-        happen(.streamBegan(rest: rest, closes: closes))
+        handle(.streamBegan(rest: rest, closes: closes))
         beginEncoding(response, isOld ? .untilClose : .chunked)
         transport.limitUnsent(bytes: Self.unsentStreamBytes)
         let writer = StreamWriter(self, isChunked: !isOld)
@@ -352,7 +352,7 @@ extension Connection {
         guard lifecycle.phase == .streaming else { return }
         if isChunked { ResponseEncoder.appendLastChunk(to: output.end()) }
         writer = nil
-        happen(.streamEnded)
+        handle(.streamEnded)
         finishExchange()
         mark()
     }

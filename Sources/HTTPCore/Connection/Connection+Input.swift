@@ -46,7 +46,7 @@ extension Connection {
             }
         }
         if inputEnded, isStarved, lifecycle.takesInput {
-            happen(.inputEnded(isWithinHead: parser.isWithinHead))
+            handle(.inputEnded(isWithinHead: parser.isWithinHead))
         }
     }
 
@@ -63,7 +63,7 @@ extension Connection {
             isReadable = false
             inputEnded = true
         case .failed:
-            happen(.lost)
+            handle(.lost)
             return false
         }
         return true
@@ -99,7 +99,7 @@ extension Connection {
                 position += consumed
             case .lingering:
                 lingered += rest.count
-                if lingered > limits.maxLingerBytes { happen(.lost) }
+                if lingered > limits.maxLingerBytes { handle(.lost) }
                 isStarved = true
                 return bytes.count
             case .handshake, .deciding, .waiting, .streaming, .flushing, .closed:
@@ -120,7 +120,7 @@ extension Connection {
         case .complete(let head, let consumed):
             parser.restart()
             requestsInTurn += 1
-            loop.attend(to: head)
+            loop.beginWork(on: head)
             begin(
                 head, bytesIn: consumed, began: wasWithinHead ? phaseBegan : loop.now, hasMore: consumed < bytes.count)
             return consumed
@@ -153,11 +153,11 @@ extension Connection {
             guard take(content: bytes.slice(content.lowerBound, content.upperBound), announced: 0) else {
                 return bytes.count
             }
-            if let head = exchange?.head { loop.attend(to: head) }
+            if let head = exchange?.head { loop.beginWork(on: head) }
             endBody()
             return consumed
         case .refused(let refusal):
-            if lifecycle.phase == .discarding { happen(.restRefused) } else { refuse(refusal) }
+            if lifecycle.phase == .discarding { handle(.restRefused) } else { refuse(refusal) }
             return bytes.count
         }
     }

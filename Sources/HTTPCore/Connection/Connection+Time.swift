@@ -2,7 +2,7 @@
 extension Connection {
     func armAlarm() {
         guard lifecycle.phase != .closed, let deadline else { return }
-        if alarm == nil { alarm = Alarm { [unowned self] in alarmRang() } }
+        if alarm == nil { alarm = Alarm { [unowned self] in alarmFired() } }
         if let alarm { loop.arm(alarm, at: deadline) }
     }
 
@@ -11,7 +11,7 @@ extension Connection {
         return phaseDeadline.map { min($0, stallDeadline) } ?? stallDeadline
     }
 
-    private var stallDeadline: Instant? { isBacklogged ? writeWindowBegan + shard.patience.writeWindow : nil }
+    private var stallDeadline: Instant? { isBacklogged ? writeWindowBegan + shard.timeouts.writeWindow : nil }
 
     /// What the peer has taken, not only the kernel: that takes up to some MiB, and then nothing for long though the
     /// peer reads on.
@@ -24,24 +24,24 @@ extension Connection {
 
     private var phaseDeadline: Instant? {
         switch lifecycle.phase {
-        case .handshake: phaseBegan + shard.patience.head
-        case .head where parser.isWithinHead: phaseBegan + shard.patience.head
+        case .handshake: phaseBegan + shard.timeouts.head
+        case .head where parser.isWithinHead: phaseBegan + shard.timeouts.head
         // A client that does not read is stalled, not idle.
-        case .head: isBacklogged ? nil : phaseBegan + shard.patience.idle
-        case .body, .discarding: phaseBegan + shard.patience.bodyWindow
-        case .lingering: phaseBegan + shard.patience.linger
+        case .head: isBacklogged ? nil : phaseBegan + shard.timeouts.idle
+        case .body, .discarding: phaseBegan + shard.timeouts.bodyWindow
+        case .lingering: phaseBegan + shard.timeouts.linger
         case .waiting: probeDue
         case .deciding, .streaming, .flushing, .closed: nil
         }
     }
 
-    private func alarmRang() {
+    private func alarmFired() {
         if let stallDeadline, stallDeadline <= loop.now {
-            guard taken - takenBefore >= shard.patience.bytesWritten else { return happen(.stalled) }
+            guard taken - takenBefore >= shard.timeouts.bytesWritten else { return handle(.stalled) }
             beginWriteWindow()
         }
         if let phaseDeadline, phaseDeadline <= loop.now, !bodyIsInTime() {
-            happen(.timedOut(isWithinHead: parser.isWithinHead))
+            handle(.timedOut(isWithinHead: parser.isWithinHead))
         }
         advance()
     }
@@ -49,7 +49,7 @@ extension Connection {
     /// Whether a body brought enough in the window that ends now; then the next one begins.
     private func bodyIsInTime() -> Bool {
         guard lifecycle.phase == .body || lifecycle.phase == .discarding, let exchange else { return false }
-        guard exchange.bytesIn - bytesAtWindow >= shard.patience.bytesInWindow else { return false }
+        guard exchange.bytesIn - bytesAtWindow >= shard.timeouts.bytesInWindow else { return false }
         bytesAtWindow = exchange.bytesIn
         phaseBegan = loop.now
         return true
@@ -58,7 +58,7 @@ extension Connection {
 
 /// The times of `ConnectionLimits` in nanoseconds: to take a `Duration` apart is a division of 128 bits, and each
 /// request adds some.
-struct Patience {
+struct Timeouts {
     let head: Int64
     let bodyWindow: Int64
     let bytesInWindow: Int

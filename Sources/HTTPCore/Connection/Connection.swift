@@ -22,7 +22,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     var peer: Peer
     var lifecycle: Lifecycle
     /// Where the shard keeps this connection.
-    var slot = 0
+    var shardIndex = 0
 
     // Input, see Connection+Input.swift
     var parser: RequestParser
@@ -60,7 +60,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     var probeDue: Instant?
 
     /// What it takes of its peer's room; nil where that has no limit.
-    private var place: PeerPlace?
+    private var peerSlot: PeerSlot?
 
     private var isMarked = false
     private var isAdvancing = false
@@ -70,7 +70,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     var limits: ConnectionLimits { shard.limits }
 
     init(
-        shard: Shard, transport: any Transport, descriptor: Int32, peer: Peer, place: consuming PeerPlace? = nil
+        shard: Shard, transport: any Transport, descriptor: Int32, peer: Peer, peerSlot: consuming PeerSlot? = nil
     ) {
         self.shard = shard
         loop = shard.loop
@@ -79,7 +79,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         self.transport = transport
         self.descriptor = descriptor
         self.peer = peer
-        self.place = place
+        self.peerSlot = peerSlot
         lifecycle = Lifecycle(needsHandshake: peer.isTLS)
         parser = RequestParser(limits: shard.options.messageLimits)
         phaseBegan = shard.loop.now
@@ -93,7 +93,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         advance()
         guard lifecycle.phase != .closed else { return }
         isWatched = true
-        if !loop.watch(descriptor, self, forOutput: watchesOutput) { happen(.lost) }
+        if !loop.watch(descriptor, self, forOutput: watchesOutput) { handle(.lost) }
     }
 
     /// An edge of the transport.
@@ -103,7 +103,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         // Room to write may be what reading a TLS record waits for.
         if peer.isTLS { isReadable = true }
         if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 { sawHangup = true }
-        if events & EPOLLERR.rawValue != 0 { happen(.lost) }
+        if events & EPOLLERR.rawValue != 0 { handle(.lost) }
         advance()
     }
 
@@ -138,7 +138,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     }
 
     /// Lets the state machine see an event and does what it says.
-    func happen(_ event: Lifecycle.Event) {
+    func handle(_ event: Lifecycle.Event) {
         var next = lifecycle
         let action = next.handle(event)
         let isNewPhase = next.phase != lifecycle.phase
@@ -153,8 +153,8 @@ final class Connection: EventReceiver, TurnEndReceiver {
         case .refuse(let refusal): refuse(refusal)
         case .probe: sendProbe()
         case .finishSending: transport.finishSending()
-        case .finish: close(politely: true)
-        case .close: close(politely: false)
+        case .finish: close(gracefully: true)
+        case .close: close(gracefully: false)
         }
     }
 
@@ -168,12 +168,12 @@ final class Connection: EventReceiver, TurnEndReceiver {
             switch result {
             case nil: break
             case .blocked, .moved: return watchOutput()
-            case .ended, .failed: return happen(.lost)
+            case .ended, .failed: return handle(.lost)
             }
             writer?.didDrain()
         }
         if lifecycle.phase == .flushing, output.isEmpty {
-            happen(.outputDrained(isInputClean: leftover.isEmpty && !isReadable && isStarved))
+            handle(.outputDrained(isInputClean: leftover.isEmpty && !isReadable && isStarved))
         }
     }
 
@@ -187,7 +187,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         guard !share.resize(to: held) else { return }
         incoming = nil
         // What is pipelined behind a request that waits cannot be refused before that is answered.
-        guard lifecycle.phase == .head || lifecycle.phase == .body else { return happen(.lost) }
+        guard lifecycle.phase == .head || lifecycle.phase == .body else { return handle(.lost) }
         refuse(.noRoom)
         releaseLeftover()
         flush()
@@ -217,19 +217,19 @@ final class Connection: EventReceiver, TurnEndReceiver {
             if let subject = transport.clientCertificateSubject {
                 peer = Peer(remote: peer.remote, local: peer.local, isTLS: true, clientCertificateSubject: subject)
             }
-            happen(.secured)
+            handle(.secured)
         case .blocked: break
-        case .plainText: happen(.spokePlainly)
-        case .failed: happen(.lost)
+        case .plainText: handle(.spokePlainly)
+        case .failed: handle(.lost)
         }
     }
 
     /// The peer has shut its side while nothing is read that would tell.
     private func noticeHangup() {
-        if lifecycle.phase == .streaming { happen(.inputEnded(isWithinHead: false)) }
+        if lifecycle.phase == .streaming { handle(.inputEnded(isWithinHead: false)) }
         // HTTP/1.0 has no answers before the answer (RFC 9110 §15.2).
         if lifecycle.phase == .waiting, probeDue == nil, exchange?.isHTTP10 == false {
-            probeDue = loop.now + shard.patience.probe
+            probeDue = loop.now + shard.timeouts.probe
         }
     }
 
@@ -241,12 +241,12 @@ final class Connection: EventReceiver, TurnEndReceiver {
         output.end().append(ResponseEncoder.continueLine)
     }
 
-    private func close(politely: Bool) {
+    private func close(gracefully: Bool) {
         if let alarm { loop.disarm(alarm) }
         loop.forget(descriptor)
-        transport.close(politely: politely)
+        transport.close(gracefully: gracefully)
         shard.remove(self)
-        place = nil
+        peerSlot = nil
         let pending = self.pending
         let writer = self.writer
         self.pending = nil

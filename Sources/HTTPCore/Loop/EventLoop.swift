@@ -32,8 +32,8 @@ public final class EventLoop: Sendable {
     private let turnCount = Atomic<Int>(0)
     /// The request that was looked at last, and in which turn. Who exchanges it owns what was there: so the loop takes
     /// no lock for it.
-    private let subject = Atomic<Unmanaged<RequestHead.Parts>?>(nil)
-    private let subjectTurn = Atomic<Int>(0)
+    private let currentRequest = Atomic<Unmanaged<RequestHead.Parts>?>(nil)
+    private let currentRequestTurn = Atomic<Int>(0)
     private let confined: Confined
 
     /// What only the loop's own thread touches.
@@ -78,7 +78,7 @@ public final class EventLoop: Sendable {
     }
 
     deinit {
-        subject.exchange(nil, ordering: .acquiring)?.release()
+        currentRequest.exchange(nil, ordering: .acquiring)?.release()
         close(epoll)
         close(wakeup)
     }
@@ -132,11 +132,11 @@ public final class EventLoop: Sendable {
 
     /// The request that the loop looked at last, if that was in this turn. From any thread.
     func request(inTurn turn: Int) -> RequestHead? {
-        guard let taken = subject.exchange(nil, ordering: .acquiring) else { return nil }
+        guard let taken = currentRequest.exchange(nil, ordering: .acquiring) else { return nil }
         let head = RequestHead(parts: taken.takeUnretainedValue())
-        let isBack = subject.compareExchange(expected: nil, desired: taken, ordering: .releasing).exchanged
+        let isBack = currentRequest.compareExchange(expected: nil, desired: taken, ordering: .releasing).exchanged
         if !isBack { taken.release() }
-        return isBack && subjectTurn.load(ordering: .relaxed) == turn ? head : nil
+        return isBack && currentRequestTurn.load(ordering: .relaxed) == turn ? head : nil
     }
 
     /// Whether it was told to end, behind the work that it had. From any thread.
@@ -177,9 +177,9 @@ extension EventLoop {
     func disarm(_ alarm: Alarm) { confined.wheel.disarm(alarm) }
 
     /// Says which request the loop is about to work for.
-    func attend(to head: RequestHead) {
-        subjectTurn.store(turns, ordering: .relaxed)
-        subject.exchange(.passRetained(head.parts), ordering: .acquiringAndReleasing)?.release()
+    func beginWork(on head: RequestHead) {
+        currentRequestTurn.store(turns, ordering: .relaxed)
+        currentRequest.exchange(.passRetained(head.parts), ordering: .acquiringAndReleasing)?.release()
     }
 
     /// Has `receiver` go on at the end of this turn. The receiver sees to it that it is marked once.
@@ -232,7 +232,7 @@ extension EventLoop {
 
     private func run() {
         adoptThread()
-        ThreadShare.beLetInSoon()
+        ThreadPriority.preferLatency()
         let capacity = 256
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer {
@@ -242,8 +242,8 @@ extension EventLoop {
         }
         while !isStopping.load(ordering: .relaxed) {
             let isIdle = confined.isIdle
-            let patience = isIdle ? confined.wheel.sleepMilliseconds(now: .now) : 0
-            let count = epoll_wait(epoll, events, Int32(capacity), patience)
+            let timeout = isIdle ? confined.wheel.sleepMilliseconds(now: .now) : 0
+            let count = epoll_wait(epoll, events, Int32(capacity), timeout)
             turn(at: .now, wallClock: Instant.wallClockSeconds) {
                 for index in 0..<max(0, Int(count)) { take(events[index]) }
             }
@@ -261,7 +261,7 @@ extension EventLoop {
         confined.events.work(clock) { $0.receiver.receive(events: $0.events) }
         confined.jobs.work(clock) { $0() }
         confined.due.append(contentsOf: confined.wheel.expired(by: now))
-        confined.due.work(clock) { $0.ring() }
+        confined.due.work(clock) { $0.fire() }
         endTurn(clock)
     }
 

@@ -30,7 +30,7 @@ final class TimerWheel {
     func arm(_ alarm: Alarm, at due: Instant) {
         let tick = max((due.nanoseconds + Self.tick - 1) / Self.tick, current + 1)
         alarm.due = tick
-        alarm.mayRing = false
+        alarm.isDue = false
         if alarm.isHanging {
             if alarm.hungAt <= tick { return }
             unhang(alarm)
@@ -40,11 +40,11 @@ final class TimerWheel {
 
     /// Takes it back, also one that was taken down as due and has not rung yet.
     func disarm(_ alarm: Alarm) {
-        alarm.mayRing = false
+        alarm.isDue = false
         if alarm.isHanging { unhang(alarm) }
     }
 
-    /// Takes down what is due by `now`, in no particular order within a tick. Each is to `ring` soon; what one of them
+    /// Takes down what is due by `now`, in no particular order within a tick. Each is to `fire` soon; what one of them
     /// does may end the owner of another, which then disarms it.
     func expired(by now: Instant) -> [Alarm] {
         let last = now.nanoseconds / Self.tick
@@ -63,7 +63,7 @@ final class TimerWheel {
                 next = alarm.next
                 if alarm.due <= last {
                     unhang(alarm)
-                    alarm.mayRing = true
+                    alarm.isDue = true
                     expired.append(alarm)
                 } else if alarm.due > alarm.hungAt {
                     unhang(alarm)
@@ -129,7 +129,7 @@ final class Alarm {
     fileprivate var next: Alarm?
     fileprivate unowned(unsafe) var previous: Alarm?
     /// Was taken down as due, and has not rung nor been taken back since.
-    fileprivate var mayRing = false
+    fileprivate var isDue = false
     private let action: () -> Void
 
     init(_ action: @escaping () -> Void) {
@@ -137,9 +137,9 @@ final class Alarm {
     }
 
     /// Does what is to be done, unless the alarm was taken back meanwhile.
-    func ring() {
-        guard mayRing else { return }
-        mayRing = false
+    func fire() {
+        guard isDue else { return }
+        isDue = false
         action()
     }
 }

@@ -20,7 +20,7 @@ public final class Workers: Sendable {
         self.count = max(1, count)
         for index in 0..<self.count {
             SystemThread.start(named: "worker \(index)") { [jobs, arrivals] in
-                ThreadShare.lower()
+                ThreadPriority.lower()
                 while true {
                     arrivals.wait()
                     // An arrival without a job is the end.
@@ -44,10 +44,10 @@ public final class Workers: Sendable {
 
 /// How the kernel shares the cores between this process's threads. What somebody chose for the whole process stays: its
 /// nice value is where ours begin, and any other policy than the usual is left alone.
-enum ThreadShare {
+enum ThreadPriority {
     /// Makes the calling thread one that is let in as soon as it has something to do. From Linux 6.12 on, who asks for
     /// short slices is; the shortest are 0.1 ms.
-    static func beLetInSoon() { set(niceness: 0, slice: 100_000) }
+    static func preferLatency() { set(niceness: 0, slice: 100_000) }
 
     /// Gives the calling thread a tenth of the share of an ordinary one: enough to come to an end beside loops that
     /// never rest.

@@ -117,6 +117,6 @@ extension Shard {
     fileprivate func close(holdingMost descriptor: Int32) {
         guard let connection = loop.receiver(of: descriptor) as? Connection, connection.isBacklogged else { return }
         counters.relieved.add(1, ordering: .relaxed)
-        connection.happen(.stalled)
+        connection.handle(.stalled)
     }
 }

@@ -89,7 +89,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     }
 
     deinit {
-        transport?.close(politely: false)
+        transport?.close(gracefully: false)
     }
 
     /// Sends `bytes` behind what was sent before; what is sent before the connection is open waits for it. Dropped once
@@ -105,7 +105,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     public func close() {
         precondition(loop.isCurrent, "confined to its loop")
         if phase == .open, let transport { _ = output.flush(transport) }
-        finish(politely: phase == .open)
+        finish(gracefully: phase == .open)
     }
 
     // MARK: Connecting
@@ -163,7 +163,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
 
     private func dropSocket() {
         loop.forget(descriptor)
-        transport?.close(politely: false)
+        transport?.close(gracefully: false)
         transport = nil
         descriptor = -1
     }
@@ -272,18 +272,18 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
 
     private func lose(_ loss: Loss) {
         let handlers = handlers
-        guard finish(politely: false) else { return }
+        guard finish(gracefully: false) else { return }
         handlers?.closed(loss)
     }
 
     @discardableResult
-    private func finish(politely: Bool) -> Bool {
+    private func finish(gracefully: Bool) -> Bool {
         guard phase != .closed else { return false }
         phase = .closed
         handlers = nil
         if let alarm { loop.disarm(alarm) }
         loop.forget(descriptor)
-        transport?.close(politely: politely)
+        transport?.close(gracefully: gracefully)
         transport = nil
         return true
     }

@@ -28,7 +28,7 @@ public enum Descriptors {
 }
 
 /// How many connections the process has descriptors for.
-struct ConnectionRoom: Equatable, Sendable {
+struct ConnectionCapacity: Equatable, Sendable {
     /// Connections at once that are served.
     let connections: Int
     /// Connections beyond them that may live until they have heard 503; still more are closed without a word.

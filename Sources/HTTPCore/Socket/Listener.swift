@@ -14,7 +14,7 @@ final class Listener: EventReceiver {
     let isShared: Bool
     let isTLS: Bool
     private let shard: Shard
-    private var intake = Intake.open
+    private var state = ListenerState.open
     private var alarm: Alarm?
 
     /// How many connections the next event accepts. What is left in the backlog is a new event at once; but to ask an
@@ -44,7 +44,7 @@ final class Listener: EventReceiver {
     /// Takes what is in the backlog and accepts no more.
     func stop() {
         if let alarm { shard.loop.disarm(alarm) }
-        guard intake.end() else { return }
+        guard state.end() else { return }
         accept(atMost: 1024)
         shard.loop.unwatch(descriptor)
     }
@@ -64,7 +64,7 @@ final class Listener: EventReceiver {
 
     /// Tries again: a descriptor has become free.
     func resume() {
-        if intake.resume() { start() }
+        if state.resume() { start() }
     }
 
     /// - Returns: how many.
@@ -94,7 +94,7 @@ final class Listener: EventReceiver {
     }
 
     private func pause() {
-        guard intake.pause() else { return }
+        guard state.pause() else { return }
         shard.loop.unwatch(descriptor)
         shard.counters.acceptPauses.add(1, ordering: .relaxed)
         let alarm = alarm ?? Alarm { [unowned self] in resume() }
@@ -104,7 +104,7 @@ final class Listener: EventReceiver {
 }
 
 /// Whether a listener accepts. Each change says whether it came about.
-enum Intake {
+enum ListenerState {
     case open
     /// Until a descriptor is free.
     case paused
@@ -119,7 +119,7 @@ enum Intake {
         return self == .open
     }
 
-    private mutating func change(to next: Intake, from isPossible: Bool) -> Bool {
+    private mutating func change(to next: ListenerState, from isPossible: Bool) -> Bool {
         if isPossible { self = next }
         return isPossible
     }

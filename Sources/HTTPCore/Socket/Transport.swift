@@ -21,8 +21,8 @@ protocol Transport: AnyObject {
     func limitUnsent(bytes: Int)
     /// Octets that were sent and that the peer has not acknowledged, roughly.
     var unacknowledged: Int { get }
-    /// Closes; `politely` tells the peer so first, where the protocol has words for it.
-    func close(politely: Bool)
+    /// Closes; `gracefully` tells the peer so first, where the protocol has words for it.
+    func close(gracefully: Bool)
 }
 
 /// What became of a read or a write.
@@ -81,7 +81,7 @@ final class SocketTransport: Transport {
         return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
     }
 
-    func close(politely: Bool) {
+    func close(gracefully: Bool) {
         Glibc.close(descriptor)
     }
 

@@ -129,9 +129,9 @@ final class TLSTransport: Transport {
 
     func limitUnsent(bytes: Int) { below.limitUnsent(bytes: bytes) }
 
-    func close(politely: Bool) {
-        if politely { notify() }
-        below.close(politely: politely)
+    func close(gracefully: Bool) {
+        if gracefully { notify() }
+        below.close(gracefully: gracefully)
     }
 
     /// Sends close_notify, by which a client tells an end from a truncation (RFC 8446 §6.1).

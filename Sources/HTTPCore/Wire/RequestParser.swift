@@ -13,14 +13,14 @@
 /// Invariant: `lineStart <= scanned <= ` what was given so far, and no LF stands in `lineStart..<scanned`.
 struct RequestParser: Sendable {
     /// Where in the head the next line belongs.
-    private enum Place: Sendable {
+    private enum Stage: Sendable {
         case blankLine  // one empty line may stand before the request line
         case requestLine
         case fields
     }
 
     let limits: MessageLimits
-    private var place = Place.blankLine
+    private var stage = Stage.blankLine
     private var lineStart = 0
     private var scanned = 0
     private var fieldsStart = 0
@@ -36,7 +36,7 @@ struct RequestParser: Sendable {
 
     /// Whether a half-read head stands here: more than the optional empty line.
     var isWithinHead: Bool {
-        switch place {
+        switch stage {
         case .blankLine: scanned > 0
         case .requestLine: scanned > lineStart
         case .fields: true
@@ -65,17 +65,17 @@ struct RequestParser: Sendable {
 
     /// Goes on where the last call stopped. After `complete` or `refused` the value is spent until it is restarted.
     mutating func parse(_ bytes: UnsafeRawBufferPointer) -> Progress {
-        if place != .fields, let refusal = firstOctetRefusal(bytes) { return .refused(refusal) }
+        if stage != .fields, let refusal = firstOctetRefusal(bytes) { return .refused(refusal) }
         while let feed = bytes.position(of: .lineFeed, from: scanned) {
             scanned = feed + 1
             let end = feed - 1
             if let refusal = lengthRefusal(lineEnd: max(end, lineStart)) { return .refused(refusal) }
             guard feed > lineStart, bytes[end] == .carriageReturn else { return .refused(.malformed(.lineEnding)) }
-            let isLast = end == lineStart && place == .fields
+            let isLast = end == lineStart && stage == .fields
             if isLast { return finish(bytes) }
             if let refusal = take(bytes, lineStart..<end) { return .refused(refusal) }
             lineStart = scanned
-            if place != .fields, let refusal = firstOctetRefusal(bytes) { return .refused(refusal) }
+            if stage != .fields, let refusal = firstOctetRefusal(bytes) { return .refused(refusal) }
         }
         scanned = bytes.count
         if let refusal = lengthRefusal(lineEnd: scanned - 1) { return .refused(refusal) }
@@ -83,7 +83,7 @@ struct RequestParser: Sendable {
     }
 
     private func lengthRefusal(lineEnd: Int) -> Refusal? {
-        switch place {
+        switch stage {
         case .blankLine, .requestLine:
             lineEnd - lineStart > limits.maxRequestLineBytes ? .uriTooLong(limit: limits.maxRequestLineBytes) : nil
         case .fields:
@@ -95,7 +95,7 @@ struct RequestParser: Sendable {
     private func firstOctetRefusal(_ bytes: UnsafeRawBufferPointer) -> Refusal? {
         guard lineStart < bytes.count, !OctetSet.token.contains(bytes[lineStart]) else { return nil }
         switch bytes[lineStart] {
-        case .carriageReturn: return place == .blankLine ? nil : .malformed(.blankLines)
+        case .carriageReturn: return stage == .blankLine ? nil : .malformed(.blankLines)
         case .lineFeed: return .malformed(.lineEnding)
         default: return .malformed(.method)
         }
@@ -103,14 +103,14 @@ struct RequestParser: Sendable {
 
     /// Takes a line that is not the empty one that ends the head.
     private mutating func take(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Refusal? {
-        switch place {
+        switch stage {
         case .blankLine where range.isEmpty:
-            place = .requestLine
+            stage = .requestLine
             return nil
         case .blankLine, .requestLine:
             guard !range.isEmpty else { return .malformed(.blankLines) }
             do throws(RefusedHead) { line = try RequestLine(bytes, range) } catch { return error.refusal }
-            place = .fields
+            stage = .fields
             fieldsStart = scanned
             return nil
         case .fields:

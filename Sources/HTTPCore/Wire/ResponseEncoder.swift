@@ -11,7 +11,7 @@ enum ResponseEncoder {
 
     /// What the answer says about the connection. 1.1 keeps it without saying so, 1.0 does not.
     enum Persistence: Equatable {
-        case keep, keepAloud, close
+        case implicit, keepAlive, close
     }
 
     static let continueLine: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
@@ -40,8 +40,8 @@ enum ResponseEncoder {
         case .chunked: buffer.append("Transfer-Encoding: chunked\r\n")
         }
         switch persistence {
-        case .keep: break
-        case .keepAloud: buffer.append("Connection: keep-alive\r\n")
+        case .implicit: break
+        case .keepAlive: buffer.append("Connection: keep-alive\r\n")
         case .close: buffer.append("Connection: close\r\n")
         }
         for field in fields {

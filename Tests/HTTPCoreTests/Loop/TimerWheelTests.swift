@@ -27,7 +27,7 @@ import Testing
             }
             now = now + Int64.random(in: 0..<1_000_000_000, using: &random)
             fired = []
-            wheel.expired(by: now).forEach { $0.ring() }
+            wheel.expired(by: now).forEach { $0.fire() }
             for index in fired {
                 #expect(due[index].map { $0 <= now } == true, "fired early")
                 due[index] = nil
@@ -49,11 +49,11 @@ import Testing
                 })
         }
         for alarm in alarms { wheel.arm(alarm, at: Instant(nanoseconds: Self.tick)) }
-        wheel.expired(by: Instant(nanoseconds: 5 * Self.tick)).forEach { $0.ring() }
+        wheel.expired(by: Instant(nanoseconds: 5 * Self.tick)).forEach { $0.fire() }
         #expect(rung.count == 1)
         // One that is armed anew in place of ringing rings then.
         wheel.arm(alarms[0], at: Instant(nanoseconds: 10 * Self.tick))
-        wheel.expired(by: Instant(nanoseconds: 20 * Self.tick)).forEach { $0.ring() }
+        wheel.expired(by: Instant(nanoseconds: 20 * Self.tick)).forEach { $0.fire() }
         #expect(rung.count == 2 && rung.last == 0)
     }
 

@@ -9,12 +9,12 @@ import Testing
         (20_000, 900, 788, 112), (20_000, 30, 27, 3), (5, 30, 5, 3), (20_000, 2, 1, 1),
     ])
     func connectionsGetWhatIsLeftOfDescriptors(wanted: Int, free: Int, connections: Int, overflow: Int) throws {
-        let room = try #require(ConnectionRoom(for: wanted, free: free))
-        #expect(room.connections == connections && room.overflow == overflow)
+        let capacity = try #require(ConnectionCapacity(for: wanted, free: free))
+        #expect(capacity.connections == connections && capacity.overflow == overflow)
     }
 
     @Test(arguments: [1, 0, -100]) func withoutRoomThereIsNoServer(free: Int) {
-        #expect(ConnectionRoom(for: 20_000, free: free) == nil)
+        #expect(ConnectionCapacity(for: 20_000, free: free) == nil)
     }
 
     @Test func whatIsOpenIsCounted() throws {

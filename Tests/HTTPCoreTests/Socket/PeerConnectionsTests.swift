@@ -10,48 +10,48 @@ import Testing
 
     /// Places that live until the value ends.
     private final class Places {
-        private(set) var places: [Held] = []
+        private(set) var slots: [Held] = []
 
         final class Held {
-            let place: PeerPlace
-            init(_ place: consuming PeerPlace) { self.place = place }
+            let slot: PeerSlot
+            init(_ slot: consuming PeerSlot) { self.slot = slot }
         }
 
         /// Takes one more; whether it is served, or nil where there is none.
         func take(_ connections: PeerConnections, _ network: PeerNetwork) -> Bool? {
-            guard let place = connections.place(for: network) else { return nil }
-            places.append(Held(place))
-            return places.last?.place.isServed
+            guard let slot = connections.slot(for: network) else { return nil }
+            slots.append(Held(slot))
+            return slots.last?.slot.isServed
         }
 
-        func giveBack(_ count: Int) { places.removeFirst(count) }
+        func giveBack(_ count: Int) { slots.removeFirst(count) }
     }
 
     @Test(arguments: [1, 3, 100]) func `so many are served, some are told, and more are not heard`(_ limit: Int) {
         let connections = PeerConnections(limit: limit)
-        let (places, others) = (Places(), Places())
+        let (slots, others) = (Places(), Places())
         let one = PeerNetwork.v4(1)
-        for _ in 0..<limit { #expect(places.take(connections, one) == true) }
-        for _ in 0..<PeerConnections.overflow { #expect(places.take(connections, one) == false) }
-        for _ in 0..<3 { #expect(places.take(connections, one) == nil) }
+        for _ in 0..<limit { #expect(slots.take(connections, one) == true) }
+        for _ in 0..<PeerConnections.overflow { #expect(slots.take(connections, one) == false) }
+        for _ in 0..<3 { #expect(slots.take(connections, one) == nil) }
         #expect(connections.taken == (limit + PeerConnections.overflow, 1), "what was not heard takes nothing")
         #expect(others.take(connections, .v4(2)) == true, "another's room is its own")
         #expect(others.take(connections, .v6(prefix: 1, scope: 0)) == true)
-        places.giveBack(1)
-        #expect(places.take(connections, one) == true, "those that are told so take no place of one that is served")
-        #expect(places.take(connections, one) == nil)
-        places.giveBack(places.places.count)
+        slots.giveBack(1)
+        #expect(slots.take(connections, one) == true, "those that are told so take no slot of one that is served")
+        #expect(slots.take(connections, one) == nil)
+        slots.giveBack(slots.slots.count)
         #expect(connections.taken == (2, 2), "who has none is forgotten")
-        #expect(places.take(connections, one) == true)
+        #expect(slots.take(connections, one) == true)
     }
 
-    @Test func `places are taken and given back on many threads`() {
+    @Test func `slots are taken and given back on many threads`() {
         let connections = PeerConnections(limit: 5)
         DispatchQueue.concurrentPerform(iterations: 4) { thread in
-            let places = Places()
+            let slots = Places()
             for round in 0..<5000 {
-                _ = places.take(connections, .v4(UInt32(round % 3)))
-                if round % 4 == thread { places.giveBack(places.places.count / 2) }
+                _ = slots.take(connections, .v4(UInt32(round % 3)))
+                if round % 4 == thread { slots.giveBack(slots.slots.count / 2) }
             }
         }
         #expect(connections.taken == (0, 0))
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// Opens and closes connections in every way there is, then looks whether just as many as before are served.
-    @Test func `each connection gives its place back, however it ends`() throws {
+    @Test func `each connection gives its slot back, however it ends`() throws {
         let limit = 4
         let server = try TestServer {
             $0.maxPeerConnections = limit
@@ -110,7 +110,7 @@ import Testing
         }
         #expect(eventually { server.server.counters.openConnections == 0 })
         #expect(server.server.counters.refusedConnectionsOfPeers > 0)
-        // The count of the open is lowered just before a place is given back.
+        // The count of the open is lowered just before a slot is given back.
         usleep(10_000)
         var served: [Client] = []
         for _ in 0..<limit {

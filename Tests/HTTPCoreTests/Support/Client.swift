@@ -16,8 +16,8 @@ final class Client {
             }
         descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
         if var size = receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4) }
-        var patience = timeval(tv_sec: 5, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var timeout = timeval(tv_sec: 5, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         if let source, source.withRaw({ bind(descriptor, $0, $1) }) != 0 { throw Failure(errno) }
         guard address.withRaw({ connect(descriptor, $0, $1) }) == 0 else { throw Failure(errno) }
     }

@@ -43,7 +43,7 @@ final class ScriptedTransport: Transport {
     var unacknowledged: Int { 0 }
     func limitUnsent(bytes: Int) {}
     func finishSending() { hasFinished = true }
-    func close(politely: Bool) { closes += 1 }
+    func close(gracefully: Bool) { closes += 1 }
 
     func receive(into target: UnsafeMutableRawBufferPointer) -> Transfer {
         transfer(min(target.count, input.count, pace)) { count in
@@ -96,7 +96,7 @@ final class ScriptedConnection {
         loop = try EventLoop(index: 0)
         loop.adoptThread()
         shard = Shard(
-            loop: loop, options: options, room: ConnectionRoom(for: options.maxConnections, free: .max)!,
+            loop: loop, options: options, capacity: ConnectionCapacity(for: options.maxConnections, free: .max)!,
             service: service,
             workers: Self.workers, counters: ServerCounters(), tls: Certificates(),
             relief: BacklogRelief(budget: options.outgoing))

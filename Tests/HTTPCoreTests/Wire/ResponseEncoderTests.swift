@@ -12,7 +12,7 @@ import Testing
     @Test func aHeadIsWrittenInOrder() {
         let head = text {
             ResponseEncoder.appendHead(
-                status: 201, fields: [Field("Location", "/a")], framing: .length(12), persistence: .keepAloud,
+                status: 201, fields: [Field("Location", "/a")], framing: .length(12), persistence: .keepAlive,
                 date: DateField.line(784_111_777), to: $0)
         }
         #expect(
