@@ -14,7 +14,8 @@ final class Inflater {
         case malformed
     }
 
-    private var stream = z_stream()
+    /// At an address of its own: zlib remembers it.
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var isBetweenMembers = false
     private var hasBegun = false
 
@@ -29,13 +30,17 @@ final class Inflater {
     static let ratioFreeBytes = 256 * 1024
 
     init?() {
+        stream.initialize(to: z_stream())
         // 16 more than the window's bits means gzip and nothing else.
-        guard inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+        guard inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             return nil
         }
     }
 
-    deinit { inflateEnd(&stream) }
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
 
     /// Whether the input so far is whole members.
     var isComplete: Bool { isBetweenMembers && hasBegun }
@@ -44,27 +49,27 @@ final class Inflater {
     func inflate(_ input: UnsafeRawBufferPointer, into body: inout [UInt8], limit: Int) -> Outcome {
         guard let base = input.bindMemory(to: UInt8.self).baseAddress else { return .more }
         hasBegun = true
-        stream.next_in = UnsafeMutablePointer(mutating: base)
-        stream.avail_in = UInt32(input.count)
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: base)
+        stream.pointee.avail_in = UInt32(input.count)
         return withUnsafeTemporaryAllocation(byteCount: Self.piece, alignment: 16) { room in
             repeat {
                 if isBetweenMembers {
-                    inflateReset(&stream)
+                    inflateReset(stream)
                     isBetweenMembers = false
                 }
-                stream.next_out = room.bindMemory(to: UInt8.self).baseAddress
-                stream.avail_out = UInt32(room.count)
-                let status = CZlib.inflate(&stream, Z_NO_FLUSH)
+                stream.pointee.next_out = room.bindMemory(to: UInt8.self).baseAddress
+                stream.pointee.avail_out = UInt32(room.count)
+                let status = CZlib.inflate(stream, Z_NO_FLUSH)
                 guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else { return .malformed }
-                let produced = room.count - Int(stream.avail_out)
+                let produced = room.count - Int(stream.pointee.avail_out)
                 made += produced
                 guard body.count + produced <= limit else { return .tooLarge }
-                let sent = taken + input.count - Int(stream.avail_in)
+                let sent = taken + input.count - Int(stream.pointee.avail_in)
                 guard made <= Self.ratioFreeBytes || made <= sent * Self.maxRatio else { return .tooDense }
                 body.append(contentsOf: UnsafeRawBufferPointer(rebasing: room[0..<produced]))
                 isBetweenMembers = status == Z_STREAM_END
                 // Room left over means that all of the input is taken, or that another member follows.
-            } while stream.avail_in > 0 || stream.avail_out == 0 && !isBetweenMembers
+            } while stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0 && !isBetweenMembers
             taken += input.count
             return .more
         }
