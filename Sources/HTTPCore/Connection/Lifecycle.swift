@@ -1,7 +1,8 @@
 /// What a connection is at, and what each event makes of it. A pure value: it reads no socket and no clock.
 ///
-/// Each event answers each phase: there is no `default`, so a new one of either compiles only when all its pairs are
-/// thought about.
+/// Events that come from outside, of the peer, the clock or the server, can come in any phase, and each answers all of
+/// them: there is no `default`, so a new phase compiles only when that is thought about. Events that the connection
+/// itself brings about, such as an answer, belong to one phase or two, and that is a precondition.
 ///
 ///     handshake → head → deciding ─┬→ body → deciding        (the service decides again, with the body)
 ///                  ↑               ├→ waiting                (it owes the answer)
