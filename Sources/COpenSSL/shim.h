@@ -35,8 +35,4 @@ static inline void tls_context_set_options(SSL_CTX *context) {
                                      SSL_OP_PRIORITIZE_CHACHA);
 }
 
-static inline void tls_print_name(BIO *bio, const X509_NAME *name) {
-    X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
-}
-
 static inline int tls_set_server_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }

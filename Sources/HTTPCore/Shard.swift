@@ -68,8 +68,7 @@ final class Shard: @unchecked Sendable {
             isServed = taken.isServed
             peerSlot = consume taken
         }
-        let local = listener.address.isWildcard ? ListeningSocket.name(of: descriptor) : nil
-        let peer = Peer(remote: remote, local: local ?? listener.address, isTLS: listener.isTLS)
+        let peer = Peer(remote: remote, isTLS: listener.isTLS)
         guard let transport = transport(descriptor, listener) else {
             close(descriptor)
             return
@@ -98,7 +97,6 @@ final class Shard: @unchecked Sendable {
         connection.shardIndex = connections.count
         connections.append(connection)
         options.openConnections.add()
-        service.connectionOpened(connection.peer)
     }
 
     func remove(_ connection: Connection) {
@@ -147,15 +145,6 @@ extension Connection {
 }
 
 extension SocketAddress {
-    /// Whether a socket bound to it answers for several addresses.
-    var isWildcard: Bool {
-        switch self {
-        case .v4(let address, _): address == 0
-        case .v6(let high, let low, _, _): high == 0 && low == 0
-        case .unix: false
-        }
-    }
-
     var unixPath: String {
         switch self {
         case .v4, .v6: ""

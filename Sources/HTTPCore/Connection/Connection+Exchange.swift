@@ -181,7 +181,7 @@ extension Connection {
     }
 
     private func answer(_ response: Response, _ body: WholeBody, _ rest: Lifecycle.Rest) {
-        handle(.answered(rest: rest, closes: response.closesConnection))
+        handle(.answered(rest: rest, closes: false))
         encode(response, body)
         if lifecycle.phase != .discarding { finishExchange() }
     }
@@ -303,14 +303,13 @@ extension Connection {
         _ response: Response, _ start: @Sendable (StreamWriter) -> Void, rest: Lifecycle.Rest
     ) {
         let isOld = exchange?.isHTTP10 == true
-        let closes = response.closesConnection || isOld
         if exchange?.isHead == true || response.isBodiless {
-            handle(.answered(rest: rest, closes: closes))
+            handle(.answered(rest: rest, closes: isOld))
             beginEncoding(response, response.status == 204 || isOld ? .none : .chunked)
             if lifecycle.phase != .discarding { finishExchange() }
             return
         }
-        handle(.streamBegan(rest: rest, closes: closes))
+        handle(.streamBegan(rest: rest, closes: isOld))
         beginEncoding(response, isOld ? .untilClose : .chunked)
         transport.limitUnsent(bytes: Self.unsentStreamBytes)
         let writer = StreamWriter(self, isChunked: !isOld)

@@ -19,7 +19,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     let resources: LoopResources
     let transport: any Transport
     let descriptor: Int32
-    var peer: Peer
+    let peer: Peer
     var lifecycle: Lifecycle
     /// Where the shard keeps this connection.
     var shardIndex = 0
@@ -213,11 +213,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     private func prepare() {
         watchOutput()  // a handshake may have to wait for it
         switch transport.prepare() {
-        case .ready:
-            if let subject = transport.clientCertificateSubject {
-                peer = Peer(remote: peer.remote, local: peer.local, isTLS: true, clientCertificateSubject: subject)
-            }
-            handle(.secured)
+        case .ready: handle(.secured)
         case .blocked: break
         case .plainText: handle(.spokePlainly)
         case .failed: handle(.lost)
@@ -254,6 +250,5 @@ final class Connection: EventReceiver, TurnEndReceiver {
         finishExchange()
         pending?.connectionClosed()
         writer?.didClose()
-        shard.service.connectionClosed(peer)
     }
 }

@@ -13,20 +13,16 @@ public struct Response: Sendable {
     public var route: String
     /// Whether the body may be sent as gzip: no secret of another party next to input of this one (the BREACH attack).
     public var isCompressible: Bool
-    /// Whether the connection is closed behind this answer even if the client would keep it.
-    public var closesConnection: Bool
 
     /// An answer.
     public init(
-        status: Int, fields: [Field] = [], body: Body = .empty, route: String = "", isCompressible: Bool = false,
-        closesConnection: Bool = false
+        status: Int, fields: [Field] = [], body: Body = .empty, route: String = "", isCompressible: Bool = false
     ) {
         self.status = status
         self.fields = fields
         self.body = body
         self.route = route
         self.isCompressible = isCompressible
-        self.closesConnection = closesConnection
     }
 
     /// An answer that is a text.

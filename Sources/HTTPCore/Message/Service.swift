@@ -13,21 +13,11 @@ public protocol Service: Sendable {
 
     /// Told behind each exchange, when its answer is complete or the connection was lost.
     func finished(_ exchange: ExchangeSummary)
-
-    /// Told when a connection was accepted.
-    func connectionOpened(_ peer: Peer)
-
-    /// Told when a connection is gone.
-    func connectionClosed(_ peer: Peer)
 }
 
 extension Service {
     /// Ignored.
     public func finished(_ exchange: ExchangeSummary) {}
-    /// Ignored.
-    public func connectionOpened(_ peer: Peer) {}
-    /// Ignored.
-    public func connectionClosed(_ peer: Peer) {}
 }
 
 /// What is to happen with a message whose head is known.

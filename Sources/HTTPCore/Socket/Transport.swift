@@ -15,8 +15,6 @@ protocol Transport: AnyObject {
     /// Whether a receive that filled only a part of the room has emptied the socket, so that the next event will tell
     /// of more.
     var shortReceiveIsLast: Bool { get }
-    /// The subject of the certificate that the peer proved to own.
-    var clientCertificateSubject: String? { get }
     /// Limits what the kernel queues for a slow reader.
     func limitUnsent(bytes: Int)
     /// Octets that were sent and that the peer has not acknowledged, roughly.
@@ -55,8 +53,6 @@ final class SocketTransport: Transport {
     func prepare() -> Preparation { .ready }
 
     var shortReceiveIsLast: Bool { true }
-
-    var clientCertificateSubject: String? { nil }
 
     func receive(into room: UnsafeMutableRawBufferPointer) -> Transfer {
         Self.transfer { recv(descriptor, room.baseAddress, room.count, 0) }

@@ -82,18 +82,6 @@ final class TLSTransport: Transport {
         return ERR_peek_error() == 0 ? "the peer ended the connection" : TLSContext.reason()
     }
 
-    /// The subject of the verified client certificate as one line.
-    var clientCertificateSubject: String? {
-        guard SSL_get_verify_result(ssl) == X509_V_OK, let certificate = SSL_get0_peer_certificate(ssl),
-            let name = X509_get_subject_name(certificate), let bio = BIO_new(BIO_s_mem())
-        else { return nil }
-        defer { BIO_free(bio) }
-        tls_print_name(bio, name)
-        var line = [UInt8](repeating: 0, count: 4096)
-        let count = BIO_read(bio, &line, Int32(line.count))
-        return String(decoding: line.prefix(max(0, Int(count))), as: UTF8.self)
-    }
-
     var shortReceiveIsLast: Bool { emptiedBelow && SSL_has_pending(ssl) == 0 }
 
     func receive(into room: UnsafeMutableRawBufferPointer) -> Transfer {

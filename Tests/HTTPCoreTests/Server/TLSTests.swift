@@ -81,13 +81,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func aClientCertificateIsVerifiedAndNamed(isRequired: Bool) throws {
+    @Test(arguments: [true, false]) func aClientCertificateIsVerified(isRequired: Bool) throws {
         try serving(clients: true, requires: isRequired) { (server, files) throws in
             let known = try TLSClient(server.address, identity: files.client("writer é"))
             known.send(Self.last)
-            _ = known.receive(until: "root")
-            #expect(eventually { server.service.exchanges.withLock { $0.count } == 1 })
-            #expect(server.service.exchanges.withLock { $0[0].peer.clientCertificateSubject } == "CN=writer é")
+            #expect(known.receive(until: "root").contains("200"))
             let foreign = TestCertificates()
             defer { foreign.remove() }
             let stranger = try TLSClient(server.address, identity: foreign.client("stranger"))

@@ -39,7 +39,6 @@ final class ScriptedTransport: Transport {
 
     func prepare() -> Preparation { .ready }
     var shortReceiveIsLast: Bool { false }
-    var clientCertificateSubject: String? { nil }
     var unacknowledged: Int { 0 }
     func limitUnsent(bytes: Int) {}
     func finishSending() { hasFinished = true }
@@ -114,7 +113,7 @@ final class ScriptedConnection {
     private func connect() {
         let address = SocketAddress.v4(address: 0x7F00_0001, port: 1)
         let connection = Connection(
-            shard: shard, transport: transport, descriptor: -1, peer: Peer(remote: address, local: address))
+            shard: shard, transport: transport, descriptor: -1, peer: Peer(remote: address))
         self.connection = connection
         shard.adopt(connection)
     }

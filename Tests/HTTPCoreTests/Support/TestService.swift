@@ -7,8 +7,6 @@ import Synchronization
 /// A service whose paths show each way through the server, and which remembers what it was told.
 final class TestService: Service {
     let exchanges = Locked<[ExchangeSummary]>([])
-    let opened = Atomic<Int>(0)
-    let closed = Atomic<Int>(0)
     let streamsClosed = Atomic<Int>(0)
     let pendings = Locked<[Pending]>([])
     let gone = Atomic<Int>(0)
@@ -52,8 +50,6 @@ final class TestService: Service {
     }
 
     func finished(_ exchange: ExchangeSummary) { exchanges.withLock { $0.append(exchange) } }
-    func connectionOpened(_ peer: Peer) { opened.add(1, ordering: .relaxed) }
-    func connectionClosed(_ peer: Peer) { closed.add(1, ordering: .relaxed) }
 
     private static func answer(_ body: [UInt8]) -> Response {
         Response(status: 200, fields: [Field("Content-Type", "text/plain")], body: .bytes(body), isCompressible: true)

@@ -21,7 +21,7 @@ import Testing
     ) throws -> Int {
         let head = try RequestHead(parsing: "GET / HTTP/1.1\r\n\(fields)\r\n")
         do throws(Problem) {
-            _ = try guarding.identity(head, Peer(remote: remote, local: Self.here), for: right)
+            _ = try guarding.identity(head, Peer(remote: remote), for: right)
             return 0
         } catch { return error.type.status }
     }
