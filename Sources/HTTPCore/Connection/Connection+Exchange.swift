@@ -91,9 +91,13 @@ extension Connection {
             exchange?.body.append(contentsOf: content)
             return true
         }
-        let before = exchange?.body.count ?? 0
-        let outcome = exchange.mutate { inflater.inflate(content, into: &$0.body, limit: limit) } ?? .malformed
-        inflatedInTurn += (exchange?.body.count ?? 0) - before
+        // Taken out meanwhile, so that it need not be copied.
+        var body = exchange?.body ?? []
+        exchange?.body = []
+        let before = body.count
+        let outcome = inflater.inflate(content, into: &body, limit: limit)
+        inflatedInTurn += body.count - before
+        exchange?.body = body
         switch outcome {
         case .more: return true
         case .tooLarge: refuse(.contentTooLarge(limit: limit, actual: nil))
@@ -163,39 +167,36 @@ extension Connection {
         }
         let response = shard.service.refusal(refusal, target: exchange?.head?.target ?? exchange?.refusedTarget)
         handle(.refused)
-        switch response.body {
-        case .bytes(let bytes): encode(response, .own(bytes))
-        case .shared(let prefix, let body): encode(response, .shared(prefix, body))
-        case .empty, .stream: encode(response, .own([]))
-        }
+        encode(response)
         finishExchange()
     }
 
     private func respond(_ response: Response, rest: Lifecycle.Rest) {
         switch response.body {
-        case .empty: answer(response.isCompressible ? response.varying() : response, .own([]), rest)
-        case .bytes(let bytes): answerCompressed(response, .own(bytes), rest)
-        case .shared(let prefix, let body): answerCompressed(response, .shared(prefix, body), rest)
+        case .empty: answer(response.isCompressible ? response.varying() : response, rest)
+        case .bytes, .shared: answerCompressed(response, rest)
         case .stream(let start): beginStream(response, start, rest: rest)
         }
     }
 
-    private func answer(_ response: Response, _ body: WholeBody, _ rest: Lifecycle.Rest) {
+    private func answer(_ response: Response, _ rest: Lifecycle.Rest) {
         handle(.answered(rest: rest, closes: false))
-        encode(response, body)
+        encode(response)
         if lifecycle.phase != .discarding { finishExchange() }
     }
 
-    private func encode(_ response: Response, _ body: WholeBody) {
-        let length = body.count
+    /// Encodes an answer whose body is no stream.
+    private func encode(_ response: Response) {
+        let length = response.body.count
         let framing: ResponseEncoder.Framing =
             response.status == 204 ? .none : response.status == 304 && length == 0 ? .none : .length(length)
         let hasBody = exchange?.isHead != true && !response.isBodiless && length > 0
         let written = encodeHead(response, framing)
         noteAnswer(response, bytes: hasBody ? written + length : written)
         guard hasBody else { return }
-        switch body {
-        case .own(let bytes): output.append(body: bytes)
+        switch response.body {
+        case .empty, .stream: break
+        case .bytes(let bytes): output.append(body: bytes)
         case .shared(let prefix, let rest):
             if !prefix.isEmpty { output.append(body: prefix) }
             output.append(rest, isFramed: false)
@@ -238,26 +239,27 @@ extension Connection {
     private static let compressedOnLoop = 128 * 1024
 
     /// Compresses first, if the answer is worth it and the client takes it.
-    private func answerCompressed(_ response: Response, _ body: WholeBody, _ rest: Lifecycle.Rest) {
+    private func answerCompressed(_ response: Response, _ rest: Lifecycle.Rest) {
+        let body = response.body
         guard response.isCompressible, body.count >= shard.options.minCompressedBytes else {
-            return answer(response, body, rest)
+            return answer(response, rest)
         }
-        guard exchange?.head?.acceptsGzip == true else { return answer(response.varying(), body, rest) }
+        guard exchange?.head?.acceptsGzip == true else { return answer(response.varying(), rest) }
         if body.count <= Self.compressedOnLoop || rest != .none {
             let smaller: Body? =
-                if case .shared(let prefix, let rest) = body, prefix.isEmpty {
-                    rest.compressed(with: resources.deflater).map { .shared($0) }
+                if let whole = body.asShared {
+                    whole.compressed(with: resources.deflater).map { .shared($0) }
                 } else {
                     resources.deflater?.compressed(body.bytes[...]).map(Body.bytes)
                 }
             return respond(response.encoded(smaller), rest: rest)
         }
         // What waits for a worker cannot be let go to make room, as what waits for a reader can.
-        if !body.isShared, shard.options.outgoing.isExceeded { return answer(response.varying(), body, rest) }
+        if body.asShared == nil, shard.options.outgoing.isExceeded { return answer(response.varying(), rest) }
         if lifecycle.phase == .deciding { handle(.deferred) }
         let link = PendingLink(self)
         pending = link
-        let whole = body.whole(in: shard.options.outgoing)
+        let whole = body.asShared ?? SharedBody(body.bytes, in: shard.options.outgoing)
         whole.compressed(by: shard.workers) { [loop] smaller in
             let encoded = response.encoded(smaller.map { .shared($0) })
             loop.execute { link.deliver(encoded) }
@@ -265,35 +267,28 @@ extension Connection {
     }
 }
 
-/// A body whose length is known.
-private enum WholeBody {
-    case own([UInt8])
-    case shared(_ prefix: [UInt8], SharedBody)
-
-    var count: Int {
+/// A body whose length is known; a stream counts as empty.
+extension Body {
+    fileprivate var count: Int {
         switch self {
-        case .own(let bytes): bytes.count
+        case .empty, .stream: 0
+        case .bytes(let bytes): bytes.count
         case .shared(let prefix, let rest): prefix.count + rest.count
         }
     }
 
-    /// Whether no more memory is needed for one reader more.
-    var isShared: Bool {
-        if case .shared(let prefix, _) = self { prefix.isEmpty } else { false }
-    }
-
-    /// All of it, copied where it is shared.
-    var bytes: [UInt8] {
+    /// All of it, copied where it is in two pieces.
+    fileprivate var bytes: [UInt8] {
         switch self {
-        case .own(let bytes): bytes
+        case .empty, .stream: []
+        case .bytes(let bytes): bytes
         case .shared(let prefix, let rest): prefix + rest.bytes(isFramed: false)
         }
     }
 
-    /// All of it as one, copied only where it is in two pieces.
-    func whole(in budget: MemoryBudget) -> SharedBody {
-        if case .shared(let prefix, let rest) = self, prefix.isEmpty { return rest }
-        return SharedBody(bytes, in: budget)
+    /// The whole as one that others may hold as well, if it is one.
+    fileprivate var asShared: SharedBody? {
+        if case .shared(let prefix, let rest) = self, prefix.isEmpty { rest } else { nil }
     }
 }
 

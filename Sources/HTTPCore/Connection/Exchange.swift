@@ -33,16 +33,3 @@ struct Exchange {
         self.began = began
     }
 }
-
-extension Optional {
-    /// Changes the value in place, if there is one.
-    mutating func mutate<R>(_ change: (inout Wrapped) -> R) -> R? {
-        switch self {
-        case .none: return nil
-        case .some(var value):
-            self = nil
-            defer { self = value }
-            return change(&value)
-        }
-    }
-}
