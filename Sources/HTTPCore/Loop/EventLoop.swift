@@ -27,7 +27,8 @@ public final class EventLoop: Sendable {
     /// The same as the kernel calls it.
     private let kernelThread = Atomic<Int32>(0)
     private let isStopping = Atomic<Bool>(false)
-    private let jobs = Locked<[@Sendable () -> Void]>([])
+    /// Nil once the loop has ended.
+    private let jobs = Locked<[@Sendable () -> Void]?>([])
     /// How many turns began; nobody but the loop writes it.
     private let turnCount = Atomic<Int>(0)
     /// The request that was looked at last, and in which turn. Who exchanges it owns what was there: so the loop takes
@@ -86,11 +87,12 @@ public final class EventLoop: Sendable {
     /// Whether the caller runs on this loop.
     public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-    /// Runs `work` on the loop, soon. In the order of the calls of one thread.
+    /// Runs `work` on the loop, soon. In the order of the calls of one thread. Work for a loop that has ended is let go
+    /// at once.
     public func execute(_ work: @escaping @Sendable () -> Void) {
         let wasEmpty = jobs.withLock { jobs in
-            jobs.append(work)
-            return jobs.count == 1
+            jobs?.append(work)
+            return jobs?.count == 1
         }
         if wasEmpty { wake() }
     }
@@ -249,7 +251,14 @@ extension EventLoop {
             }
         }
         // Work that came too late would otherwise never run, and its promises would never be kept.
-        runJobs()
+        var hasEnded = false
+        while !hasEnded {
+            runJobs()
+            hasEnded = jobs.withLock { jobs in
+                if jobs?.isEmpty == true { jobs = nil }
+                return jobs == nil
+            }
+        }
     }
 
     /// One turn. Time is a parameter, so that a test can be the thread, the clock and the descriptors.
@@ -294,12 +303,7 @@ extension EventLoop {
     }
 
     private func takeJobs() {
-        confined.jobs.append(
-            contentsOf: jobs.withLock { jobs in
-                let batch = jobs
-                jobs = []
-                return batch
-            })
+        confined.jobs.append(contentsOf: jobs.withLock { exchange(&$0, with: []) } ?? [])
     }
 
     /// Does all that was handed over.

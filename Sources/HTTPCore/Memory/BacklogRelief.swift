@@ -48,15 +48,11 @@ final class BacklogRelief: Sendable {
             let largest = Self.largest(of: holders, freeing: budget.inUse - budget.limit)
             // What is left waits for nobody.
             guard !largest.isEmpty else { return end() }
-            let remaining = Locked(largest.count)
+            let closing = Rendezvous { [self] in goOn() }
             for holder in largest {
-                holder.shard.loop.execute { [self] in
+                holder.shard.loop.execute {
                     holder.shard.close(holdingMost: holder.descriptor)
-                    let isLast = remaining.withLock { count in
-                        count -= 1
-                        return count == 0
-                    }
-                    if isLast { goOn() }
+                    closing.arrive()
                 }
             }
         }
@@ -88,7 +84,8 @@ final class BacklogRelief: Sendable {
 
     /// Calls with what waits on all loops.
     private func gather(from all: [Shard], _ then: @escaping @Sendable ([Holder]) -> Void) {
-        let found = Locked<(holders: [Holder], missing: Int)>(([], all.count))
+        let found = Locked<[Holder]>([])
+        let gathering = Rendezvous { then(found.withLock { $0 }) }
         for shard in all {
             shard.loop.execute {
                 let holders = shard.connections.compactMap { connection in
@@ -96,14 +93,23 @@ final class BacklogRelief: Sendable {
                         ? Holder(shard: shard, descriptor: connection.descriptor, holdings: connection.output.holdings)
                         : nil
                 }
-                let complete = found.withLock { found -> [Holder]? in
-                    found.holders += holders
-                    found.missing -= 1
-                    return found.missing == 0 ? found.holders : nil
-                }
-                if let complete { then(complete) }
+                found.withLock { $0 += holders }
+                gathering.arrive()
             }
         }
+    }
+
+    /// Where the work of several loops meets: goes on when all of it is done, or never will be, since its loop has ended
+    /// and let it go. Then nobody holds this any more.
+    private final class Rendezvous: Sendable {
+        private let next: @Sendable () -> Void
+
+        init(_ next: @escaping @Sendable () -> Void) { self.next = next }
+
+        deinit { next() }
+
+        /// Keeps this until here.
+        func arrive() {}
     }
 }
 

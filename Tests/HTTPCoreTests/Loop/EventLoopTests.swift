@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Testing
 
@@ -11,6 +12,29 @@ import Testing
         let turned = Turned()
         for loop in loops { loop.execute { turned.count.add(1, ordering: .relaxed) } }
         #expect(eventually { turned.count.load(ordering: .relaxed) == loops.count })
+    }
+
+    /// Whoever waits for work that several loops share is told by its end.
+    @Test func whatALoopThatHasEndedIsGivenIsLetGo() throws {
+        let loop = try EventLoop.standalone()
+        loop.end()
+        let (given, gone) = (200, Turned())
+        for _ in 0..<given {
+            let work = Ended { gone.count.add(1, ordering: .relaxed) }
+            loop.execute { work.keep() }
+            usleep(100)
+        }
+        #expect(eventually { gone.count.load(ordering: .relaxed) == given })
+    }
+
+    private final class Ended: Sendable {
+        private let told: @Sendable () -> Void
+
+        init(_ told: @escaping @Sendable () -> Void) { self.told = told }
+
+        deinit { told() }
+
+        func keep() {}
     }
 
     private final class Turned: Sendable {
