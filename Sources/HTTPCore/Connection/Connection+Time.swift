@@ -31,7 +31,9 @@ extension Connection {
         case .body, .discarding: phaseBegan + shard.timeouts.bodyWindow
         case .lingering: phaseBegan + shard.timeouts.linger
         case .waiting: probeDue
-        case .deciding, .streaming, .flushing, .closed: nil
+        // An answer that waits for the handshake has the handshake's time.
+        case .flushing: peer.isTLS && output.total == 0 ? phaseBegan + shard.timeouts.head : nil
+        case .deciding, .streaming, .closed: nil
         }
     }
 

@@ -207,9 +207,9 @@ struct Lifecycle: Equatable, Sendable {
         switch phase {
         case .head: return isWithinHead ? .refuse(.timeout(.head)) : close()
         case .body: return .refuse(.timeout(.body))
-        case .handshake, .discarding, .lingering: return close()
+        case .handshake, .discarding, .flushing, .lingering: return close()
         case .waiting: return .probe
-        case .deciding, .streaming, .flushing, .closed: return .wait
+        case .deciding, .streaming, .closed: return .wait
         }
     }
 

@@ -31,6 +31,7 @@ import Testing
         (beginning + [.bodyBegan, .inputEnded(isWithinHead: false)], .body, .refuse(.malformed(.endOfInput))),
         ([.refused, .outputDrained(isInputClean: true)], .lingering, .finishSending),
         ([.refused, .outputDrained(isInputClean: true), .timedOut(isWithinHead: false)], .closed, .close),
+        ([.refused, .timedOut(isWithinHead: false)], .closed, .close),
         (
             [.headCompleted(isLast: true), .answered(rest: .none, closes: false), .outputDrained(isInputClean: true)],
             .closed,

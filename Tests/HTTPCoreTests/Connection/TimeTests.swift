@@ -23,6 +23,20 @@ import Testing
         }
     }
 
+    /// One too many holds a descriptor no longer than one that is served may before it has said anything.
+    @Test func aRefusalWaitsForAHandshakeAsLongAsThatMayTake() throws {
+        let transport = ScriptedTransport([])
+        transport.endsInput = false
+        transport.room = 0
+        let scripted = try ScriptedConnection(transport, isTLS: true)
+        scripted.connection?.refuse(.tooManyConnections(limit: 1))
+        scripted.settle()
+        scripted.pass(.seconds(9))
+        #expect(scripted.isOpen)
+        scripted.pass(.seconds(2))
+        #expect(!scripted.isOpen && transport.closes == 1)
+    }
+
     @Test(arguments: [("HTTP/1.1", "HTTP/1.1 100 Continue\r\n\r\n"), ("HTTP/1.0", "")])
     func whoShutsItsSideAndWaitsIsAskedOnceWhetherItIsThere(version: String, probe: String) throws {
         let scripted = try connection("GET /held \(version)\r\nHost: a\r\n\r\n")

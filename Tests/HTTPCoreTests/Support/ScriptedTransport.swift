@@ -87,7 +87,9 @@ final class ScriptedConnection {
     /// Of all: a test makes thousands of connections, and threads are not free.
     private static let workers = Workers(count: 1)
 
-    init(_ transport: ScriptedTransport, _ change: (inout ServerOptions) -> Void = { _ in }) throws {
+    init(
+        _ transport: ScriptedTransport, isTLS: Bool = false, _ change: (inout ServerOptions) -> Void = { _ in }
+    ) throws {
         var options = ServerOptions(listen: [])
         change(&options)
         self.transport = transport
@@ -100,20 +102,20 @@ final class ScriptedConnection {
             workers: Self.workers, counters: ServerCounters(), tls: Certificates(),
             relief: BacklogRelief(budget: options.outgoing))
         loop.turn(at: now)
-        connect()
+        connect(isTLS: isTLS)
     }
 
     /// One more on the loop of another, of whose clock it is a copy.
     init(_ transport: ScriptedTransport, beside other: ScriptedConnection) {
         (self.transport, loop, shard, now) = (transport, other.loop, other.shard, other.now)
         service = other.service
-        connect()
+        connect(isTLS: false)
     }
 
-    private func connect() {
+    private func connect(isTLS: Bool) {
         let address = SocketAddress.v4(address: 0x7F00_0001, port: 1)
         let connection = Connection(
-            shard: shard, transport: transport, descriptor: -1, peer: Peer(remote: address))
+            shard: shard, transport: transport, descriptor: -1, peer: Peer(remote: address, isTLS: isTLS))
         self.connection = connection
         shard.adopt(connection)
     }
