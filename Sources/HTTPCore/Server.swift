@@ -127,7 +127,7 @@ public final class Server: Sendable {
                 let deadline = shard.loop.schedule(after: limit) { shard.abandon() }
                 shard.drain {
                     deadline.cancel()
-                    shard.loop.stop()
+                    shard.loop.end()
                     let isLast = remaining.withLock { count in
                         count -= 1
                         return count == 0

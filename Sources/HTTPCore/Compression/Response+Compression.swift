@@ -3,7 +3,7 @@ extension Response {
     /// The same answer that says it depends on Accept-Encoding.
     func varying() -> Response {
         var response = self
-        guard let index = fields.firstIndex(where: { $0.name.isEqualIgnoringCase("Vary") }) else {
+        guard let index = fields.firstIndex(where: { $0.name.lowercased() == "vary" }) else {
             response.fields.append(Field("Vary", "Accept-Encoding"))
             return response
         }
@@ -22,18 +22,12 @@ extension Response {
         guard let body else { return response }
         response.body = body
         response.fields.append(Field("Content-Encoding", "gzip"))
-        if let index = fields.firstIndex(where: { $0.name.isEqualIgnoringCase("ETag") }) {
+        if let index = fields.firstIndex(where: { $0.name.lowercased() == "etag" }) {
             let tag = fields[index].value
             if tag.hasPrefix("\""), tag.hasSuffix("\""), tag.count > 1 {
                 response.fields[index].value = "\(tag.dropLast());gzip\""
             }
         }
         return response
-    }
-}
-
-extension String {
-    fileprivate func isEqualIgnoringCase(_ other: String) -> Bool {
-        utf8.count == other.utf8.count && zip(utf8, other.utf8).allSatisfy { $0.lowercased == $1.lowercased }
     }
 }

@@ -117,15 +117,12 @@ public final class EventLoop: Sendable {
         return loop
     }
 
-    /// Ends a loop of no server, behind the work that was handed over before.
-    public func end() { stop() }
-
     func start() {
         SystemThread.start(named: "loop \(index)") { self.run() }
     }
 
     /// Ends the loop behind the work that was handed over before.
-    func stop() {
+    public func end() {
         execute { self.isStopping.store(true, ordering: .relaxed) }
     }
 

@@ -26,11 +26,6 @@ extension UnsafeRawBufferPointer {
     }
 
     /// Whether these are the octets of `text` whatever the case of ASCII letters.
-    func equalsIgnoringCase(_ text: some Collection<UInt8>) -> Bool {
-        count == text.count && zip(self, text).allSatisfy { $0.lowercased == $1.lowercased }
-    }
-
-    /// The same of octets in memory.
     func equalsIgnoringCase(_ text: UnsafeRawBufferPointer) -> Bool {
         guard count == text.count else { return false }
         for index in 0..<count where self[index] != text[index] && self[index].lowercased != text[index].lowercased {

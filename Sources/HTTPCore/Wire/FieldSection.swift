@@ -87,13 +87,13 @@ struct FieldSection: Sendable {
             host = span
         case 6 where name.spellsIgnoringCase("expect"):
             for element in ListElements(value) where !element.isEmpty {
-                let isKnown = element.equalsIgnoringCase("100-continue".utf8)
+                let isKnown = element.spellsIgnoringCase("100-continue")
                 if isKnown { expectsContinue = true } else { expectsOther = true }
             }
         case 10 where name.spellsIgnoringCase("connection"):
             for element in ListElements(value) {
-                if element.equalsIgnoringCase("close".utf8) { saysClose = true }
-                if element.equalsIgnoringCase("keep-alive".utf8) { saysKeepAlive = true }
+                if element.spellsIgnoringCase("close") { saysClose = true }
+                if element.spellsIgnoringCase("keep-alive") { saysKeepAlive = true }
             }
         case 12 where name.spellsIgnoringCase("content-type"):
             guard !hasContentType else { return .malformed(.repeatedField) }
@@ -129,9 +129,9 @@ struct FieldSection: Sendable {
 
     /// `chunked` alone is served; known-looking codings before it are 501; all else is 400.
     private static func coding(_ value: UnsafeRawBufferPointer) -> TransferCoding {
-        if value.equalsIgnoringCase("chunked".utf8) { return .chunked }
+        if value.spellsIgnoringCase("chunked") { return .chunked }
         let names = ListElements(value).filter { !$0.isEmpty }
-        let isChunked = names.map { $0.equalsIgnoringCase("chunked".utf8) }
+        let isChunked = names.map { $0.spellsIgnoringCase("chunked") }
         let areTokens = names.allSatisfy { $0.allSatisfy(OctetSet.token.contains) }
         let endsChunked = names.count > 1 && isChunked.firstIndex(of: true) == names.count - 1
         return endsChunked && areTokens ? .unsupported : .invalid

@@ -12,7 +12,7 @@ final class RunningLoop: Sendable {
         loop.start()
     }
 
-    deinit { loop.stop() }
+    deinit { loop.end() }
 }
 
 /// A link on a loop of its own.

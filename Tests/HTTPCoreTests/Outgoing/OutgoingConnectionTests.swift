@@ -13,7 +13,7 @@ import Testing
     ) throws -> (text: String, loss: OutgoingConnection.Loss?) {
         let loop = try EventLoop(index: 0)
         loop.start()
-        defer { loop.stop() }
+        defer { loop.end() }
         let received = Locked<[UInt8]>([])
         let loss = Locked<OutgoingConnection.Loss?>(nil)
         loop.execute {
