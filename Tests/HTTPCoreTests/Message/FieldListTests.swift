@@ -15,6 +15,7 @@ import Testing
             ("If-Match: \"a\"\r\nX: y\r\nif-match: \"b\"\r\n", ["\"a\"", "\"b\""]),
             ("If-Match: ,, ,\"a\",\r\n", ["\"a\""]),
             ("If-Match: \"a, b\r\n", ["\"a, b"]),
+            ("If-Match: \"a\\\", \"b\"\r\n", ["\"a\\\"", "\"b\""]),
             ("If-Match:\r\n", []),
             ("", []),
         ])

@@ -27,7 +27,11 @@ import Testing
         #expect(found(.get, ["v1", "sessions", "all"]) == "all")
         #expect(found(.delete, ["v1", "sessions", "all"]) == "405 GET, HEAD, OPTIONS")
         #expect(found(.put, ["v1", "sessions", "a"]) == "405 DELETE, GET, HEAD, OPTIONS")
-        for path in [["v1"], ["v1", "sessions", ""], ["v1", "sessions", "a", ""], [""], ["V1", "sessions", "a"]] {
+        let strangers = [
+            ["v1"], ["v1", "sessions", ""], ["v1", "sessions", "a", ""], [""], ["V1", "sessions", "a"],
+            ["v1", "sessions", "a", "items", "b", "c"],
+        ]
+        for path in strangers {
             #expect(found(.get, path) == "404", "\(path)")
         }
     }
