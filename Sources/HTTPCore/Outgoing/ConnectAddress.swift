@@ -1,3 +1,6 @@
+import CSystem
+import Glibc
+
 /// Where an outgoing connection goes.
 public enum ConnectAddress: Sendable, Hashable, CustomStringConvertible {
     /// A name or an address, and a port.
@@ -27,5 +30,21 @@ public enum ConnectAddress: Sendable, Hashable, CustomStringConvertible {
         case .tcp(let host, let port): try SocketAddress.resolved(host: host, port: port)
         case .unix(let path): [.unix(path: path)]
         }
+    }
+
+    /// A socket that is connected, and blocks: for commands, which have nothing else to do. Nil where nobody answers.
+    ///
+    /// - Parameter seconds: how long connecting, reading and writing may take, each.
+    public func connected(seconds: Int) -> Int32? {
+        for address in (try? resolved()) ?? [] {
+            let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            var limit = timeval(tv_sec: seconds, tv_usec: 0)
+            for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+                setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+            }
+            if address.withRaw({ connect(descriptor, $0, $1) }) == 0 { return descriptor }
+            close(descriptor)
+        }
+        return nil
     }
 }
