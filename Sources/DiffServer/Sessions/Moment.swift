@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 /// A moment on the monotonic clock, for what has to age.
@@ -65,12 +66,5 @@ struct WallTime: Sendable, Comparable {
     func adding(_ span: Duration) -> WallTime { WallTime(seconds: seconds + span.components.seconds) }
 
     /// RFC 3339 in UTC, such as `2026-01-31T12:00:00Z`.
-    var text: String {
-        var stamp = time_t(seconds)
-        var parts = tm()
-        gmtime_r(&stamp, &parts)
-        var room = [CChar](repeating: 0, count: 32)
-        let count = strftime(&room, room.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
-        return String(decoding: room[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
+    var text: String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
 }
