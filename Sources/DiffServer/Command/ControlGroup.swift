@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// What the kernel allows the process at most (cgroups(7)), as a container or a service manager has set it.
 struct ControlGroup {
     /// What stands before `/proc` and `/sys`.
@@ -34,7 +36,6 @@ struct ControlGroup {
     }
 
     private func text(_ path: String) -> String {
-        guard let bytes = try? Files.read(root + path) else { return "" }
-        return String(decoding: bytes, as: UTF8.self)
+        (try? String(contentsOfFile: root + path, encoding: .utf8)) ?? ""
     }
 }

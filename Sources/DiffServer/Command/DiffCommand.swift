@@ -9,7 +9,7 @@ enum DiffCommand {
         let content: ContentStyle = choice(flags, "--content") ?? .full
         let shape = shape(flags)
         let changeset = Changeset(from: read(old, shape), to: read(new, shape))
-        Files.write(changeset.json(dialect, staging: staging, content: content) + [0x0A], to: 1)
+        print(String(decoding: changeset.json(dialect, staging: staging, content: content), as: UTF8.self))
         exit(0)
     }
 

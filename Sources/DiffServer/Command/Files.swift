@@ -26,15 +26,4 @@ enum Files {
             guard bytes.count <= limit else { throw Failure(path: path, reason: "more than \(limit) bytes") }
         }
     }
-
-    /// Writes all bytes to a descriptor; what cannot be written is lost.
-    static func write(_ bytes: [UInt8], to descriptor: Int32) {
-        var start = 0
-        while start < bytes.count {
-            let count = bytes[start...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return }
-            start += count
-        }
-    }
 }

@@ -1,5 +1,6 @@
 import CSystem
 import Dispatch
+import FoundationEssentials
 import Glibc
 import Synchronization
 
@@ -30,9 +31,8 @@ struct FreeMemory {
 
     /// Memory of the process that is in use, in bytes (proc(5), statm).
     private static var resident: Int? {
-        guard let text = try? Files.read("/proc/self/statm") else { return nil }
-        let pages = String(decoding: text, as: UTF8.self).split(separator: " ").dropFirst().first.flatMap { Int($0) }
-        return pages.map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }
+        let words = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return words?.dropFirst().first.flatMap { Int($0) }.map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }
     }
 }
 

@@ -1,20 +1,20 @@
-import Glibc
+import FoundationEssentials
 
 // Swift reads the arguments from /proc/self/cmdline. Where that is missing there are none, not even the program's name,
 // and a server that was told to want a key would start without one.
 if CommandLine.arguments.isEmpty { fail("the arguments cannot be read: /proc is not mounted", status: 2) }
 
 do throws(UsageError) {
-    let environment = { (name: String) in getenv(name).map { String(cString: $0) } }
-    switch try Command(Array(CommandLine.arguments.dropFirst()), environment: environment) {
+    let variables = ProcessInfo.processInfo.environment
+    switch try Command(Array(CommandLine.arguments.dropFirst()), environment: { variables[$0] }) {
     case .serve(let options): Serve.run(options)
     case .diff(let old, let new, let flags): DiffCommand.run(old: old, new: new, flags: flags)
     case .key(let name): KeyCommands.key(name: name)
     case .token(let session, let scopes, let seconds, let secret):
         KeyCommands.token(session: session, scopes: scopes, seconds: seconds, secret: secret)
     case .healthCheck(let options): HealthCheck.run(options)
-    case .help: Files.write(Array(Help.text.utf8), to: 1)
-    case .version: Files.write(Array("diffserver \(Version.text)\n".utf8), to: 1)
+    case .help: print(Help.text, terminator: "")
+    case .version: print("diffserver \(Version.text)")
     }
 } catch {
     fail(error.message, status: 2)

@@ -2,6 +2,7 @@
 // the page and are named by their hashes, which are taken from the bytes that are sent: no list that somebody has to
 // keep, and nothing that was smuggled into a page runs.
 
+import FoundationEssentials
 import HTTPCore
 
 /// The policy of one page.
@@ -52,9 +53,8 @@ struct PagePolicy: Sendable {
         return nil
     }
 
-    /// `'sha256-…'`, in the alphabet of RFC 4648 §4.
+    /// `'sha256-…'`.
     private static func hash(_ text: ArraySlice<UInt8>) -> String {
-        let digits = Base64URL.encode(Digests.sha256(Array(text)))
-        return "'sha256-" + String(digits.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }) + "='"
+        "'sha256-\(Data(Digests.sha256(Array(text))).base64EncodedString())'"
     }
 }

@@ -102,7 +102,7 @@ import Testing
         var path = Array("/tmp/diffserver-secret-XXXXXX".utf8CString)
         let descriptor = mkstemp(&path)
         try #require(descriptor >= 0)
-        Files.write(Array(text.utf8), to: descriptor)
+        write(descriptor, text, text.utf8.count)
         fchmod(descriptor, mode)
         close(descriptor)
         defer { unlink(path) }

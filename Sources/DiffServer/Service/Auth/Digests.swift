@@ -1,4 +1,5 @@
 import COpenSSL
+import FoundationEssentials
 import SnapshotKit
 
 /// SHA-256 (FIPS 180-4) and HMAC (RFC 2104), by OpenSSL.
@@ -40,39 +41,27 @@ enum Digests {
 
 /// Base64 for URLs, without padding (RFC 4648 §5, RFC 7515 §2).
 enum Base64URL {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
     static func encode(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        var (bits, count) = (0, 0)
-        for byte in bytes {
-            bits = bits << 8 | Int(byte)
-            count += 8
-            while count >= 6 {
-                count -= 6
-                text.append(alphabet[bits >> count & 63])
-            }
-            bits &= (1 << count) - 1
-        }
-        if count > 0 { text.append(alphabet[bits << (6 - count) & 63]) }
-        return String(decoding: text, as: UTF8.self)
+        let standard = Data(bytes).base64EncodedData().prefix { $0 != UInt8(ascii: "=") }
+        return String(decoding: standard.map(swapped), as: UTF8.self)
     }
 
-    /// Nil for a letter outside the alphabet, a length that no bytes have, or bits left over that are not zero.
+    /// Nil for what `encode` never writes: a letter outside the alphabet, padding, or bits left over that are not zero.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var (bits, count) = (0, 0)
-        for letter in text.utf8 {
-            guard let value = alphabet.firstIndex(of: letter) else { return nil }
-            bits = bits << 6 | value
-            count += 6
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(bits >> count))
-                bits &= (1 << count) - 1
-            }
+        let padding = [UInt8](repeating: UInt8(ascii: "="), count: -text.utf8.count & 3)
+        let bytes = Data(base64Encoded: Data(text.utf8.map(swapped) + padding)).map(Array.init)
+        return bytes.flatMap { encode($0) == text ? $0 : nil }
+    }
+
+    /// A letter of either alphabet as one of the other: they differ in the last two.
+    private static func swapped(_ letter: UInt8) -> UInt8 {
+        switch letter {
+        case UInt8(ascii: "+"): UInt8(ascii: "-")
+        case UInt8(ascii: "-"): UInt8(ascii: "+")
+        case UInt8(ascii: "/"): UInt8(ascii: "_")
+        case UInt8(ascii: "_"): UInt8(ascii: "/")
+        default: letter
         }
-        return count < 6 && bits == 0 ? bytes : nil
     }
 }
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 /// A log that goes to a file: it stays at its path. A file that was moved or removed is left, and another made in its
@@ -8,14 +9,11 @@ struct LogFile {
 
     /// - Parameter descriptor: where the log is written; nil if that is no file with a name.
     init?(descriptor: Int32) {
-        var room = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let length = readlink("/proc/self/fd/\(descriptor)", &room, room.count)
-        guard length > 0, length < room.count else { return nil }
-        path = String(decoding: room[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        self.descriptor = descriptor
-        guard let status = Self.status(of: descriptor), status.st_mode & S_IFMT == S_IFREG, isInPlace(status) else {
-            return nil
-        }
+        guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+        else { return nil }
+        (self.descriptor, self.path) = (descriptor, path)
+        guard let status = Self.status(of: descriptor), status.st_mode & S_IFMT == S_IFREG, isInPlace(status)
+        else { return nil }
         // So that what comes behind a truncation begins at the file's start.
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_APPEND)
     }

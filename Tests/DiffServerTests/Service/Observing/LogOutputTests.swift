@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import Testing
 
@@ -47,9 +48,9 @@ import Testing
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o640)
         defer { close(descriptor) }
         let file = try #require(LogFile(descriptor: descriptor))
-        func say(_ text: String) { Files.write(Array(text.utf8), to: descriptor) }
+        func say(_ text: String) { write(descriptor, text, text.utf8.count) }
         func content(_ path: String) -> String {
-            (try? Files.read(path)).map { String(decoding: $0, as: UTF8.self) } ?? "-"
+            (try? String(contentsOfFile: path, encoding: .utf8)) ?? "-"
         }
         say("one ")
         #expect(!file.follow())
