@@ -1,34 +1,31 @@
-import Dispatch
 import Glibc
 import HTTPCore
 
-/// What is done once a second, whatever clients do.
-///
-/// On a serial queue of its own. The common ones look at their threads in `/proc` and end the process when no
-/// descriptor is left for that.
-final class Housekeeping: @unchecked Sendable {  // the state belongs to `queue`
+/// What is done once a second, whatever clients do, on a thread of its own.
+struct Housekeeping {
     private let service: DiffService
     private let server: Server
-    private let queue = DispatchQueue(label: "diff.housekeeping")
-    private let timer: any DispatchSourceTimer
     private var freeMemory: FreeMemory
     private var crowd = Crowd()
     private let file = LogFile(descriptor: STDERR_FILENO)
 
-    init(_ service: DiffService, _ server: Server, _ options: Options) {
-        (self.service, self.server) = (service, server)
-        freeMemory = FreeMemory(slack: options.tableBounds.bytes / 16)
-        timer = DispatchSource.makeTimerSource(queue: queue)
-    }
-
     /// Begins, and goes on until the process ends.
-    func start() {
-        timer.schedule(deadline: .now() + 1, repeating: 1)
-        timer.setEventHandler { self.turn() }
-        timer.resume()
+    static func start(_ service: DiffService, _ server: Server) {
+        SystemThread.start(named: "housekeeping") {
+            var housekeeping = Housekeeping(service, server)
+            while true {
+                sleep(1)
+                housekeeping.turn()
+            }
+        }
     }
 
-    private func turn() {
+    private init(_ service: DiffService, _ server: Server) {
+        (self.service, self.server) = (service, server)
+        freeMemory = FreeMemory(slack: service.options.tableBounds.bytes / 16)
+    }
+
+    private mutating func turn() {
         service.store.sweep()
         freeMemory.giveBack(used: service.table.size.bytes)
         if file?.follow() == true { service.journal.log("the log goes on here: its file was moved or removed") }

@@ -37,8 +37,7 @@ enum Serve {
         if limit < options.maxConnections {
             journal.log("connections are capped at \(limit), since the limit of descriptors is \(Descriptors.limit)")
         }
-        let housekeeping = Housekeeping(service, server, options)
-        housekeeping.start()
+        Housekeeping.start(service, server)
         if let limit = options.watchdog { watch(server, limit, journal) }
         while signals.wait() == SIGHUP { reload(server, journal) }
         stop(server, service)
