@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPCore
 
 /// Cross-origin resource sharing (the Fetch standard), for the origins that are named and no others.
@@ -26,35 +27,16 @@ struct CrossOrigin: Sendable {
     /// host in lower case, a port unless it is the scheme's own, nothing behind it. In any other form it would never
     /// equal what a browser sends.
     static func isOrigin(_ text: String) -> Bool {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0] == "http" || parts[0] == "https", parts[1].hasPrefix("//")
+        guard let given = URLComponents(string: text), given.scheme == "http" || given.scheme == "https",
+            let host = given.host, given.port != (given.scheme == "http" ? 80 : 443),
+            UInt16(exactly: given.port ?? 0) != nil
         else { return false }
-        let standardPort: UInt16 = parts[0] == "http" ? 80 : 443
-        var host = parts[1].dropFirst(2)
-        if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {
-            let port = host[host.index(after: colon)...]
-            guard let number = UInt16(port), String(number) == port, number != standardPort else { return false }
-            host = host[..<colon]
-        }
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            let address = host.dropFirst().dropLast().utf8
-            return address.count > 2 && address.allSatisfy { isHexadecimal($0) || $0 == UInt8(ascii: ":") }
-        }
+        var origin = URLComponents()
+        (origin.scheme, origin.host, origin.port) = (given.scheme, host, given.port)
         // A host that is not ASCII comes as Punycode.
-        return !host.isEmpty && host.utf8.allSatisfy(isOfHost)
-    }
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
-    }
-
-    private static func isOfHost(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+        let isAddress = host.hasPrefix("[")
+        let letters = isAddress ? "[0123456789abcdef:]" : "abcdefghijklmnopqrstuvwxyz0123456789.-_"
+        return origin.string == text && host.allSatisfy(letters.contains) && host.utf8.count > (isAddress ? 2 : 0)
     }
 
     /// Adds what a browser needs to hand an answer to a page.
