@@ -228,7 +228,7 @@ extension Connection {
             ExchangeSummary(
                 head: exchange.head, peer: peer, status: exchange.status, route: exchange.route,
                 bytesIn: exchange.bytesIn, bytesOut: exchange.bytesOut,
-                nanoseconds: Instant.now.nanoseconds - exchange.began.nanoseconds))
+                duration: Instant.now - exchange.began))
     }
 }
 

@@ -55,9 +55,8 @@ public struct ExchangeSummary: Sendable {
     public let bytesIn: Int
     /// Octets of the answer, head and framing included.
     public let bytesOut: Int
-    /// From the first octet of the head to the end of the answer. No `Duration`: to take one apart, as whoever counts
-    /// must, is a division of 128 bits.
-    public let nanoseconds: Int64
+    /// From the first octet of the head to the end of the answer.
+    public let duration: Duration
 
     /// The method, if the head was complete.
     public var method: Method? { head?.method }

@@ -3,25 +3,23 @@
 
 import HTTPCore
 import SnapshotKit
-import Synchronization
 
 /// What the service counts.
 final class Metrics: Sendable {
-    /// What was counted of one route. There are some twenty, with names of a few letters: to look through them takes
-    /// less than to hash one.
+    /// The requests of one route. They are so few, and so are their statuses, that to look through them costs less than
+    /// to hash one.
     private struct RouteTally {
         let route: String
         var statuses: [(status: Int, count: Int)] = []
-        var seconds = Histogram()
+        var durations = Histogram()
 
-        mutating func count(_ exchange: ExchangeSummary) {
-            let status = exchange.knownStatus
+        mutating func add(_ status: Int, _ duration: Duration) {
             if let index = statuses.firstIndex(where: { $0.status == status }) {
                 statuses[index].count += 1
             } else {
                 statuses.append((status, 1))
             }
-            seconds.add(Double(exchange.nanoseconds) / 1e9)
+            durations.add(duration)
         }
     }
 
@@ -44,7 +42,7 @@ final class Metrics: Sendable {
         tally.withLock { tally in
             let index = tally.routes.firstIndex { $0.route == route } ?? tally.routes.count
             if index == tally.routes.count { tally.routes.append(RouteTally(route: route)) }
-            tally.routes[index].count(exchange)
+            tally.routes[index].add(exchange.knownStatus, exchange.duration)
             tally.bytesIn += exchange.bytesIn
             tally.bytesOut += exchange.bytesOut
         }
@@ -63,7 +61,7 @@ final class Metrics: Sendable {
     func streamOpened() { tally.withLock { $0.streams += 1 } }
     func streamClosed() { tally.withLock { $0.streams -= 1 } }
     /// Time from a commit until a stream was told.
-    func streamLagged(_ lag: Duration) { tally.withLock { $0.streamLag.add(lag / .seconds(1)) } }
+    func streamLagged(_ lag: Duration) { tally.withLock { $0.streamLag.add(lag) } }
 
     /// A store did not do what it was asked.
     func count(_ failure: StoreFailure) {
@@ -81,18 +79,18 @@ final class Metrics: Sendable {
     /// All of it.
     func text(_ store: any SessionStore, _ connections: Server.Counters?, _ log: LogOutput) -> String {
         let tally = tally.withLock { $0 }
-        let routes = tally.routes.sorted { $0.route < $1.route }
         var text = MetricsText()
         text.family("diffserver_requests_total", "counter", "Requests by route and status.")
-        for tally in routes {
-            for (status, count) in tally.statuses.sorted(by: { $0.status < $1.status }) {
-                text.sample("diffserver_requests_total", "route=\"\(tally.route)\",status=\"\(status)\"", count)
+        let routes = tally.routes.sorted { $0.route < $1.route }
+        for each in routes {
+            for (status, count) in each.statuses.sorted(by: <) {
+                text.sample("diffserver_requests_total", "route=\"\(each.route)\",status=\"\(status)\"", count)
             }
         }
         text.family(
             "diffserver_request_seconds", "histogram", "From the first byte of a request to the end of its answer.")
-        for tally in routes {
-            text.samples("diffserver_request_seconds", "route=\"\(tally.route)\"", tally.seconds)
+        for each in routes {
+            text.samples("diffserver_request_seconds", "route=\"\(each.route)\"", each.durations)
         }
         text.single("diffserver_received_bytes_total", "counter", "Bytes of requests.", tally.bytesIn)
         text.single("diffserver_sent_bytes_total", "counter", "Bytes of answers.", tally.bytesOut)
@@ -147,17 +145,26 @@ final class Metrics: Sendable {
     }
 }
 
-/// How many values were at most so large.
+/// How many times were at most so long.
 struct Histogram: Sendable {
-    static let bounds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 60]
+    static let bounds: [Duration] = [
+        .microseconds(100), .microseconds(500), .milliseconds(1), .milliseconds(5), .milliseconds(10),
+        .milliseconds(50), .milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5), .seconds(30), .seconds(60),
+    ]
 
     private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
-    private(set) var sum = 0.0
+    private(set) var sum = Duration.zero
 
-    mutating func add(_ value: Double) {
-        counts[Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count] += 1
-        sum += value
+    mutating func add(_ time: Duration) {
+        counts[Self.bounds.firstIndex { time <= $0 } ?? Self.bounds.count] += 1
+        sum += time
     }
+}
+
+extension ExchangeSummary {
+    /// The status in the log and in metrics: that of the answer, or 499 where the client went away before there was
+    /// one. nginx gave operators that number; no client ever sees it.
+    var knownStatus: Int { status == 0 ? 499 : status }
 }
 
 /// Lines of the exposition format.
@@ -168,7 +175,7 @@ struct MetricsText {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }
 
-    mutating func sample(_ name: String, _ labels: String, _ value: Int) {
+    mutating func sample(_ name: String, _ labels: String, _ value: some CustomStringConvertible) {
         text += labels.isEmpty ? "\(name) \(value)\n" : "\(name){\(labels)} \(value)\n"
     }
 
@@ -177,15 +184,16 @@ struct MetricsText {
         sample(name, "", value)
     }
 
+    /// A histogram, in seconds.
     mutating func samples(_ name: String, _ labels: String, _ histogram: Histogram) {
         let prefix = labels.isEmpty ? "" : labels + ","
         var sum = 0
         for (index, count) in histogram.counts.enumerated() {
             sum += count
-            let bound = index < Histogram.bounds.count ? "\(Histogram.bounds[index])" : "+Inf"
+            let bound = index < Histogram.bounds.count ? "\(Histogram.bounds[index] / .seconds(1))" : "+Inf"
             sample(name + "_bucket", "\(prefix)le=\"\(bound)\"", sum)
         }
-        text += labels.isEmpty ? "\(name)_sum \(histogram.sum)\n" : "\(name)_sum{\(labels)} \(histogram.sum)\n"
+        sample(name + "_sum", labels, histogram.sum / .seconds(1))
         sample(name + "_count", labels, sum)
     }
 }
