@@ -22,14 +22,15 @@ extension Command {
     init(_ arguments: [String], environment: (String) -> String?, group: ControlGroup = ControlGroup())
         throws(UsageError)
     {
+        let rest = Array(arguments.dropFirst())
         switch arguments.first ?? "serve" {
         case let flag where flag.hasPrefix("--") && flag != "--help" && flag != "--version":
             self = .serve(try Self.options(arguments, environment, group).checked())
-        case "serve": self = .serve(try Self.options(Array(arguments.dropFirst()), environment, group).checked())
-        case "key": self = try Self.key(Array(arguments.dropFirst()))
-        case "token": self = try Self.token(Array(arguments.dropFirst()), environment)
-        case "healthcheck": self = .healthCheck(try Self.options(Array(arguments.dropFirst()), environment, group))
-        case "diff": self = try Self.diff(Array(arguments.dropFirst()))
+        case "serve": self = .serve(try Self.options(rest, environment, group).checked())
+        case "key": self = try Self.key(rest)
+        case "token": self = try Self.token(rest, environment)
+        case "healthcheck": self = .healthCheck(try Self.options(rest, environment, group))
+        case "diff": self = try Self.diff(rest)
         case "help", "--help", "-h": self = .help
         case "version", "--version": self = .version
         case let other: throw UsageError(message: "there is no command \"\(other)\"; see diffserver help")

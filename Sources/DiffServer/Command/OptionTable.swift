@@ -55,30 +55,18 @@ enum OptionTable {
             $0.keys.append(key)
             return true
         }.keptSecret(),
-        text("--key-file", "FILE", "a file with such keys, one a line") {
-            $0.keyFile = $1
-            return !$1.isEmpty
-        },
-        Option(flag: "--open", value: nil, help: "no authentication: whoever reaches the server may do everything") {
-            options, text in
-            options.isOpen = text == "true"
-            return text == "true" || text == "false"
-        },
+        text("--key-file", "FILE", "a file with such keys, one a line", \.keyFile),
+        toggle("--open", "no authentication: whoever reaches the server may do everything", \.isOpen),
         text("--token-secret", "TEXT", "signs thin clients' tokens, at least 32 bytes (default: made at the start)") {
             $0.tokenSecret = Array($1.utf8)
             return $1.utf8.count >= Options.minSecretBytes
         }.keptSecret(),
-        text("--token-secret-file", "FILE", "a file with that secret, so that ps does not show it") {
-            $0.tokenSecretFile = $1
-            return !$1.isEmpty
-        },
+        text("--token-secret-file", "FILE", "a file with that secret, so that ps does not show it", \.tokenSecretFile),
         text(
             "--digest-key", "TEXT",
-            "keys the digests in revisions; the same on all nodes that share sessions (default: the store's, else made at the start)"
-        ) {
-            $0.digestKey = $1
-            return !$1.isEmpty
-        }.keptSecret(),
+            "keys the digests in revisions; the same on all nodes that share sessions (default: the store's, else made at the start)",
+            \.digestKey
+        ).keptSecret(),
         text(
             "--store", "ADDRESS",
             "where sessions live: memory (default), sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, redis-sentinel://HOSTS/NAME"
@@ -87,14 +75,12 @@ enum OptionTable {
             $0.store = address
             return true
         }.keptSecret(),
-        text("--store-password-file", "FILE", "a file with the password of a Redis, so that ps does not show it") {
-            $0.storePasswordFile = $1
-            return !$1.isEmpty
-        },
-        text("--store-ca", "FILE", "a PEM file with the authority of a Redis that speaks TLS (default: the system's)") {
-            $0.storeAuthority = $1
-            return !$1.isEmpty
-        },
+        text(
+            "--store-password-file", "FILE", "a file with the password of a Redis, so that ps does not show it",
+            \.storePasswordFile),
+        text(
+            "--store-ca", "FILE", "a PEM file with the authority of a Redis that speaks TLS (default: the system's)",
+            \.storeAuthority),
         text(
             "--durability", "full|relaxed",
             "when sqlite tells a writer that it has written: on the disk (full), or at most a second before"
@@ -110,37 +96,18 @@ enum OptionTable {
             return CrossOrigin.isOrigin($1)
         },
         text(
-            "--tls-certificate", "FILE", "a PEM file with the server's certificate and its chain; read again on SIGHUP"
-        ) {
-            $0.certificate = $1
-            return !$1.isEmpty
-        },
-        text("--tls-key", "FILE", "a PEM file with the certificate's key, without a passphrase") {
-            $0.certificateKey = $1
-            return !$1.isEmpty
-        },
+            "--tls-certificate", "FILE", "a PEM file with the server's certificate and its chain; read again on SIGHUP",
+            \.certificate),
+        text("--tls-key", "FILE", "a PEM file with the certificate's key, without a passphrase", \.certificateKey),
         text(
-            "--tls-client-ca", "FILE", "a PEM file with the authorities of client certificates, which are then required"
-        ) {
-            $0.clientAuthority = $1
-            return !$1.isEmpty
-        },
-        Option(flag: "--require-if-match", value: nil, help: "refuse writes to sessions without If-Match") {
-            options, text in
-            options.requiresIfMatch = text == "true"
-            return text == "true" || text == "false"
-        },
+            "--tls-client-ca", "FILE",
+            "a PEM file with the authorities of client certificates, which are then required", \.clientAuthority),
+        toggle("--require-if-match", "refuse writes to sessions without If-Match", \.requiresIfMatch),
     ]
 
     private static let limits: [Option] = [
-        text("--rate", "COUNT", "requests a second of one key or token (default no limit)") {
-            $0.rate = Int($1)
-            return counts.contains($0.rate ?? 0)
-        },
-        text("--peer-rate", "COUNT", "requests a second of one IPv4 address or IPv6 /64 (default no limit)") {
-            $0.peerRate = Int($1)
-            return counts.contains($0.peerRate ?? 0)
-        },
+        count("--rate", "requests a second of one key or token (default no limit)", \.rate),
+        count("--peer-rate", "requests a second of one IPv4 address or IPv6 /64 (default no limit)", \.peerRate),
         bytes("--max-body", "a request's body, on the wire and inflated, at most 1 GiB", \.maxBodyBytes, 1...1 << 30),
         count("--max-sections", "sections of a state", \.stateLimits.maxSections),
         count("--max-items", "items of a state, children included", \.stateLimits.maxItems),
@@ -170,10 +137,9 @@ enum OptionTable {
 
     private static let connections: [Option] = [
         count("--max-connections", "connections at once", \.maxConnections),
-        text("--peer-connections", "COUNT", "connections at once of one IPv4 address or IPv6 /64 (default no limit)") {
-            $0.peerConnections = Int($1)
-            return counts.contains($0.peerConnections ?? 0)
-        },
+        count(
+            "--peer-connections", "connections at once of one IPv4 address or IPv6 /64 (default no limit)",
+            \.peerConnections),
         bytes(
             "--max-request-line", "a request line, at most 16 MiB", \.messageLimits.maxRequestLineBytes, 1...16 << 20),
         bytes("--max-headers", "a request's headers, at most 16 MiB", \.messageLimits.maxHeaderBytes, 1...16 << 20),
@@ -195,10 +161,7 @@ enum OptionTable {
             $0.watchdog = time == .zero ? nil : time
             return true
         },
-        text("--loops", "COUNT", "event loops (default: one a core)") {
-            $0.loops = Int($1)
-            return (1...1024).contains($0.loops ?? 0)
-        },
+        count("--loops", "event loops (default: one a core)", \.loops, 1...1024),
     ]
 
     private static let observing: [Option] = [
@@ -207,10 +170,7 @@ enum OptionTable {
             $0.logFormat = format
             return true
         },
-        Option(flag: "--log-requests", value: nil, help: "one line in the log for each request") { options, text in
-            options.logsRequests = text == "true"
-            return text == "true" || text == "false"
-        },
+        toggle("--log-requests", "one line in the log for each request", \.logsRequests),
     ]
 
     // MARK: Ranges
@@ -227,6 +187,25 @@ enum OptionTable {
         _ flag: String, _ value: String, _ help: String, _ set: @escaping @Sendable (inout Options, String) -> Bool
     ) -> Option {
         Option(flag: flag, value: value, help: help, set: set)
+    }
+
+    /// One that is any text but an empty one.
+    private static func text(
+        _ flag: String, _ value: String, _ help: String, _ path: WritableKeyPath<Options, String?> & Sendable
+    ) -> Option {
+        Option(flag: flag, value: value, help: help) { options, text in
+            options[keyPath: path] = text
+            return !text.isEmpty
+        }
+    }
+
+    private static func toggle(
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Bool> & Sendable
+    ) -> Option {
+        Option(flag: flag, value: nil, help: help) { options, text in
+            options[keyPath: path] = text == "true"
+            return text == "true" || text == "false"
+        }
     }
 
     /// One that may be repeated; in the environment the values are separated by commas.
@@ -246,6 +225,17 @@ enum OptionTable {
             guard let count = Int(text), range.contains(count) else { return false }
             options[keyPath: path] = count
             return true
+        }
+    }
+
+    /// One without a default; its help says what that means.
+    private static func count(
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Int?> & Sendable,
+        _ range: ClosedRange<Int> = counts
+    ) -> Option {
+        Option(flag: flag, value: "COUNT", help: help) { options, text in
+            options[keyPath: path] = Int(text)
+            return range.contains(options[keyPath: path] ?? 0)
         }
     }
 
