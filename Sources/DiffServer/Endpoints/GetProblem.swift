@@ -18,11 +18,11 @@ enum GetProblem {
         let page = """
             <!doctype html>
             <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-            <title>\(type.words.title)</title>
+            <title>\(type.title)</title>
             \(style)
-            <h1>\(type.words.title)</h1>
+            <h1>\(type.title)</h1>
             <p><code>\(type.rawValue)</code>, status \(type.status)</p>
-            <p>\(type.words.advice)</p>
+            <p>\(type.advice)</p>
             </html>
 
             """

@@ -17,9 +17,7 @@ struct Problem: Error, Sendable {
 
     /// - Parameter retryAfter: seconds after which to try again, where that helps.
     init(_ type: ProblemType, _ detail: String, fields: [Field] = [], retryAfter: Int = 1) {
-        self.type = type
-        self.detail = detail
-        self.fields = fields
+        (self.type, self.detail, self.fields) = (type, detail, fields)
         switch type.status {
         case 429, 503: self.fields.append(Field("Retry-After", "\(retryAfter)"))
         case 401: self.fields.append(Field("WWW-Authenticate", "Bearer"))
@@ -40,7 +38,7 @@ struct Problem: Error, Sendable {
         writer.append("{\"type\":\"/problems/")
         writer.append(verbatim: type.rawValue)
         writer.append("\",\"title\":")
-        writer.append(string: type.words.title)
+        writer.append(string: type.title)
         writer.append(",\"status\":")
         writer.append(type.status)
         writer.append(",\"detail\":")
@@ -53,17 +51,9 @@ struct Problem: Error, Sendable {
             writer.append(",\"current\":")
             if let current { writer.append(string: current.text) } else { writer.append("null") }
         }
-        if let offset {
-            writer.append(",\"offset\":")
-            writer.append(offset)
-        }
-        if let limit {
-            writer.append(",\"limit\":")
-            writer.append(limit)
-        }
-        if let actual {
-            writer.append(",\"actual\":")
-            writer.append(actual)
+        for (name, number) in [("offset", offset), ("limit", limit), ("actual", actual)] {
+            guard let number else { continue }
+            writer.append(verbatim: ",\"\(name)\":\(number)")
         }
         if !errors.isEmpty { append(errors, to: &writer) }
         writer.append(byte: UInt8(ascii: "}"))
@@ -98,7 +88,7 @@ extension Problem {
     }
 
     /// Too much waits for readers.
-    static var crowded: Problem { Problem(.capacity, "too much is on its way out; try again", retryAfter: 1) }
+    static var crowded: Problem { Problem(.capacity, "too much is on its way out; try again") }
 
     /// Why an operation on a session is refused.
     init(_ error: SessionError) {
@@ -172,7 +162,7 @@ extension Problem {
         case .contentTooDense(let ratio):
             self.init(.contentTooLarge, "the body inflates to more than \(ratio) times what was sent")
         case .noRoom:
-            self.init(.capacity, "too much is on its way in; try again", retryAfter: 1)
+            self.init(.capacity, "too much is on its way in; try again")
         case .tooManyConnections(let limit):
             self.init(.capacity, "more than \(limit) connections")
             self.limit = limit

@@ -63,96 +63,101 @@ enum ProblemType: String, CaseIterable, Sendable {
         }
     }
 
-    /// The title, and what it means and what to do, for its page.
-    var words: (title: String, advice: String) {
+    /// What went wrong, in a few words.
+    var title: String {
+        switch self {
+        case .malformedRequest: "The request is malformed"
+        case .malformedJSON: "The body is not JSON"
+        case .malformedRevision: "That is no revision"
+        case .unknownParameter: "A query parameter is unknown"
+        case .unauthenticated: "Credentials are missing or wrong"
+        case .forbidden: "That is not allowed"
+        case .sessionNotFound: "There is no such session"
+        case .itemNotFound: "There is no such item"
+        case .sectionNotFound: "There is no such section"
+        case .routeNotFound: "There is nothing at this path"
+        case .methodNotAllowed: "The method is not allowed here"
+        case .notAcceptable: "None of the accepted media types can be sent"
+        case .requestTimeout: "The request took too long"
+        case .revisionGone: "That revision is no longer kept"
+        case .revisionMismatch: "The session is not at that revision"
+        case .sessionExists: "The session exists"
+        case .contentTooLarge: "The body is too large"
+        case .uriTooLong: "The request line is too long"
+        case .unsupportedMediaType: "The body's media type is not supported"
+        case .unsupportedEncoding: "The body's encoding is not supported"
+        case .expectationFailed: "The expectation cannot be met"
+        case .invalidState: "The state is invalid"
+        case .invalidEdit: "An edit cannot be applied"
+        case .wrongShape: "The body has the wrong shape"
+        case .limitExceeded: "A limit is exceeded"
+        case .idempotencyKeyReused: "The idempotency key was used for another request"
+        case .preconditionRequired: "A precondition is required"
+        case .tooManyRequests: "Too many requests"
+        case .tooManyStreams: "Too many readers wait for this session"
+        case .headersTooLarge: "The headers are too large"
+        case .internalError: "Something went wrong here"
+        case .unsupportedTransferCoding: "The transfer coding is not supported"
+        case .httpVersionNotSupported: "The HTTP version is not supported"
+        case .draining: "The server is going down"
+        case .capacity: "The server is full"
+        case .storeUnavailable: "The store is out of reach"
+        }
+    }
+
+    /// What it means and what to do, for its page.
+    var advice: String {
         switch self {
         case .malformedRequest:
-            (
-                "The request is malformed",
-                "A header, a query parameter or the path is not of its form. The detail names it; correct it and send it again."
-            )
+            "A header, a query parameter or the path is not of its form. The detail names it; correct it and "
+                + "send it again."
         case .malformedJSON:
-            (
-                "The body is not JSON",
-                "The body breaks RFC 8259, holds invalid UTF-8 or a lone surrogate, names a member twice, or nests too deeply. `offset` is the byte at which it was noticed."
-            )
+            "The body breaks RFC 8259, holds invalid UTF-8 or a lone surrogate, names a member twice, or nests "
+                + "too deeply. `offset` is the byte at which it was noticed."
         case .malformedRevision:
-            (
-                "That is no revision",
-                "A revision is a number, a dash and 16 hexadecimal digits, as an earlier answer gave it in `to`. Send it unchanged, or send none."
-            )
+            "A revision is a number, a dash and 16 hexadecimal digits, as an earlier answer gave it in `to`. "
+                + "Send it unchanged, or send none."
         case .unknownParameter:
-            (
-                "A query parameter is unknown",
-                "The endpoint knows no parameter of that name. It is refused, since a misspelt parameter must not mean something else."
-            )
-        case .unauthenticated:
-            (
-                "Credentials are missing or wrong",
-                "Send `Authorization: Bearer` with a key, or with a token that has not expired."
-            )
+            "The endpoint knows no parameter of that name. It is refused, since a misspelt parameter must not "
+                + "mean something else."
+        case .unauthenticated: "Send `Authorization: Bearer` with a key, or with a token that has not expired."
         case .forbidden:
-            (
-                "That is not allowed",
-                "The credentials are good, but not for this: another session, a larger scope, or a request that does not come from this machine."
-            )
+            "The credentials are good, but not for this: another session, a larger scope, or a request that "
+                + "does not come from this machine."
         case .sessionNotFound:
-            (
-                "There is no such session",
-                "It was never made, was deleted, expired, or made room for others. POST its state to its `changes`, or PUT it."
-            )
-        case .itemNotFound: ("There is no such item", "No item of the session has this id or stands at this place.")
-        case .sectionNotFound:
-            ("There is no such section", "No section of the session has this id or stands at this place.")
-        case .routeNotFound: ("There is nothing at this path", "`/openapi.json` lists all paths.")
-        case .methodNotAllowed: ("The method is not allowed here", "`Allow` lists those that are.")
-        case .notAcceptable: ("None of the accepted media types can be sent", "The detail lists those that can.")
-        case .requestTimeout: ("The request took too long", "Its headers or its body did not arrive in time.")
-        case .revisionGone:
-            ("That revision is no longer kept", "Ask for changes since it: the answer leads to the head.")
+            "It was never made, was deleted, expired, or made room for others. POST its state to its "
+                + "`changes`, or PUT it."
+        case .itemNotFound: "No item of the session has this id or stands at this place."
+        case .sectionNotFound: "No section of the session has this id or stands at this place."
+        case .routeNotFound: "`/openapi.json` lists all paths."
+        case .methodNotAllowed: "`Allow` lists those that are."
+        case .notAcceptable: "The detail lists those that can."
+        case .requestTimeout: "Its headers or its body did not arrive in time."
+        case .revisionGone: "Ask for changes since it: the answer leads to the head."
         case .revisionMismatch:
-            (
-                "The session is not at that revision",
-                "Someone else wrote meanwhile. `current` is the head: read it, decide again, and send it with the new revision."
-            )
-        case .sessionExists: ("The session exists", "`If-None-Match: *` asked for a session that does not exist yet.")
-        case .contentTooLarge: ("The body is too large", "`limit` is the limit in bytes, on the wire and inflated.")
-        case .uriTooLong: ("The request line is too long", "`limit` is the limit in bytes.")
-        case .unsupportedMediaType:
-            (
-                "The body's media type is not supported",
-                "Send `application/json`, any type that ends in `+json`, or none."
-            )
-        case .unsupportedEncoding:
-            ("The body's encoding is not supported", "Send it as it is, or with `Content-Encoding: gzip`.")
-        case .expectationFailed: ("The expectation cannot be met", "The only expectation is `100-continue`.")
-        case .invalidState:
-            ("The state is invalid", "`errors` lists what is wrong, each with a JSON Pointer into the body.")
-        case .invalidEdit:
-            (
-                "An edit cannot be applied",
-                "`errors` lists what is wrong, each with a JSON Pointer into the body. Nothing was changed."
-            )
-        case .wrongShape: ("The body has the wrong shape", "The detail says which members it may have.")
-        case .limitExceeded: ("A limit is exceeded", "`limit` is the limit, `actual` what was sent.")
-        case .idempotencyKeyReused:
-            (
-                "The idempotency key was used for another request",
-                "A key stands for one request: make a new one for another."
-            )
-        case .preconditionRequired:
-            ("A precondition is required", "This server takes writes only with `If-Match`, so that none is lost.")
-        case .tooManyRequests: ("Too many requests", "`Retry-After` says when to go on.")
-        case .tooManyStreams:
-            ("Too many readers wait for this session", "`Retry-After` says when to try again; plain reads still work.")
-        case .headersTooLarge: ("The headers are too large", "`limit` is the limit.")
-        case .internalError: ("Something went wrong here", "It is our fault. The request can be tried again.")
-        case .unsupportedTransferCoding: ("The transfer coding is not supported", "Only `chunked` is.")
-        case .httpVersionNotSupported: ("The HTTP version is not supported", "Speak HTTP/1.1.")
-        case .draining: ("The server is going down", "Try again in a moment: another process takes over.")
-        case .capacity: ("The server is full", "There is no room for this state, now.")
-        case .storeUnavailable:
-            ("The store is out of reach", "Writes are refused while it lasts; `Retry-After` says when to try again.")
+            "Someone else wrote meanwhile. `current` is the head: read it, decide again, and send it with the "
+                + "new revision."
+        case .sessionExists: "`If-None-Match: *` asked for a session that does not exist yet."
+        case .contentTooLarge: "`limit` is the limit in bytes, on the wire and inflated."
+        case .uriTooLong: "`limit` is the limit in bytes."
+        case .unsupportedMediaType: "Send `application/json`, any type that ends in `+json`, or none."
+        case .unsupportedEncoding: "Send it as it is, or with `Content-Encoding: gzip`."
+        case .expectationFailed: "The only expectation is `100-continue`."
+        case .invalidState: "`errors` lists what is wrong, each with a JSON Pointer into the body."
+        case .invalidEdit: "`errors` lists what is wrong, each with a JSON Pointer into the body. Nothing was changed."
+        case .wrongShape: "The detail says which members it may have."
+        case .limitExceeded: "`limit` is the limit, `actual` what was sent."
+        case .idempotencyKeyReused: "A key stands for one request: make a new one for another."
+        case .preconditionRequired: "This server takes writes only with `If-Match`, so that none is lost."
+        case .tooManyRequests: "`Retry-After` says when to go on."
+        case .tooManyStreams: "`Retry-After` says when to try again; plain reads still work."
+        case .headersTooLarge: "`limit` is the limit."
+        case .internalError: "It is our fault. The request can be tried again."
+        case .unsupportedTransferCoding: "Only `chunked` is."
+        case .httpVersionNotSupported: "Speak HTTP/1.1."
+        case .draining: "Try again in a moment: another process takes over."
+        case .capacity: "There is no room for this state, now."
+        case .storeUnavailable: "Writes are refused while it lasts; `Retry-After` says when to try again."
         }
     }
 }
