@@ -3,11 +3,11 @@ import Testing
 @testable import HTTPCore
 @testable import diffserver
 
-@Suite struct CrowdTests {
+@Suite struct SaturationTests {
     @Test func `a beginning and an end are told once`() {
-        var crowd = Crowd()
+        var saturation = Saturation()
         func told(_ open: Int, refused: Int = 0, pauses: Int = 0) -> String? {
-            crowd.line(
+            saturation.line(
                 for: Server.Counters(
                     connectionLimit: 100, openConnections: open, acceptedConnections: 0, refusedConnections: refused,
                     acceptPauses: pauses,
