@@ -27,7 +27,8 @@ enum Help {
 
         \(Dialect.allCases.map(line).joined(separator: "\n"))
 
-        Options of serve, each also as a variable (--max-body is DIFFSERVER_MAX_BODY); amounts as 16MiB, times as 500ms, 10s, 1h:
+        Options of serve, each also as a variable (--max-body is DIFFSERVER_MAX_BODY); amounts as 16MiB, times as 500ms,
+        10s, 1h:
 
         \(OptionTable.all.map(line).joined(separator: "\n"))
 

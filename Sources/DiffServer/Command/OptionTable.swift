@@ -64,12 +64,14 @@ enum OptionTable {
         text("--token-secret-file", "FILE", "a file with that secret, so that ps does not show it", \.tokenSecretFile),
         text(
             "--digest-key", "TEXT",
-            "keys the digests in revisions; the same on all nodes that share sessions (default: the store's, else made at the start)",
+            "keys the digests in revisions; the same on all nodes that share sessions "
+                + "(default: the store's, else made at the start)",
             \.digestKey
         ).keptSecret(),
         text(
             "--store", "ADDRESS",
-            "where sessions live: memory (default), sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, redis-sentinel://HOSTS/NAME"
+            "where sessions live: memory (default), sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, "
+                + "redis-sentinel://HOSTS/NAME"
         ) {
             guard let address = StoreAddress($1) else { return false }
             $0.store = address

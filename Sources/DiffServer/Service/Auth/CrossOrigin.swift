@@ -8,7 +8,8 @@ struct CrossOrigin: Sendable {
     private static let exposed =
         "Location, ETag, Retry-After, Preference-Applied, Delta-Base, Diffserver-Expires"
     private static let allowedHeaders =
-        "Accept, Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, Traceparent"
+        "Accept, Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, "
+        + "Traceparent"
 
     /// The answer to a preflight; nil if the request is none, or of an origin that is not named.
     func preflight(_ head: RequestHead, allow: String) -> Response? {
