@@ -13,6 +13,8 @@ enum Command {
 /// A command line that makes no sense: one line for a person, and exit status 2.
 struct UsageError: Error {
     let message: String
+
+    init(_ message: String) { self.message = message }
 }
 
 extension Command {
@@ -33,7 +35,7 @@ extension Command {
         case "diff": self = try Self.diff(rest)
         case "help", "--help", "-h": self = .help
         case "version", "--version": self = .version
-        case let other: throw UsageError(message: "there is no command \"\(other)\"; see diffserver help")
+        case let other: throw UsageError("there is no command \"\(other)\"; see diffserver help")
         }
     }
 
@@ -57,7 +59,7 @@ extension Command {
     /// server without one.
     private static func variable(_ name: String, _ environment: (String) -> String?) throws(UsageError) -> String? {
         guard let text = environment(name) else { return nil }
-        guard !text.isEmpty else { throw UsageError(message: "\(name) is empty; unset it where its default is wanted") }
+        guard !text.isEmpty else { throw UsageError("\(name) is empty; unset it where its default is wanted") }
         return text
     }
 
@@ -65,7 +67,7 @@ extension Command {
         flag: String, value: String
     )] {
         let (flags, others) = try split(arguments, known: known)
-        if let other = others.first { throw UsageError(message: "\"\(other)\" is no option; see diffserver help") }
+        if let other = others.first { throw UsageError("\"\(other)\" is no option; see diffserver help") }
         return flags
     }
 
@@ -80,14 +82,14 @@ extension Command {
             guard argument.hasPrefix("--") else {
                 // Perhaps the rest of a secret that holds a blank: it is not repeated.
                 if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }) {
-                    throw UsageError(message: "what follows the value of \(last) is no option; see diffserver help")
+                    throw UsageError("what follows the value of \(last) is no option; see diffserver help")
                 }
                 others.append(argument)
                 continue
             }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let option = known.first(where: { $0.flag == parts[0] }) else {
-                throw UsageError(message: "there is no option \"\(parts[0])\"; see diffserver help")
+                throw UsageError("there is no option \"\(parts[0])\"; see diffserver help")
             }
             if parts.count > 1 {
                 flags.append((option.flag, parts[1]))
@@ -96,7 +98,7 @@ extension Command {
             } else if let value = rest.popFirst() {
                 flags.append((option.flag, value))
             } else {
-                throw UsageError(message: "\(option.flag) needs a value: \(option.help)")
+                throw UsageError("\(option.flag) needs a value: \(option.help)")
             }
         }
         return (flags, others)
@@ -104,7 +106,7 @@ extension Command {
 
     private static func key(_ arguments: [String]) throws(UsageError) -> Command {
         guard arguments.count <= 1, arguments.first?.contains(":") != true else {
-            throw UsageError(message: "diffserver key takes one name, without a colon")
+            throw UsageError("diffserver key takes one name, without a colon")
         }
         return .key(name: arguments.first ?? "writer")
     }
@@ -115,17 +117,17 @@ extension Command {
         }
         let flags = Dictionary(try flags(arguments, known: known)) { _, last in last }
         guard let session = flags["--session"] else {
-            throw UsageError(message: "diffserver token needs --session NAME")
+            throw UsageError("diffserver token needs --session NAME")
         }
         let secret = try secret(flags, environment)
         let names = (flags["--scope"] ?? "read").split { $0 == "," || $0 == " " }.map(String.init)
         let scopes = names.compactMap(Token.Scope.init)
         let time = Unit.time(flags["--ttl"] ?? "1h") ?? .zero
         guard !scopes.isEmpty, scopes.count == names.count else {
-            throw UsageError(message: "--scope is read, edit or read,edit")
+            throw UsageError("--scope is read, edit or read,edit")
         }
         guard time >= .seconds(1), time <= .seconds(Options.maxTimeToLive) else {
-            throw UsageError(message: "--ttl is a time from 1s to 7d")
+            throw UsageError("--ttl is a time from 1s to 7d")
         }
         return .token(session: session, scopes: Set(scopes), seconds: Int(time.components.seconds), secret: secret)
     }
@@ -146,8 +148,7 @@ extension Command {
             return try Options.tokenSecret(in: path, warnings: &warnings)
         default:
             throw UsageError(
-                message:
-                    "diffserver token needs the server's --token-secret or --token-secret-file, "
+                "diffserver token needs the server's --token-secret or --token-secret-file, "
                     + "of \(Options.minSecretBytes) bytes or more"
             )
         }
@@ -161,7 +162,7 @@ extension Command {
         }
         let (flags, files) = try split(arguments, known: known)
         guard files.count == 2 else {
-            throw UsageError(message: "diffserver diff takes two files, OLD.json and NEW.json")
+            throw UsageError("diffserver diff takes two files, OLD.json and NEW.json")
         }
         return .diff(old: files[0], new: files[1], flags: Dictionary(flags) { _, last in last })
     }

@@ -24,7 +24,7 @@ struct Option: Sendable {
     /// Sets it from a text that was given as `name`, its flag or its variable.
     func read(_ text: String, from name: String, into options: inout Options) throws(UsageError) {
         guard !set(&options, text) else { return }
-        throw UsageError(message: isSecret || text.isEmpty ? "\(name): \(help)" : "\(name) \(text): \(help)")
+        throw UsageError(isSecret || text.isEmpty ? "\(name): \(help)" : "\(name) \(text): \(help)")
     }
 
     fileprivate func keptSecret() -> Option {

@@ -14,35 +14,33 @@ extension Options {
 
     private func checkTogether() throws(UsageError) {
         if isOpen, !keys.isEmpty {
-            throw UsageError(message: "--open says that no key is wanted, and a key is given; leave one of them out")
+            throw UsageError("--open says that no key is wanted, and a key is given; leave one of them out")
         }
         if (certificate == nil) != (certificateKey == nil) {
-            throw UsageError(message: "--tls-certificate and --tls-key go together")
+            throw UsageError("--tls-certificate and --tls-key go together")
         }
         if clientAuthority != nil, certificate == nil {
-            throw UsageError(message: "--tls-client-ca is of no use without --tls-certificate and --tls-key")
+            throw UsageError("--tls-client-ca is of no use without --tls-certificate and --tls-key")
         }
         if storeAuthority != nil, !store.usesTLS {
-            throw UsageError(
-                message: "--store-ca is of no use but for a store that speaks TLS: rediss:// or rediss-sentinel://")
+            throw UsageError("--store-ca is of no use but for a store that speaks TLS: rediss:// or rediss-sentinel://")
         }
     }
 
     private mutating func readSecrets() throws(UsageError) {
         if let keyFile {
             let lines = try secret("--key-file", keyFile).split(separator: UInt8(ascii: "\n"))
-            guard !lines.isEmpty else { throw UsageError(message: "--key-file \(keyFile): the file is empty") }
+            guard !lines.isEmpty else { throw UsageError("--key-file \(keyFile): the file is empty") }
             for line in lines {
                 guard let key = KeyRing.Key(String(decoding: line, as: UTF8.self)[...].trimmed) else {
-                    throw UsageError(message: "--key-file \(keyFile): each line is NAME:SHA256 or NAME:SHA256:PREFIX")
+                    throw UsageError("--key-file \(keyFile): each line is NAME:SHA256 or NAME:SHA256:PREFIX")
                 }
                 keys.append(key)
             }
         }
         if let tokenSecretFile {
             guard tokenSecret.isEmpty else {
-                throw UsageError(
-                    message: "--token-secret and --token-secret-file are both given; leave one of them out")
+                throw UsageError("--token-secret and --token-secret-file are both given; leave one of them out")
             }
             tokenSecret = try Self.tokenSecret(in: tokenSecretFile, warnings: &warnings)
         }
@@ -51,8 +49,7 @@ extension Options {
                 let store = store.with(
                     password: String(decoding: try secret("--store-password-file", storePasswordFile), as: UTF8.self))
             else {
-                throw UsageError(
-                    message: "--store-password-file is for a --store that is a Redis and names no password itself")
+                throw UsageError("--store-password-file is for a --store that is a Redis and names no password itself")
             }
             self.store = store
         }
@@ -66,7 +63,7 @@ extension Options {
     static func tokenSecret(in path: String, warnings: inout [String]) throws(UsageError) -> [UInt8] {
         let secret = try secret("--token-secret-file", path, warnings: &warnings)
         guard secret.count >= minSecretBytes else {
-            throw UsageError(message: "--token-secret-file \(path): holds less than \(minSecretBytes) bytes")
+            throw UsageError("--token-secret-file \(path): holds less than \(minSecretBytes) bytes")
         }
         return secret
     }
@@ -78,10 +75,10 @@ extension Options {
         var bytes: [UInt8]
         do throws(Files.Failure) {
             bytes = try Files.read(path, atMost: 1 << 20)
-        } catch { throw UsageError(message: "\(flag) \(path): \(error.reason)") }
+        } catch { throw UsageError("\(flag) \(path): \(error.reason)") }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
-        guard !bytes.isEmpty else { throw UsageError(message: "\(flag) \(path): the file is empty") }
+        guard !bytes.isEmpty else { throw UsageError("\(flag) \(path): the file is empty") }
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {
             warnings.append(
