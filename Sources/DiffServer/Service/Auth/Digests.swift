@@ -72,16 +72,9 @@ enum Hex {
     }
 
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count % 2 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        for at in stride(from: 0, to: digits.count, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[at..<at + 2], as: UTF8.self), radix: 16),
-                digits[at] != UInt8(ascii: "+")
-            else { return nil }
-            bytes.append(byte)
-        }
-        return bytes
+        let digits = text.compactMap(\.hexDigitValue)
+        guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
     }
 }
 

@@ -47,9 +47,7 @@ enum Right: Sendable {
     case edit
     /// To make, replace or delete one session, or mint tokens for it.
     case write
-}
 
-extension Right {
     /// Whether it is asked of nobody who they are.
     var isPublic: Bool {
         switch self {
