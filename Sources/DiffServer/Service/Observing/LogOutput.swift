@@ -12,7 +12,7 @@ final class LogOutput: Sendable {
     static let standardError = LogOutput(descriptor: STDERR_FILENO)
 
     /// Bytes that may wait: some thousand lines.
-    static let room = 1 << 20
+    static let maxWaitingBytes = 1 << 20
 
     private let descriptor: Int32
     private let content = Locked(Content())
@@ -39,7 +39,7 @@ final class LogOutput: Sendable {
     ///   always fits, and with their number once when it ends.
     func append(_ line: [UInt8], notice: @escaping @Sendable (Int?) -> [UInt8] = { _ in [] }) {
         let (isFirst, needsThread) = content.withLock { content in
-            if content.waiting.count + line.count > Self.room {
+            if content.waiting.count + line.count > Self.maxWaitingBytes {
                 if content.gap == 0 {
                     content.waiting += notice(nil)
                     content.gapEnded = notice
@@ -90,8 +90,8 @@ final class LogOutput: Sendable {
             if count > 0 {
                 start += count
             } else if count < 0, errno == EAGAIN {
-                var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                poll(&room, 1, -1)
+                var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&writable, 1, -1)
             } else if count == 0 || errno != EINTR {
                 return
             }

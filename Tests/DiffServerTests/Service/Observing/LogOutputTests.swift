@@ -13,7 +13,7 @@ import Testing
         func append(_ number: Int) {
             output.append(line(number)) { $0.map { Array("missing \($0)\n".utf8) } ?? Array("begins\n".utf8) }
         }
-        let count = 3 * LogOutput.room / 1000
+        let count = 3 * LogOutput.maxWaitingBytes / 1000
         for number in 0..<count { append(number) }
         let dropped = output.dropped
         #expect(dropped > count / 2 && dropped < count)
