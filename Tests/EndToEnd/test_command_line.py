@@ -162,6 +162,20 @@ class Words(unittest.TestCase):
         self.assertEqual(server.stop(), 0)
         self.assertGreater(command("healthcheck", "--listen", address).returncode, 0)
 
+    def test_healthcheck_over_tls_and_over_a_unix_socket(self):
+        with tempfile.TemporaryDirectory() as folder:
+            certificate, key, path = f"{folder}/certificate", f"{folder}/key", f"unix:{folder}/socket"
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=elsewhere.example",
+                            "-keyout", key, "-out", certificate], check=True, capture_output=True)
+            tls = ("--tls-certificate", certificate, "--tls-key", key)
+            for server, options in ((Server(*tls), tls), (Server(listen=path), ())):
+                address = server.address.split("://")[1]
+                self.assertEqual(command("healthcheck", "--listen", address, *options).returncode, 0, address)
+                if options:
+                    self.assertGreater(command("healthcheck", "--listen", address).returncode, 0, "without encryption")
+                self.assertEqual(server.stop(), 0)
+                self.assertGreater(command("healthcheck", "--listen", address, *options).returncode, 0, address)
+
 
 class Serving(unittest.TestCase):
     def test_serve_is_the_default_command(self):
