@@ -29,35 +29,7 @@ enum Identity: Sendable {
         if case .client(let token, _) = self { return token.expires }
         return nil
     }
-}
 
-/// What an endpoint needs.
-enum Right: Sendable {
-    /// Nothing: open to all.
-    case none
-    /// Nothing, and however often: who asks decides by the answer whether to restart the process, or to send it work.
-    case probe
-    /// A key, or to be on this machine.
-    case operate
-    /// A key that is good for any session.
-    case compute
-    /// To read one session.
-    case read
-    /// To write one session: edits, and with a key whole states.
-    case edit
-    /// To make, replace or delete one session, or mint tokens for it.
-    case write
-
-    /// Whether it is asked of nobody who they are.
-    var isPublic: Bool {
-        switch self {
-        case .none, .probe: true
-        case .operate, .compute, .read, .edit, .write: false
-        }
-    }
-}
-
-extension Identity {
     /// Whether it has a right to a session (nil: to none in particular).
     func has(_ right: Right, session: String?) -> Bool {
         switch (self, right) {
