@@ -24,7 +24,7 @@ import Testing
             ("1.0", 2), ("5.0", 2), ("30.0", 2), ("60.0", 2), ("+Inf", 3),
         ].map { "t_bucket{route=\"r\",le=\"\($0.0)\"} \($0.1)" }
         #expect(
-            text.text.split(separator: "\n")
-                == (buckets + ["t_sum{route=\"r\"} 90.6004", "t_count{route=\"r\"} 3"]).map(Substring.init))
+            text.text.split(separator: "\n").map { String($0) }
+                == buckets + ["t_sum{route=\"r\"} 90.6004", "t_count{route=\"r\"} 3"])
     }
 }
