@@ -6,10 +6,13 @@ import SnapshotKit
 enum Digests {
     static func sha256(_ bytes: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { room, count in
-            SHA256(bytes, bytes.count, room.baseAddress)
+            EVP_Digest(bytes, bytes.count, room.baseAddress, nil, algorithm, nil)
             count = 32
         }
     }
+
+    /// SHA-256 once looked up: `SHA256` does it again for each digest, which costs more than to digest a key.
+    private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
 
     /// SHA-1, for what others name by it; it proves nothing any more.
     static func sha1(_ bytes: [UInt8]) -> [UInt8] {
@@ -41,7 +44,7 @@ enum Digests {
 
 /// Base64 for URLs, without padding (RFC 4648 §5, RFC 7515 §2).
 enum Base64URL {
-    static func encode(_ bytes: [UInt8]) -> String {
+    static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let standard = Data(bytes).base64EncodedData().prefix { $0 != UInt8(ascii: "=") }
         return String(decoding: standard.map(swapped), as: UTF8.self)
     }
@@ -49,8 +52,11 @@ enum Base64URL {
     /// Nil for what `encode` never writes: a letter outside the alphabet, padding, or bits left over that are not zero.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let padding = [UInt8](repeating: UInt8(ascii: "="), count: -text.utf8.count & 3)
-        let bytes = Data(base64Encoded: Data(text.utf8.map(swapped) + padding)).map(Array.init)
-        return bytes.flatMap { encode($0) == text ? $0 : nil }
+        guard let bytes = Data(base64Encoded: Data(text.utf8.map(swapped) + padding)).map(Array.init),
+            // What is left over behind the last whole group is written in one way alone.
+            text.utf8.reversed().starts(with: encode(bytes.suffix(bytes.count % 3)).utf8.reversed())
+        else { return nil }
+        return bytes
     }
 
     /// A letter of either alphabet as one of the other: they differ in the last two.

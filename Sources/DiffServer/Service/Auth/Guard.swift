@@ -23,7 +23,7 @@ struct Guard: Sendable {
     func identity(_ head: RequestHead, _ peer: Peer, for right: Right) throws(Problem) -> Identity {
         if isOpen { return .anyone }
         if let authorization = head["authorization"] {
-            let parts = authorization.split(separator: " ", maxSplits: 1)
+            let parts = authorization.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).map { Substring($0) }
             guard head.values(of: "authorization").count == 1, parts.count == 2, parts[0].lowercased() == "bearer"
             else {
                 throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
@@ -31,7 +31,7 @@ struct Guard: Sendable {
             let secret = parts[1].trimmed
             if let key = keys.key(for: secret) { return .writer(name: key.name, prefix: key.prefix) }
             if let token = Token(secret, secret: tokenSecret, at: .now) {
-                return .client(token, signature: String(secret.split(separator: ".")[2]))
+                return .client(token, signature: String(Token.parts(of: secret)[2]))
             }
             throw Problem(.unauthenticated, "the key or token is not known, or has expired")
         }
