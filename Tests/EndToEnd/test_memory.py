@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 import time
+from random import choice
 
 from support.case import ServiceCase
 from support.client import session_path
@@ -172,6 +173,21 @@ class Memory:
             threading.Thread(target=self.send, args=(one, batch), daemon=True).start()
             while one.recv(1 << 20).count(b"HTTP/1.1") == 0:
                 pass
+        self.holding(attack)
+
+    def test_sessions_of_many_sizes(self):
+        """Each that leaves is a hole that the next one seldom fits into."""
+        bodies = [b'{"state":' + self.state(size) + b"}" for size in (1_100, 5_000, 50_000, 200_000, 1_000_000)]
+        ones = [self.open() for _ in range(4)]
+
+        def attack(step):
+            for n, one in enumerate(ones):
+                batch = [self.message("PUT", f"/v1/sessions/many-{n}-{step}-{k}", choice(bodies)) for k in range(10)]
+                threading.Thread(target=self.send, args=(one, b"".join(batch)), daemon=True).start()
+            for one in ones:
+                answers = 0
+                while answers < 10:
+                    answers += one.recv(1 << 20).count(b"HTTP/1.1 ")
         self.holding(attack)
 
     def test_held_requests_that_one_commit_answers(self):
