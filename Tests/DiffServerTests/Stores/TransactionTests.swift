@@ -91,7 +91,7 @@ import Testing
         guard case .found(let route, let place) = routes.match(.get, head.path) else { throw Missing() }
         let address = SocketAddress.v4(address: 0x7F00_0001, port: 4000)
         return Call(
-            head: head, peer: Peer(remote: address, local: address, isTLS: false), loop: .ofTests, route: route,
+            head: head, peer: Peer(remote: address), loop: .ofTests, route: route,
             place: place, session: "s", identity: .anyone, parameters: Parameters(), acceptance: Acceptance(head),
             service: service)
     }

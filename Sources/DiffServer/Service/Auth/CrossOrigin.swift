@@ -29,12 +29,12 @@ struct CrossOrigin: Sendable {
     /// equal what a browser sends.
     static func isOrigin(_ text: String) -> Bool {
         guard let given = URLComponents(string: text), given.scheme == "http" || given.scheme == "https",
-            let host = given.host, given.port != (given.scheme == "http" ? 80 : 443),
+            let host = given.encodedHost, given.port != (given.scheme == "http" ? 80 : 443),
             UInt16(exactly: given.port ?? 0) != nil
         else { return false }
         var origin = URLComponents()
-        (origin.scheme, origin.host, origin.port) = (given.scheme, host, given.port)
-        // A host that is not ASCII comes as Punycode.
+        (origin.scheme, origin.encodedHost, origin.port) = (given.scheme, host, given.port)
+        // As it is written: decoded, Punycode reads as one or the other form, by whether ICU is linked in.
         let isAddress = host.hasPrefix("[")
         let letters = isAddress ? "[0123456789abcdef:]" : "abcdefghijklmnopqrstuvwxyz0123456789.-_"
         return origin.string == text && host.allSatisfy(letters.contains) && host.utf8.count > (isAddress ? 2 : 0)
