@@ -95,7 +95,7 @@ enum Serve {
         } catch { fail("\(error)") }
     }
 
-    private static func access(_ options: Options, _ journal: Journal) -> Guard {
+    private static func access(_ options: Options, _ journal: Journal) -> Authenticator {
         let isLocal = options.listen.allSatisfy(\.isLoopback)
         var ring = KeyRing(keys: options.keys)
         if options.isOpen {
@@ -116,7 +116,7 @@ enum Serve {
             }
         }
         let secret = options.tokenSecret.isEmpty ? Digests.random(32) : options.tokenSecret
-        return Guard(
+        return Authenticator(
             keys: ring, isLocal: isLocal, isOpen: options.isOpen, tokenSecret: secret, origins: options.origins)
     }
 }
@@ -140,7 +140,7 @@ extension ListenAddress {
         switch self {
         case .unix: true
         case .inherited: false
-        case .tcp(let host, _): Guard.isLoopback(host: host.contains(":") ? "[\(host)]" : host) && !host.isEmpty
+        case .tcp(let host, _): Authenticator.isLoopback(host: host.contains(":") ? "[\(host)]" : host) && !host.isEmpty
         }
     }
 }

@@ -12,7 +12,7 @@ final class DiffService: Service {
     let store: any SessionStore
     /// Sessions in memory, and who waits for them.
     let table: SessionTable
-    let access: Guard
+    let access: Authenticator
     let journal: Journal
     let metrics = Metrics()
     /// What the sockets count, once they are open.
@@ -25,7 +25,7 @@ final class DiffService: Service {
     private let crossOrigin: CrossOrigin
     let workers: Workers
 
-    init(options: Options, store: any SessionStore, messages: MessageMemory, access: Guard, journal: Journal) {
+    init(options: Options, store: any SessionStore, messages: MessageMemory, access: Authenticator, journal: Journal) {
         self.options = options
         self.store = store
         table = store.table

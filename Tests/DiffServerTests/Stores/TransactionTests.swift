@@ -84,7 +84,7 @@ import Testing
         let journal = Journal(format: .text, logsRequests: false)
         let service = DiffService(
             options: options, store: store, messages: MessageMemory(memory: 1 << 20, maxBody: 1024),
-            access: Guard(
+            access: Authenticator(
                 keys: KeyRing(keys: []), isLocal: true, tokenSecret: Array(repeating: 7, count: 32), origins: []),
             journal: journal)
         let head = try RequestHead(parsing: "GET /v1/sessions/s HTTP/1.1\r\nHost: a\r\n\r\n")

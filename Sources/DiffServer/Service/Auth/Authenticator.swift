@@ -6,7 +6,7 @@
 import HTTPCore
 
 /// Tells who makes a request.
-struct Guard: Sendable {
+struct Authenticator: Sendable {
     /// Never empty where others than this machine can reach the server.
     var keys: KeyRing
     /// Whether only this machine can reach the server: it listens on the loopback and on Unix sockets alone.

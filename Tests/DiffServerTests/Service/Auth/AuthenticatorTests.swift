@@ -3,11 +3,11 @@ import Testing
 
 @testable import diffserver
 
-@Suite struct GuardTests {
+@Suite struct AuthenticatorTests {
     private static let secret = Array("a secret of at least thirty-two bytes".utf8)
 
-    private func guarded(keys: [KeyRing.Key] = [], isLocal: Bool = true, isOpen: Bool = false) -> Guard {
-        Guard(
+    private func guarded(keys: [KeyRing.Key] = [], isLocal: Bool = true, isOpen: Bool = false) -> Authenticator {
+        Authenticator(
             keys: KeyRing(keys: keys), isLocal: isLocal, isOpen: isOpen, tokenSecret: Self.secret,
             origins: ["https://named.example"])
     }
@@ -17,7 +17,7 @@ import Testing
 
     /// 0 where the request is let in, else the status that it gets.
     private func status(
-        _ guarding: Guard, _ fields: String, from remote: SocketAddress = here, _ right: Right = .read
+        _ guarding: Authenticator, _ fields: String, from remote: SocketAddress = here, _ right: Right = .read
     ) throws -> Int {
         let head = try RequestHead(parsing: "GET / HTTP/1.1\r\n\(fields)\r\n")
         do throws(Problem) {
