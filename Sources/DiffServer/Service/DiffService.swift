@@ -60,7 +60,7 @@ final class DiffService: Service {
         let call = Call(
             head: head, peer: peer, loop: loop, route: route, place: place, session: session, identity: identity,
             // A page or a probe has no parameters, and takes any: what is asked for cannot be misunderstood.
-            parameters: route.right.isPublic
+            parameters: route.permission.isPublic
                 ? Parameters() : try Parameters(head.query, known: route.parameters, lists: route.lists),
             acceptance: Acceptance(head), service: self)
         if !route.mediaTypes.isEmpty, call.acceptance.best(of: route.mediaTypes) == nil {
@@ -112,18 +112,18 @@ final class DiffService: Service {
 
     private static func isPublic(_ path: [String]) -> Bool {
         guard case .found(let route, _) = routes.match(.get, path) else { return false }
-        return route.right.isPublic
+        return route.permission.isPublic
     }
 
     private func admitted(
         _ route: Route, to session: String?, _ head: RequestHead, _ peer: Peer
     ) throws(Problem) -> Identity {
-        if route.right.isPublic {
-            if route.right != .probe { try checkRate(nil, peer) }
+        if route.permission.isPublic {
+            if route.permission != .probe { try checkRate(nil, peer) }
             return .anyone
         }
-        let identity = try access.identity(head, peer, for: route.right)
-        guard identity.has(route.right, session: session) else {
+        let identity = try access.identity(head, peer, for: route.permission)
+        guard identity.has(route.permission, session: session) else {
             throw Problem(.forbidden, "these credentials are not good for this")
         }
         try checkRate(identity, peer)

@@ -8,7 +8,7 @@ typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Repl
 final class Route: Sendable {
     /// Its label in logs and metrics.
     let name: String
-    let right: Right
+    let permission: Permission
     let parameters: Set<String>
     /// Parameters that may be given more than once.
     let lists: Set<String>
@@ -25,10 +25,10 @@ final class Route: Sendable {
 
     /// An endpoint that works on a session.
     init<Endpoint: SessionEndpoint>(
-        name: String, _ right: Right, _ endpoint: Endpoint.Type, takesBody: Bool = false,
+        name: String, _ permission: Permission, _ endpoint: Endpoint.Type, takesBody: Bool = false,
         parameters: Set<String> = [], lists: Set<String> = [], mediaTypes: [String] = ["application/json"]
     ) {
-        (self.name, self.right, self.parameters, self.lists) = (name, right, parameters, lists)
+        (self.name, self.permission, self.parameters, self.lists) = (name, permission, parameters, lists)
         self.mediaTypes = mediaTypes
         work =
             takesBody
@@ -41,16 +41,17 @@ final class Route: Sendable {
 
     /// An endpoint that works on its body alone.
     init(
-        name: String, _ right: Right, parameters: Set<String> = [], mediaTypes: [String] = ["application/json"],
+        name: String, _ permission: Permission, parameters: Set<String> = [],
+        mediaTypes: [String] = ["application/json"],
         prepare: @escaping @Sendable (Call) throws(Problem) -> Answer
     ) {
-        (self.name, self.right, self.parameters, lists) = (name, right, parameters, [])
+        (self.name, self.permission, self.parameters, lists) = (name, permission, parameters, [])
         (self.mediaTypes, work) = (mediaTypes, .withBody(prepare))
     }
 
     /// One that looks at nothing but the head, and negotiates by itself.
-    init(name: String, _ right: Right, answer: @escaping @Sendable (Call) throws(Problem) -> Reply) {
-        (self.name, self.right, parameters, lists) = (name, right, [], [])
+    init(name: String, _ permission: Permission, answer: @escaping @Sendable (Call) throws(Problem) -> Reply) {
+        (self.name, self.permission, parameters, lists) = (name, permission, [], [])
         (mediaTypes, work) = ([], .withoutBody(answer))
     }
 }

@@ -20,7 +20,7 @@ struct Authenticator: Sendable {
     /// Who asks.
     ///
     /// - Throws: 401 without good credentials; 403 where only this machine may ask, and it was not.
-    func identity(_ head: RequestHead, _ peer: Peer, for right: Right) throws(Problem) -> Identity {
+    func identity(_ head: RequestHead, _ peer: Peer, for permission: Permission) throws(Problem) -> Identity {
         if isOpen { return .anyone }
         if let authorization = head["authorization"] {
             let parts = authorization.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).map { Substring($0) }
@@ -35,7 +35,7 @@ struct Authenticator: Sendable {
             }
             throw Problem(.unauthenticated, "the key or token is not known, or has expired")
         }
-        guard isLocal, peer.isLoopback, keys.keys.isEmpty || right == .operate else {
+        guard isLocal, peer.isLoopback, keys.keys.isEmpty || permission == .operate else {
             throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
         }
         try checkLocal(head)

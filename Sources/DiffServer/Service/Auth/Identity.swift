@@ -30,9 +30,9 @@ enum Identity: Sendable {
         return nil
     }
 
-    /// Whether it has a right to a session (nil: to none in particular).
-    func has(_ right: Right, session: String?) -> Bool {
-        switch (self, right) {
+    /// Whether it has a permission to a session (nil: to none in particular).
+    func has(_ permission: Permission, session: String?) -> Bool {
+        switch (self, permission) {
         case (_, .none), (_, .probe), (.anyone, _), (.writer, .operate), (.writer, .compute): return true
         case (.writer(_, let prefix), .read), (.writer(_, let prefix), .edit), (.writer(_, let prefix), .write):
             return session.map { $0.utf8.starts(with: prefix.utf8) } ?? true

@@ -17,11 +17,11 @@ import Testing
 
     /// 0 where the request is let in, else the status that it gets.
     private func status(
-        _ guarding: Authenticator, _ fields: String, from remote: SocketAddress = here, _ right: Right = .read
+        _ guarding: Authenticator, _ fields: String, from remote: SocketAddress = here, _ permission: Permission = .read
     ) throws -> Int {
         let head = try RequestHead(parsing: "GET / HTTP/1.1\r\n\(fields)\r\n")
         do throws(Problem) {
-            _ = try guarding.identity(head, Peer(remote: remote), for: right)
+            _ = try guarding.identity(head, Peer(remote: remote), for: permission)
             return 0
         } catch { return error.type.status }
     }

@@ -46,12 +46,13 @@ import Testing
     }
 
     @Test func `a key of a prefix is good for what starts with it`() {
-        let cases: [(String, Right, Bool)] = [
+        let cases: [(String, Permission, Bool)] = [
             ("team-a", .write, true), ("team-", .read, true), ("team", .read, false), ("Team-a", .edit, false),
             ("x-team-a", .read, false),
         ]
-        for (session, right, isGood) in cases {
-            #expect(Identity.writer(name: "k", prefix: "team-").has(right, session: session) == isGood, "\(session)")
+        for (session, permission, isGood) in cases {
+            #expect(
+                Identity.writer(name: "k", prefix: "team-").has(permission, session: session) == isGood, "\(session)")
         }
     }
 

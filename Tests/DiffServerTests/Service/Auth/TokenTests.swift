@@ -119,16 +119,16 @@ import Testing
     }
 
     @Test func `it is good for its session and its scope alone`() {
-        let rights: [(String, Set<Token.Scope>, Right, Bool)] = [
+        let rights: [(String, Set<Token.Scope>, Permission, Bool)] = [
             ("s", [.read], .read, true), ("s", [.read], .edit, false), ("s", [.edit], .edit, true),
             ("s", [.edit], .read, false),
             ("s2", [.read, .edit], .read, false), ("S", [.read, .edit], .edit, false),
             ("s", [.read, .edit], .write, false),
             ("s", [.read, .edit], .operate, false), ("s", [.read, .edit], .compute, false), ("s", [], .none, true),
         ]
-        for (session, scopes, right, isGood) in rights {
+        for (session, scopes, permission, isGood) in rights {
             let identity = Identity.client(Token(session: "s", scopes: scopes, expires: Self.now), signature: "x")
-            #expect(identity.has(right, session: session) == isGood, "\(session) \(scopes) \(right)")
+            #expect(identity.has(permission, session: session) == isGood, "\(session) \(scopes) \(permission)")
             #expect(!identity.maySendStates)
         }
     }
