@@ -78,7 +78,7 @@ enum Serve {
     /// Not ready, then no new connections, then what runs may end, then exit.
     private static func stop(_ server: Server, _ service: DiffService) {
         service.journal.log("draining")
-        service.lifecycle.drain()
+        service.readiness.drain()
         // Readers are behind locks that a stuck loop may hold.
         SystemThread.start(named: "drain") {
             service.table.endReaders(because: Problem(.draining, "the server is going down"))

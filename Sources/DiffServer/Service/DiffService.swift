@@ -21,7 +21,7 @@ final class DiffService: Service {
     private let rateLimit: RateLimit<String>
     private let peerRateLimit: RateLimit<PeerNetwork>
     private let messages: MessageMemory
-    let lifecycle = Lifecycle()
+    let readiness = Readiness()
     private let crossOrigin: CrossOrigin
     let workers: Workers
 
@@ -151,7 +151,7 @@ final class DiffService: Service {
     }
 
     private func checkBody(_ head: RequestHead) throws(Problem) {
-        guard lifecycle.isReady else { throw Problem(.draining, "the server is going down") }
+        guard readiness.isReady else { throw Problem(.draining, "the server is going down") }
         if let type = head["content-type"], type != "application/json" {
             let name = type.prefix { $0 != ";" }.trimmed.lowercased()
             let isJSON =

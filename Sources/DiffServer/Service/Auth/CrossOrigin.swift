@@ -34,7 +34,7 @@ struct CrossOrigin: Sendable {
         else { return false }
         var origin = URLComponents()
         (origin.scheme, origin.encodedHost, origin.port) = (given.scheme, host, given.port)
-        // As it is written: decoded, Punycode reads as one or the other form, by whether ICU is linked in.
+        // As it is written: whether Punycode is decoded depends on ICU, which only tests link.
         let isAddress = host.hasPrefix("[")
         let letters = isAddress ? "[0123456789abcdef:]" : "abcdefghijklmnopqrstuvwxyz0123456789.-_"
         return origin.string == text && host.allSatisfy(letters.contains) && host.utf8.count > (isAddress ? 2 : 0)

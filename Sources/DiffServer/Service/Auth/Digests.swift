@@ -45,13 +45,12 @@ enum Base64URL {
     }
 
     /// Nil for what `encode` never writes: a letter outside the alphabet, padding, or bits left over that are not zero.
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        let padding = [UInt8](repeating: UInt8(ascii: "="), count: -text.utf8.count & 3)
-        guard let bytes = Data(base64Encoded: Data(text.utf8.map(swapped) + padding)).map(Array.init),
-            // What is left over behind the last whole group is written in one way alone.
-            text.utf8.reversed().starts(with: encode(bytes.suffix(bytes.count % 3)).utf8.reversed())
-        else { return nil }
-        return bytes
+    static func decode(_ letters: some Collection<UInt8>) -> [UInt8]? {
+        let padding = [UInt8](repeating: UInt8(ascii: "="), count: -letters.count & 3)
+        guard let bytes = Data(base64Encoded: Data(letters.map(swapped) + padding)).map(Array.init) else { return nil }
+        // What is left over behind the last whole group is written in one way alone.
+        let end = encode(bytes.suffix(bytes.count % 3)).utf8
+        return letters.suffix(end.count).elementsEqual(end) ? bytes : nil
     }
 
     /// A letter of either alphabet as one of the other: they differ in the last two.

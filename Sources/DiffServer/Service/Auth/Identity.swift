@@ -30,7 +30,7 @@ enum Identity: Sendable {
         return nil
     }
 
-    /// Whether it has a permission to a session (nil: to none in particular).
+    /// Whether it has a permission for a session (nil: to none in particular).
     func has(_ permission: Permission, session: String?) -> Bool {
         switch (self, permission) {
         case (_, .none), (_, .probe), (.anyone, _), (.writer, .operate), (.writer, .compute): return true

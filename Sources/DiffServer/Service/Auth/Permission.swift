@@ -1,5 +1,5 @@
 /// What an endpoint needs.
-enum Right: Sendable {
+enum Permission: Sendable {
     /// Nothing: open to all.
     case none
     /// Nothing, and however often: who asks decides by the answer whether to restart the process, or to send it work.

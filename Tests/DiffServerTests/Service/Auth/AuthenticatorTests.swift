@@ -6,7 +6,8 @@ import Testing
 @Suite struct AuthenticatorTests {
     private static let secret = Array("a secret of at least thirty-two bytes".utf8)
 
-    private func guarded(keys: [KeyRing.Key] = [], isLocal: Bool = true, isOpen: Bool = false) -> Authenticator {
+    private func newAuthenticator(keys: [KeyRing.Key] = [], isLocal: Bool = true, isOpen: Bool = false) -> Authenticator
+    {
         Authenticator(
             keys: KeyRing(keys: keys), isLocal: isLocal, isOpen: isOpen, tokenSecret: Self.secret,
             origins: ["https://named.example"])
@@ -17,11 +18,12 @@ import Testing
 
     /// 0 where the request is let in, else the status that it gets.
     private func status(
-        _ guarding: Authenticator, _ fields: String, from remote: SocketAddress = here, _ permission: Permission = .read
+        _ authenticator: Authenticator, _ fields: String, from remote: SocketAddress = here,
+        _ permission: Permission = .read
     ) throws -> Int {
         let head = try RequestHead(parsing: "GET / HTTP/1.1\r\n\(fields)\r\n")
         do throws(Problem) {
-            _ = try guarding.identity(head, Peer(remote: remote), for: permission)
+            _ = try authenticator.identity(head, Peer(remote: remote), for: permission)
             return 0
         } catch { return error.type.status }
     }
@@ -50,30 +52,33 @@ import Testing
         ("Host: localhost\r\nOrigin: https://named.example\r\nSec-Fetch-Site: cross-site\r\n", 0),
     ])
     func `without a key only this machine is served`(_ fields: String, _ expected: Int) throws {
-        #expect(try status(guarded(), fields) == expected)
-        #expect(try status(guarded(), fields, from: Self.outside) == 401)
-        #expect(try status(guarded(isLocal: false), fields) == 401)
+        #expect(try status(newAuthenticator(), fields) == expected)
+        #expect(try status(newAuthenticator(), fields, from: Self.outside) == 401)
+        #expect(try status(newAuthenticator(isLocal: false), fields) == 401)
     }
 
     @Test(arguments: ["Host: example.org\r\n", "Host: a\r\nVia: 1.1 a\r\n", "Host: a\r\nAuthorization: Basic eA==\r\n"])
     func `where no authentication is wanted, whoever comes may do everything`(_ fields: String) throws {
         for isLocal in [true, false] {
-            #expect(try status(guarded(isLocal: isLocal, isOpen: true), fields, from: Self.outside, .write) == 0)
+            #expect(
+                try status(newAuthenticator(isLocal: isLocal, isOpen: true), fields, from: Self.outside, .write) == 0)
         }
     }
 
     @Test func `a Unix socket is this machine`() throws {
-        #expect(try status(guarded(), "Host: localhost\r\n", from: .unix(path: "/a")) == 0)
-        #expect(try status(guarded(), "Host: example.org\r\n", from: .unix(path: "/a")) == 403)
+        #expect(try status(newAuthenticator(), "Host: localhost\r\n", from: .unix(path: "/a")) == 0)
+        #expect(try status(newAuthenticator(), "Host: example.org\r\n", from: .unix(path: "/a")) == 403)
     }
 
     @Test func `with a key, nobody is served without one, but for the figures on the loopback`() throws {
-        let guarding = guarded(keys: [KeyRing.Key(name: "k", secret: "s")])
-        #expect(try status(guarding, "Host: localhost\r\n") == 401)
-        #expect(try status(guarding, "Host: localhost\r\n", .operate) == 0)
-        #expect(try status(guarding, "Host: example.org\r\n", .operate) == 403)
-        #expect(try status(guarding, "Host: localhost\r\n", from: Self.outside, .operate) == 401)
-        #expect(try status(guarded(keys: guarding.keys.keys, isLocal: false), "Host: localhost\r\n", .operate) == 401)
+        let authenticator = newAuthenticator(keys: [KeyRing.Key(name: "k", secret: "s")])
+        #expect(try status(authenticator, "Host: localhost\r\n") == 401)
+        #expect(try status(authenticator, "Host: localhost\r\n", .operate) == 0)
+        #expect(try status(authenticator, "Host: example.org\r\n", .operate) == 403)
+        #expect(try status(authenticator, "Host: localhost\r\n", from: Self.outside, .operate) == 401)
+        #expect(
+            try status(newAuthenticator(keys: authenticator.keys.keys, isLocal: false), "Host: localhost\r\n", .operate)
+                == 401)
     }
 
     @Test(arguments: [
@@ -81,21 +86,22 @@ import Testing
         ("s", 401), ("", 401),
     ])
     func `a key comes as a bearer's`(_ value: String, _ expected: Int) throws {
-        let guarding = guarded(keys: [KeyRing.Key(name: "k", secret: "s")], isLocal: false)
+        let authenticator = newAuthenticator(keys: [KeyRing.Key(name: "k", secret: "s")], isLocal: false)
         #expect(
-            try status(guarding, "Host: example.org\r\nAuthorization: \(value)\r\n", from: Self.outside) == expected)
+            try status(authenticator, "Host: example.org\r\nAuthorization: \(value)\r\n", from: Self.outside)
+                == expected)
     }
 
     @Test func `wrong credentials are no better than none where none are needed`() throws {
-        #expect(try status(guarded(), "Host: localhost\r\nAuthorization: Bearer wrong\r\n") == 401)
+        #expect(try status(newAuthenticator(), "Host: localhost\r\nAuthorization: Bearer wrong\r\n") == 401)
     }
 
     @Test func `a token is taken until it ends`() throws {
         let good = Token(session: "s", scopes: [.read], expires: WallTime.now.adding(.seconds(60))).signed(
             by: Self.secret)
         let old = Token(session: "s", scopes: [.read], expires: WallTime.now).signed(by: Self.secret)
-        let guarding = guarded(keys: [KeyRing.Key(name: "k", secret: "s")], isLocal: false)
-        #expect(try status(guarding, "Host: a\r\nAuthorization: Bearer \(good)\r\n", from: Self.outside) == 0)
-        #expect(try status(guarding, "Host: a\r\nAuthorization: Bearer \(old)\r\n", from: Self.outside) == 401)
+        let authenticator = newAuthenticator(keys: [KeyRing.Key(name: "k", secret: "s")], isLocal: false)
+        #expect(try status(authenticator, "Host: a\r\nAuthorization: Bearer \(good)\r\n", from: Self.outside) == 0)
+        #expect(try status(authenticator, "Host: a\r\nAuthorization: Bearer \(old)\r\n", from: Self.outside) == 401)
     }
 }

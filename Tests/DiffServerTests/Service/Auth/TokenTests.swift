@@ -28,7 +28,8 @@ import Testing
     // RFC 7515, appendix A.1, whose signature others have checked; its claims have no session.
     @Test func `the signature is that of the RFC`() throws {
         let key = try #require(
-            Base64URL.decode("AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"))
+            Base64URL.decode(
+                "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow".utf8))
         let signed =
             "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9."
             + "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
@@ -51,7 +52,7 @@ import Testing
     @Test func `without a signature, or with a wrong one, it is refused`() {
         let good = signed(#"{"alg":"HS256"}"#, Self.claims)
         let parts = good.split(separator: ".").map(String.init)
-        var flipped = Base64URL.decode(parts[2])!
+        var flipped = Base64URL.decode(parts[2].utf8)!
         flipped[31] ^= 1
         for text in [
             "\(parts[0]).\(parts[1])", "\(parts[0]).\(parts[1]).", "\(good).", "\(good).x", " \(good)", "\(good)=", "",
@@ -119,14 +120,14 @@ import Testing
     }
 
     @Test func `it is good for its session and its scope alone`() {
-        let rights: [(String, Set<Token.Scope>, Permission, Bool)] = [
+        let permissions: [(String, Set<Token.Scope>, Permission, Bool)] = [
             ("s", [.read], .read, true), ("s", [.read], .edit, false), ("s", [.edit], .edit, true),
             ("s", [.edit], .read, false),
             ("s2", [.read, .edit], .read, false), ("S", [.read, .edit], .edit, false),
             ("s", [.read, .edit], .write, false),
             ("s", [.read, .edit], .operate, false), ("s", [.read, .edit], .compute, false), ("s", [], .none, true),
         ]
-        for (session, scopes, permission, isGood) in rights {
+        for (session, scopes, permission, isGood) in permissions {
             let identity = Identity.client(Token(session: "s", scopes: scopes, expires: Self.now), signature: "x")
             #expect(identity.has(permission, session: session) == isGood, "\(session) \(scopes) \(permission)")
             #expect(!identity.maySendStates)

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Whether the server takes work.
-final class Lifecycle: Sendable {
+final class Readiness: Sendable {
     private let draining = Atomic<Bool>(false)
 
     var isReady: Bool { !draining.load(ordering: .relaxed) }
