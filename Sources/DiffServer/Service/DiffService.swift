@@ -184,7 +184,7 @@ final class DiffService: Service {
         if call.isLong || table.isCache {
             call.share = share ?? MemoryShare(of: messages.incoming)
             guard call.share?.resize(to: body.count) == true else {
-                return .now(call.finish(Problem(Refusal.noRoom).response(instance: call.instance)))
+                return .now(call.finish(Problem(Refusal.memoryExhausted).response(instance: call.instance)))
             }
         }
         guard call.isLong else { return answer(call, prepared, body) }

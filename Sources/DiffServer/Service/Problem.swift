@@ -161,7 +161,7 @@ extension Problem {
             self.actual = actual
         case .contentTooDense(let ratio):
             self.init(.contentTooLarge, "the body inflates to more than \(ratio) times what was sent")
-        case .noRoom:
+        case .memoryExhausted:
             self.init(.capacity, "too much is on its way in; try again")
         case .tooManyConnections(let limit):
             self.init(.capacity, "more than \(limit) connections")

@@ -188,7 +188,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         incoming = nil
         // What is pipelined behind a request that waits cannot be refused before that is answered.
         guard lifecycle.phase == .head || lifecycle.phase == .body else { return handle(.lost) }
-        refuse(.noRoom)
+        refuse(.memoryExhausted)
         releaseLeftover()
         flush()
     }

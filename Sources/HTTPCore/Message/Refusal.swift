@@ -29,7 +29,7 @@ public enum Refusal: Sendable, Hashable {
     /// 503: more connections of this peer than the limit.
     case tooManyOfPeer(limit: Int)
     /// 503: what has come of this message does not fit beside what has come of others.
-    case noRoom
+    case memoryExhausted
 
     /// What a limit counts.
     public enum SizeUnit: Sendable, Hashable {
@@ -54,7 +54,7 @@ public enum Refusal: Sendable, Hashable {
         case .expectationFailed: 417
         case .timeout: 408
         case .contentTooLarge, .contentTooDense: 413
-        case .tooManyConnections, .tooManyOfPeer, .noRoom: 503
+        case .tooManyConnections, .tooManyOfPeer, .memoryExhausted: 503
         }
     }
 }
