@@ -30,19 +30,17 @@ enum HostValue {
     }
 
     private static func isName(_ name: UnsafeRawBufferPointer) -> Bool {
-        var labelStart = 0
-        var lastLabel = 0..<0
-        for index in 0...name.count {
-            if index == name.count || name[index] == UInt8(ascii: ".") {
-                // One dot may end the name; no other label is empty.
-                if index == labelStart { return index == name.count && index > 0 && !isNumeric(name, lastLabel) }
-                lastLabel = labelStart..<index
-                labelStart = index + 1
-            } else if !OctetSet.unreserved.contains(name[index]) {
-                return false
-            }
+        var start = 0
+        var label = 0..<0
+        while label.upperBound < name.count {
+            let end = name.position(of: UInt8(ascii: "."), from: start) ?? name.count
+            // One dot may end the name; no other label is empty.
+            if start == end { return end == name.count && !isNumeric(name, label) }
+            guard name.slice(start, end).allSatisfy({ OctetSet.unreserved.contains($0) }) else { return false }
+            label = start..<end
+            start = end + 1
         }
-        return !isNumeric(name, lastLabel) || isIPv4(name)
+        return !name.isEmpty && (!isNumeric(name, label) || isIPv4(name))
     }
 
     /// Whether a label reads as a number, so that a lenient resolver would take the name for an address (`0x7f.1`,

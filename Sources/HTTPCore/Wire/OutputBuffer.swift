@@ -38,8 +38,10 @@ final class OutputBuffer {
 
     @inline(__always)
     func append(text: String) {
-        var text = text
-        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+        // A native string has its octets in one run, and every string here is native.
+        if text.utf8.withContiguousStorageIfAvailable({ append(UnsafeRawBufferPointer($0)) }) == nil {
+            append(Array(text.utf8))
+        }
     }
 
     /// Appends `text` with every octet that a field value may not hold as a space.
