@@ -99,8 +99,8 @@ final class BacklogRelief: Sendable {
         }
     }
 
-    /// Where the work of several loops meets: goes on when all of it is done, or never will be, since its loop has ended
-    /// and let it go. Then nobody holds this any more.
+    /// Where the work of several loops meets. When all of it is done, or will never be, since its loop has ended and
+    /// let it go, nobody holds this any more, and it goes on.
     private final class Rendezvous: Sendable {
         private let next: @Sendable () -> Void
 

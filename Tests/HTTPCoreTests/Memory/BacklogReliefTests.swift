@@ -1,0 +1,28 @@
+import Glibc
+import Testing
+
+@testable import HTTPCore
+
+@Suite struct BacklogReliefTests {
+    @Test func aLoopThatHasEndedIsNotWaitedFor() throws {
+        var options = ServerOptions(listen: [])
+        options.outgoing = MemoryBudget(limit: 0)
+        let relief = BacklogRelief(budget: options.outgoing)
+        let loops = try (0..<2).map { _ in try EventLoop.standalone() }
+        defer { loops[0].end() }
+        let (service, workers) = (TestService(), Workers(count: 1))
+        relief.cover(
+            loops.map {
+                Shard(
+                    loop: $0, options: options, capacity: ConnectionCapacity(for: 1, free: 8)!, service: service,
+                    workers: workers, counters: ServerCounters(), tls: Certificates(), relief: relief)
+            })
+        loops[1].end()
+        #expect(eventually { loops[1].isEnding })
+        usleep(20_000)
+        let share = MemoryShare(of: options.outgoing)
+        share.hold(1)
+        relief.begin()
+        #expect(eventually { !relief.isUnderWay })
+    }
+}
