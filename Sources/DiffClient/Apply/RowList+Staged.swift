@@ -54,10 +54,8 @@ extension RowList {
 
 extension IndexBatch {
     fileprivate func requireSafety() throws(ApplyError) {
-        let movesAny =
-            [sections.sources, sections.targets].contains { !$0.isEmpty }
-            || [items.sources, items.targets].contains { !$0.isEmpty }
-        if !items.updated.isEmpty || !sections.updated.isEmpty, movesAny {
+        let rearranges = !(sections.sources + sections.targets).isEmpty || !(items.sources + items.targets).isEmpty
+        if !items.updated.isEmpty || !sections.updated.isEmpty, rearranges {
             throw ApplyError(.unsafeTogether, "updates among other operations", at: offset)
         }
         if !items.updated.isEmpty, !sections.updated.isEmpty {

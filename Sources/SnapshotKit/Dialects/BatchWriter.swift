@@ -71,9 +71,7 @@ extension ChangesetView {
     ) {
         for section in new.sections.indices where isNew(section: section) {
             batch.next(.sections, .inserted, &writer)
-            writer.append("{\"at\":")
-            writer.append(section)
-            writer.append(",\"section\":")
+            writer.emit("{\"at\":", section, ",\"section\":")
             append(section, &writer)
             writer.append(byte: UInt8(ascii: "}"))
         }
@@ -83,11 +81,8 @@ extension ChangesetView {
     func listMovedSections(_ batch: inout BatchWriter, _ writer: inout JSONWriter, from: (Int) -> Int) {
         for section in new.sections.indices where !isNew(section: section) && !stays(section: section) {
             batch.next(.sections, .moved, &writer)
-            writer.append("{\"from\":")
-            writer.append(from(oldSection(of: section)))
-            writer.append(",\"to\":")
-            writer.append(section)
-            writer.append(byte: UInt8(ascii: "}"))
+            writer.emit("{\"from\":", from(oldSection(of: section)))
+            writer.emit(",\"to\":", section, "}")
         }
     }
 
@@ -96,9 +91,7 @@ extension ChangesetView {
         for section in new.sections.indices where isUpdated(section: section) {
             batch.next(.sections, .updated, &writer)
             if namesBoth {
-                writer.append("{\"from\":")
-                writer.append(oldSection(of: section))
-                writer.append(",\"at\":")
+                writer.emit("{\"from\":", oldSection(of: section), ",\"at\":")
             } else {
                 writer.append("{\"at\":")
             }

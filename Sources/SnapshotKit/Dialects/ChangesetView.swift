@@ -53,22 +53,14 @@ struct ChangesetView {
 
     /// `,"as":"reload"` or reconfigure, of an updated row.
     func appendRedraw(ofRow row: Int, to writer: inout JSONWriter) {
-        if change.rowFates[row].contains(.reload) {
-            writer.append(",\"as\":\"reload\"")
-        } else {
-            writer.append(",\"as\":\"reconfigure\"")
-        }
+        writer.append(change.rowFates[row].contains(.reload) ? ",\"as\":\"reload\"" : ",\"as\":\"reconfigure\"")
     }
 
     /// The same of a section; nothing unless it was marked.
     func appendRedraw(ofSection section: Int, to writer: inout JSONWriter) {
         let fate = change.sectionFates[section]
         guard fate.contains(.marked) else { return }
-        if fate.contains(.reload) {
-            writer.append(",\"as\":\"reload\"")
-        } else {
-            writer.append(",\"as\":\"reconfigure\"")
-        }
+        writer.append(fate.contains(.reload) ? ",\"as\":\"reload\"" : ",\"as\":\"reconfigure\"")
     }
 
     /// A section's id, content and expanded, without a closing brace.

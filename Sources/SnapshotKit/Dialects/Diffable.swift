@@ -6,9 +6,7 @@ extension ChangesetView {
         var list = JSONList()
         for section in new.sections.indices {
             list.separate(&writer)
-            writer.append("{\"id\":")
-            writer.append(new.id(ofSection: section).token)
-            writer.append(",\"items\":[")
+            writer.emit("{\"id\":", new.id(ofSection: section).token, ",\"items\":[")
             var ids = JSONList()
             for row in new.rows(ofSection: section) {
                 ids.separate(&writer)

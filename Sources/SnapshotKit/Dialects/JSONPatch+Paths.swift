@@ -58,8 +58,7 @@ extension JSONPatch {
     }
 
     mutating func appendPath(section: Int) {
-        writer.append("/sections/")
-        writer.append(trackers[.sections]?.index(ofFinal: section) ?? section)
+        writer.emit("/sections/", trackers[.sections]?.index(ofFinal: section) ?? section)
     }
 
     /// The path of an item of the new document that is in the document by now.
@@ -80,8 +79,7 @@ extension JSONPatch {
     }
 
     mutating func append(index: Int) {
-        writer.append(byte: UInt8(ascii: "/"))
-        writer.append(index)
+        writer.emit("/", index)
     }
 
     /// The path of an old array, wherever it is now.
@@ -90,9 +88,7 @@ extension JSONPatch {
         switch array {
         case .sections: writer.append("/sections")
         case .section(let section):
-            writer.append("/sections/")
-            writer.append(trackers[.sections]!.index(ofLeaver: section))
-            writer.append("/items")
+            writer.emit("/sections/", trackers[.sections]!.index(ofLeaver: section), "/items")
         case .item(let item):
             appendPath(lostItem: item)
             writer.append("/items")

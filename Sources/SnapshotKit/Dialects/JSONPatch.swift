@@ -161,9 +161,7 @@ struct JSONPatch {
         } else if changeset.isNew(section: section) {
             let index = trackers[.sections]!.place()
             begin("add")
-            writer.append("/sections/")
-            writer.append(index)
-            writer.append("\",\"value\":")
+            writer.emit("/sections/", index, "\",\"value\":")
             changeset.append(openSection: section, to: &writer)
             writer.append(",\"items\":[")
             appendArrivals(newTree.itemRange(of: .section(section), changeset.new))
@@ -172,11 +170,8 @@ struct JSONPatch {
             let from = trackers[.sections]!.leave(changeset.oldSection(of: section))
             let to = trackers[.sections]!.place()
             begin("move", member: "from")
-            writer.append("/sections/")
-            writer.append(from)
-            writer.append("\",\"path\":\"/sections/")
-            writer.append(to)
-            writer.append("\"}")
+            writer.emit("/sections/", from)
+            writer.emit("\",\"path\":\"/sections/", to, "\"}")
         }
     }
 
@@ -226,9 +221,7 @@ struct JSONPatch {
             if wasBrought { return }
             begin("add")
             appendPath(array)
-            writer.append(byte: UInt8(ascii: "/"))
-            writer.append(index)
-            writer.append("\",\"value\":")
+            writer.emit("/", index, "\",\"value\":")
             let changeset = changeset
             writer.append(document: item, of: changeset.new) { changeset.change.items.oldOfNew[$0] < 0 }
             writer.append(byte: UInt8(ascii: "}"))
@@ -321,9 +314,7 @@ struct JSONPatch {
             let index = trackers[array]!.leave(ordinal)
             begin("remove")
             appendPath(array)
-            writer.append(byte: UInt8(ascii: "/"))
-            writer.append(index)
-            writer.append("\"}")
+            writer.emit("/", index, "\"}")
         }
     }
 

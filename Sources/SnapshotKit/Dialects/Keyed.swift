@@ -24,8 +24,7 @@ extension ChangesetView {
                 writer.append("{\"op\":\"insert\",\"section\":")
                 append(section: section, to: &writer) { isNew(row: $0) }
             } else {
-                writer.append("{\"op\":\"move\",\"section\":")
-                writer.append(new.id(ofSection: section).token)
+                writer.emit("{\"op\":\"move\",\"section\":", new.id(ofSection: section).token)
             }
             let next = section + 1
             append(before: next < new.sections.count ? new.id(ofSection: next) : nil, to: &writer)
@@ -65,8 +64,7 @@ extension ChangesetView {
                     writer.append("{\"op\":\"move\",\"item\":")
                     appendID(ofRow: row, to: &writer)
                 }
-                writer.append(",\"in\":")
-                writer.append(new.id(ofSection: section).token)
+                writer.emit(",\"in\":", new.id(ofSection: section).token)
                 let isLast = row + 1 == rows.upperBound
                 append(before: isLast ? nil : new.id(ofItem: new.item(ofRow: row + 1)), to: &writer)
             }
@@ -76,9 +74,7 @@ extension ChangesetView {
     private func removeSections(_ list: inout JSONList, _ writer: inout JSONWriter) {
         for section in old.sections.indices where isGone(oldSection: section) {
             list.separate(&writer)
-            writer.append("{\"op\":\"remove\",\"section\":")
-            writer.append(old.id(ofSection: section).token)
-            writer.append(byte: UInt8(ascii: "}"))
+            writer.emit("{\"op\":\"remove\",\"section\":", old.id(ofSection: section).token, "}")
         }
     }
 

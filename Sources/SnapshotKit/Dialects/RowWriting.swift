@@ -6,6 +6,22 @@ extension JSONWriter {
         if let start = bytes.baseAddress { append(start, bytes.count) }
     }
 
+    /// Grammar, a number, and more grammar. Not `append`, of which a literal and a number are a pointer and a length.
+    @inline(__always)
+    mutating func emit(_ before: StaticString, _ number: Int, _ after: StaticString = "") {
+        append(before)
+        append(number)
+        if after.utf8CodeUnitCount > 0 { append(after) }
+    }
+
+    /// Grammar, a value as it was written, and more grammar.
+    @inline(__always)
+    mutating func emit(_ before: StaticString, _ value: UnsafeRawBufferPointer, _ after: StaticString = "") {
+        append(before)
+        append(value)
+        if after.utf8CodeUnitCount > 0 { append(after) }
+    }
+
     /// An item as a row: without its children, but with their number.
     ///
     /// - Parameters:
@@ -18,17 +34,14 @@ extension JSONWriter {
         let node = view.nodes[item]
         append(openItem: item, of: view, contentOf: changeset)
         if node.parent >= 0 {
-            append(",\"level\":")
-            append(Int(node.level))
-            append(",\"parent\":")
-            append(view.id(ofItem: Int(node.parent)).token)
+            emit(",\"level\":", Int(node.level))
+            emit(",\"parent\":", view.id(ofItem: Int(node.parent)).token)
         } else if returnsToRoot {
             append(",\"level\":0,\"parent\":null")
         }
         if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
         if Int(node.end) > item + 1 {
-            append(",\"children\":")
-            append(view.childCount(ofItem: item))
+            emit(",\"children\":", view.childCount(ofItem: item))
         }
         append(byte: UInt8(ascii: "}"))
     }
@@ -37,15 +50,12 @@ extension JSONWriter {
     @inline(__always)
     private mutating func append(openItem item: Int, of view: ColumnsView, contentOf changeset: ChangesetView? = nil) {
         let flags = view.nodes[item].flags
-        append("{\"id\":")
-        append(view.id(ofItem: item).token)
+        emit("{\"id\":", view.id(ofItem: item).token)
         if flags.contains(.hasContent), changeset?.appendPatch(ofItem: item, to: &self) != true {
-            append(",\"content\":")
-            append(view.content(ofItem: item))
+            emit(",\"content\":", view.content(ofItem: item))
         }
         if flags.contains(.hasKind) {
-            append(",\"kind\":")
-            append(view.kind(ofItem: item))
+            emit(",\"kind\":", view.kind(ofItem: item))
         }
     }
 
@@ -54,11 +64,9 @@ extension JSONWriter {
     /// - Parameter changeset: where content may be written as a patch.
     mutating func append(openSection section: Int, of view: ColumnsView, contentOf changeset: ChangesetView? = nil) {
         let node = view.sections[section]
-        append("{\"id\":")
-        append(view.id(ofSection: section).token)
+        emit("{\"id\":", view.id(ofSection: section).token)
         if node.flags.contains(.hasContent), changeset?.appendPatch(ofSection: section, to: &self) != true {
-            append(",\"content\":")
-            append(view.content(ofSection: section))
+            emit(",\"content\":", view.content(ofSection: section))
         }
         if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
     }

@@ -22,11 +22,8 @@ extension ChangesetView {
             while start > 0, plan.newOfOld[start - 1] < 0 { start -= 1 }
             if start < end {
                 list.separate(&writer)
-                writer.append("{\"op\":\"remove\",\"at\":")
-                writer.append(start)
-                writer.append(",\"count\":")
-                writer.append(end - start)
-                writer.append(byte: UInt8(ascii: "}"))
+                writer.emit("{\"op\":\"remove\",\"at\":", start)
+                writer.emit(",\"count\":", end - start, "}")
             }
             end = start - 1
         }
@@ -46,9 +43,7 @@ extension ChangesetView {
                     writer.append(byte: UInt8(ascii: ","))
                 } else {
                     list.separate(&writer)
-                    writer.append("{\"op\":\"insert\",\"at\":")
-                    writer.append(place)
-                    writer.append(",\"rows\":[")
+                    writer.emit("{\"op\":\"insert\",\"at\":", place, ",\"rows\":[")
                     isInRun = true
                 }
                 append(after.elements[index], to: &writer)
@@ -57,11 +52,8 @@ extension ChangesetView {
             } else {
                 let from = tracker.leave(plan.placeAmongCommon[Int(plan.oldOfNew[index])])
                 list.separate(&writer)
-                writer.append("{\"op\":\"move\",\"from\":")
-                writer.append(from)
-                writer.append(",\"to\":")
-                writer.append(tracker.place())
-                writer.append(byte: UInt8(ascii: "}"))
+                writer.emit("{\"op\":\"move\",\"from\":", from)
+                writer.emit(",\"to\":", tracker.place(), "}")
             }
         }
         if isInRun { writer.append("]}") }
@@ -79,9 +71,7 @@ extension ChangesetView {
                 writer.append(byte: UInt8(ascii: ","))
             } else {
                 list.separate(&writer)
-                writer.append("{\"op\":\"update\",\"at\":")
-                writer.append(index)
-                writer.append(",\"rows\":[")
+                writer.emit("{\"op\":\"update\",\"at\":", index, ",\"rows\":[")
                 isInRun = true
             }
             append(after.elements[index], to: &writer)
@@ -102,8 +92,7 @@ extension ChangesetView {
         case .row(let row):
             writer.append("{\"item\":")
             if isNew(row: row) { append(row: row, to: &writer) } else { append(updatedRow: row, to: &writer) }
-            writer.append(",\"in\":")
-            writer.append(new.id(ofSection: section(ofRow: row)).token)
+            writer.emit(",\"in\":", new.id(ofSection: section(ofRow: row)).token)
         }
         writer.append(byte: UInt8(ascii: "}"))
     }
