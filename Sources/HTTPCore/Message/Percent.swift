@@ -70,13 +70,13 @@ struct Target: Sendable, Equatable {
 
     private static func segments(_ path: UnsafeRawBufferPointer) -> [String]? {
         guard path.count > 1 else { return [] }
-        // Of the right size at once: to reserve room for more costs as much as to decode a segment.
-        var segments = [String](repeating: "", count: path.count { $0 == UInt8(ascii: "/") })
+        var segments: [String] = []
+        segments.reserveCapacity(6)
         var start = 1
-        for index in segments.indices {
+        while start <= path.count {
             let end = path.position(of: UInt8(ascii: "/"), from: start) ?? path.count
             guard let segment = Percent.decoded(path.slice(start, end)) else { return nil }
-            segments[index] = segment
+            segments.append(segment)
             start = end + 1
         }
         return segments
