@@ -42,7 +42,7 @@ enum Serve {
         while signals.wait() == SIGHUP { reload(server, journal) }
         stop(server, service)
         // The loops close what is late by themselves; this thread is for the case that one cannot.
-        let deadline = Moment.now + options.drain + .seconds(1)
+        let deadline = Instant.now + options.drain + .seconds(1)
         while signals.wait(until: deadline) != nil {}
         journal.log("the server did not go down in time; ending it", level: "error")
         end(Status.stuck)
@@ -164,7 +164,7 @@ struct Signals {
     }
 
     /// Waits for the next one; nil if none came in time.
-    func wait(until deadline: Moment) -> Int32? {
+    func wait(until deadline: Instant) -> Int32? {
         var set = set
         while true {
             let left = max(.zero, deadline - .now)

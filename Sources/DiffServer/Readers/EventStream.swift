@@ -24,7 +24,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
     /// Whether the next event is being made: the store was asked for the session, which has left memory, or a worker
     /// compares states.
     private var isBusy = false
-    private var lastWrite = Moment.now
+    private var lastWrite = Instant.now
     private var timers: [Purpose: Timer] = [:]
     private let isWoken = Atomic<Bool>(false)
 
@@ -107,7 +107,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
     /// Sends one changeset to the head, if there is news, the last one has left, and it was long enough ago.
     private func send() {
         guard isDirty, !isBusy, !writer.isClosed, writer.isWritable else { return }
-        let wait = Self.pace - (Moment.now - lastWrite)
+        let wait = Self.pace - (Instant.now - lastWrite)
         guard wait <= .zero else { return after(wait, .pace) { $0.send() } }
         sendNow()
     }

@@ -1,3 +1,4 @@
+import HTTPCore
 import SnapshotKit
 
 /// Skeletons of a session's past, oldest first, bounded by count, age and bytes.
@@ -13,14 +14,14 @@ struct History: Sendable {
         let bytes: Int
         /// Redrawn on the way to this revision.
         let marks: Marks
-        let retired: Moment
+        let retired: Instant
         /// What a store that others write to calls the skeleton: as the version of the session with which it came. 0
         /// where it has no name.
         let name: UInt64
         private let records: ObjectIdentifier?
         private let recordsBytes: Int
 
-        init(revision: Revision, skeleton: Skeleton?, bytes: Int, marks: Marks, retired: Moment, name: UInt64 = 0) {
+        init(revision: Revision, skeleton: Skeleton?, bytes: Int, marks: Marks, retired: Instant, name: UInt64 = 0) {
             (self.revision, self.skeleton, self.bytes) = (revision, skeleton, bytes)
             (self.marks, self.retired, self.name) = (marks, retired, name)
             (records, recordsBytes) = (skeleton?.records, skeleton?.recordsFootprint ?? 0)
@@ -98,7 +99,7 @@ struct History: Sendable {
     // MARK: Changes
 
     /// Adds what was the head until now, and forgets what is out of bounds.
-    mutating func retire(_ head: Session.Head, at now: Moment, bounds: Bounds) {
+    mutating func retire(_ head: Session.Head, at now: Instant, bounds: Bounds) {
         let skeleton = newest?.following(head) ?? Skeleton(of: head.snapshot, fingerprints: head.fingerprints)
         let bytes = skeleton.footprint + head.marks.footprint
         add(Entry(revision: head.revision, skeleton: skeleton, bytes: bytes, marks: head.marks, retired: now))
@@ -106,7 +107,7 @@ struct History: Sendable {
     }
 
     /// Forgets what is out of bounds.
-    mutating func trim(at now: Moment, bounds: Bounds) {
+    mutating func trim(at now: Instant, bounds: Bounds) {
         while count > 0 {
             let oldest = self[0]
             guard count > bounds.revisions || footprint > bounds.bytes || now - oldest.retired > bounds.age else {
@@ -162,7 +163,7 @@ struct History: Sendable {
     // MARK: Looking back
 
     /// The newest revision with a digest; its own sequence first.
-    func entry(_ revision: Revision, at now: Moment, bounds: Bounds) -> Entry? {
+    func entry(_ revision: Revision, at now: Instant, bounds: Bounds) -> Entry? {
         var found: Entry?
         for index in (0..<count).reversed() {
             let entry = self[index]
@@ -174,7 +175,7 @@ struct History: Sendable {
     }
 
     /// The sequence of the oldest revision that is still within its age.
-    func oldest(at now: Moment, bounds: Bounds) -> UInt64? {
+    func oldest(at now: Instant, bounds: Bounds) -> UInt64? {
         (0..<count).first { now - self[$0].retired <= bounds.age }.map { self[$0].revision.sequence }
     }
 

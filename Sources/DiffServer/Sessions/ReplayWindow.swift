@@ -1,3 +1,5 @@
+import HTTPCore
+
 /// Writes of late by their `Idempotency-Key`, so that a retry is not executed again. Refusals are not remembered.
 struct ReplayWindow: Sendable {
     /// Who sent which key: keys of different writers never meet.
@@ -13,7 +15,7 @@ struct ReplayWindow: Sendable {
         var made: Bool
         /// The head before the write; nil if there was none.
         var before: Revision?
-        var done: Moment
+        var done: Instant
     }
 
     /// How many are remembered, and for how long. Defaults 64 a session, 10 min.
@@ -29,7 +31,7 @@ struct ReplayWindow: Sendable {
         }
     }
 
-    func entry(_ key: Key, at now: Moment) -> Entry? {
+    func entry(_ key: Key, at now: Instant) -> Entry? {
         entries.last { $0.key == key && now - $0.entry.done <= Self.age }?.entry
     }
 
@@ -40,7 +42,7 @@ struct ReplayWindow: Sendable {
     ///
     /// What comes late is put last, so a window that holds the last entry of another holds all that it had: the common
     /// case costs one search.
-    mutating func formUnion(_ other: ReplayWindow, at now: Moment) {
+    mutating func formUnion(_ other: ReplayWindow, at now: Instant) {
         guard let last = other.entries.last, !entries.contains(where: { $0.key == last.key }) else { return }
         for (key, entry) in other.entries where now - entry.done <= Self.age {
             if !entries.contains(where: { $0.key == key }) { remember(entry, by: key) }

@@ -1,3 +1,4 @@
+import HTTPCore
 import SnapshotKit
 
 /// What a reader has, as far as a session can still tell: where changes for it can start.
@@ -41,7 +42,7 @@ enum Since: Sendable, Equatable {
 
 extension Session {
     /// Finds what a reader's revision stands for. O(history).
-    func resumePoint(_ revision: Revision, at now: Moment, bounds: History.Bounds) -> ResumePoint {
+    func resumePoint(_ revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
         if revision.digest == head.revision.digest {
             return .head(marks: marks(after: revision.sequence))
         }
@@ -56,7 +57,7 @@ extension Session {
     }
 
     /// The sequence of a reader's revision if that has to be brought from the store before changes can start from it.
-    func missing(_ since: Since, at now: Moment, bounds: History.Bounds) -> UInt64? {
+    func missing(_ since: Since, at now: Instant, bounds: History.Bounds) -> UInt64? {
         guard case .revision(let revision) = since,
             case .stored(let sequence) = resumePoint(revision, at: now, bounds: bounds)
         else { return nil }

@@ -1,3 +1,4 @@
+import HTTPCore
 import SnapshotKit
 
 /// All that is known of a session at one moment: replaced as a whole by each commit. An object, since it goes through
@@ -56,14 +57,14 @@ final class Session: Sendable {
             /// a lost race.
             let parent: Revision?
             let maker: RequestFingerprint?
-            let made: Moment
+            let made: Instant
         }
 
         var revision: Revision { origin.revision }
         var marks: Marks { origin.marks }
         var parent: Revision? { origin.parent }
         var maker: RequestFingerprint? { origin.maker }
-        var made: Moment { origin.made }
+        var made: Instant { origin.made }
 
         init(_ origin: Origin, snapshot: Snapshot, fingerprints: Fingerprints) {
             (self.origin, self.snapshot, self.fingerprints) = (origin, snapshot, fingerprints)
@@ -71,7 +72,7 @@ final class Session: Sendable {
 
         convenience init(
             revision: Revision, snapshot: Snapshot, fingerprints: Fingerprints, marks: Marks, parent: Revision? = nil,
-            maker: RequestFingerprint? = nil, made: Moment
+            maker: RequestFingerprint? = nil, made: Instant
         ) {
             let origin = Origin(revision: revision, marks: marks, parent: parent, maker: maker, made: made)
             self.init(origin, snapshot: snapshot, fingerprints: fingerprints)

@@ -1,3 +1,4 @@
+import HTTPCore
 import SnapshotKit
 
 /// Computes the sessions that follow others.
@@ -7,7 +8,7 @@ struct SessionTransition: Sendable {
     /// Makes the digests of revisions.
     let hash: KeyedHash
     /// When it happens.
-    let now: Moment
+    let now: Instant
 
     /// A session's first state, or the first after `before` was started over: the sequence goes on, and answered keys
     /// stay answered.

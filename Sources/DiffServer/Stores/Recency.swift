@@ -1,3 +1,5 @@
+import HTTPCore
+
 /// What the table must know of a slot without asking it: its places in the table's lists, and when it ends. The table's
 /// lock guards it.
 struct Recency {
@@ -9,9 +11,9 @@ struct Recency {
     fileprivate var isAmongRead = false
     /// The second, on the clock of moments, in which the wheel looks at it next.
     fileprivate var dueSecond: Int64 = 0
-    var expires = Moment.now
+    var expires = Instant.now
     /// What `expires` was when a store last heard of it.
-    var stored = Moment.now
+    var stored = Instant.now
     /// Whether it waits for the store to hear of its use.
     fileprivate var isNews = false
     var timeToLive = Duration.seconds(3600)
@@ -137,7 +139,7 @@ struct ExpiryWheel {
     private var places = [SlotList<ByEnd>](repeating: SlotList(), count: size)
     private var second: Int64
 
-    init(at now: Moment = .now) { second = now.wholeSeconds }
+    init(at now: Instant = .now) { second = now.wholeSeconds }
 
     /// Puts in a slot.
     mutating func add(_ slot: SessionSlot) {
@@ -155,7 +157,7 @@ struct ExpiryWheel {
     }
 
     /// Those that have ended by `now`; they stay in the wheel.
-    mutating func ended(by now: Moment) -> [SessionSlot] {
+    mutating func ended(by now: Instant) -> [SessionSlot] {
         var ended: [SessionSlot] = []
         let end = now.wholeSeconds
         // A wheel that was not looked at for long goes around once.

@@ -1,3 +1,5 @@
+import HTTPCore
+
 // A table in front of a store is a cache, so a session that leaves it has not ended. Its slot lets go of the value
 // only. While anybody holds the slot, be it a reader that waits or a request on its way, the table finds it by name,
 // and the session comes back into the same slot. So a name has one slot at a time, a reader stays registered wherever
@@ -38,7 +40,7 @@ extension SessionTable {
 
     /// Of the sessions that are away, those that are read, where a store should write down that they are used. Forgets
     /// slots that nobody holds any more. O(sessions away).
-    func readWhileAway(at now: Moment = .now) -> [(slot: SessionSlot, left: Duration)] {
+    func readWhileAway(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { registry in
             if !registry.away.isEmpty { registry.away = registry.away.filter { $0.value.slot != nil } }
             return registry.away.values.compactMap { away in

@@ -63,7 +63,7 @@ final class SessionTable: Sendable {
     // MARK: Reading
 
     /// The slot of a session that is alive. Counts as use: it becomes the latest, and its time to live starts anew.
-    func slot(_ name: String, at now: Moment = .now) -> SessionSlot? {
+    func slot(_ name: String, at now: Instant = .now) -> SessionSlot? {
         let (found, expired) = registry.withLock { registry -> (SessionSlot?, SessionSlot?) in
             guard let slot = registry.slots[name] else { return (nil, nil) }
             if slot.recency.expires <= now, slot.readerCount == 0 {
@@ -186,7 +186,7 @@ final class SessionTable: Sendable {
     }
 
     /// A store has written down that a session ends then.
-    func stored(_ slot: SessionSlot, until end: Moment) {
+    func stored(_ slot: SessionSlot, until end: Instant) {
         registry.withLock { registry in
             slot.recency.stored = end
             registry.used.note(slot)
@@ -284,7 +284,7 @@ final class SessionTable: Sendable {
     /// O(taken away).
     ///
     /// - Returns: those that were taken away.
-    func sweep(at now: Moment) -> [SessionSlot] {
+    func sweep(at now: Instant) -> [SessionSlot] {
         answers.release()
         makeRoom()
         let expired = registry.withLock { registry in
@@ -305,7 +305,7 @@ final class SessionTable: Sendable {
 
     /// Sessions whose use a store should write down: their end has moved by more than a thirty-second of their time
     /// since it last did. O(those used).
-    func usedSinceStored(at now: Moment = .now) -> [(slot: SessionSlot, left: Duration)] {
+    func usedSinceStored(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { $0.used.taken().map { (slot: $0, left: $0.recency.expires - now) } }
     }
 

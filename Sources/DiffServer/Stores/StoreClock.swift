@@ -1,3 +1,5 @@
+import HTTPCore
+
 // When sessions end has to be written down as times of some clock, and the machine's may be wrong: a machine boots in
 // 1970 and hears of today a minute later, or somebody sets it ten years ahead and back. So a store has a clock of its
 // own. While a process runs, it goes on as the monotonic clock does, whatever the calendar's is set to. From one
@@ -22,7 +24,7 @@ struct StoreClock: Sendable {
     /// - Parameters:
     ///   - mark: what the process before wrote down last; nil in a new store.
     ///   - wall: the machine's calendar as it is at the start.
-    init(after mark: Mark?, wall: Calendar, at now: Moment = .now) {
+    init(after mark: Mark?, wall: Calendar, at now: Instant = .now) {
         calendar = wall
         guard let mark else {
             lead = 0
@@ -33,12 +35,12 @@ struct StoreClock: Sendable {
         lead = mark.own + (isCredible ? outage : 0) - wall.milliseconds(now)
     }
 
-    func milliseconds(_ moment: Moment) -> Int { calendar.milliseconds(moment) + lead }
+    func milliseconds(_ moment: Instant) -> Int { calendar.milliseconds(moment) + lead }
 
-    func moment(milliseconds: Int) -> Moment { calendar.moment(milliseconds: milliseconds - lead) }
+    func moment(milliseconds: Int) -> Instant { calendar.moment(milliseconds: milliseconds - lead) }
 
     /// - Parameter wall: the machine's calendar as it is now.
-    func mark(wall: Calendar, at now: Moment = .now) -> Mark {
+    func mark(wall: Calendar, at now: Instant = .now) -> Mark {
         Mark(wall: wall.milliseconds(now), own: milliseconds(now))
     }
 }

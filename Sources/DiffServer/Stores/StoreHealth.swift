@@ -18,7 +18,7 @@ final class StoreHealth: Sendable {
 
     private struct State {
         var failing: Set<Part> = []
-        var since = Moment.now
+        var since = Instant.now
     }
 
     private let state = Locked(State())
@@ -33,7 +33,7 @@ final class StoreHealth: Sendable {
 
     func isFailing(_ part: Part) -> Bool { state.withLock { $0.failing.contains(part) } }
 
-    func fail(_ part: Part, because reason: String, at now: Moment = .now) {
+    func fail(_ part: Part, because reason: String, at now: Instant = .now) {
         state.withLock { state in
             if state.failing.isEmpty {
                 state.since = now
@@ -45,7 +45,7 @@ final class StoreHealth: Sendable {
     }
 
     /// Costs no lock where nothing fails.
-    func recover(_ part: Part, at now: Moment = .now) {
+    func recover(_ part: Part, at now: Instant = .now) {
         if isWell { return }
         state.withLock { state in
             guard state.failing.remove(part) != nil, state.failing.isEmpty else { return }

@@ -1,10 +1,11 @@
+import HTTPCore
 import SnapshotKit
 import Testing
 
 @testable import diffserver
 
 @Suite struct HistoryTests {
-    private let start = Moment.now
+    private let start = Instant.now
     private let hash = KeyedHash.digests("tests")
 
     /// A head of so many items, at a sequence.

@@ -1,12 +1,13 @@
+import HTTPCore
 import SnapshotKit
 import Testing
 
 @testable import diffserver
 
 @Suite struct ReplayWindowTests {
-    private let start = Moment.now
+    private let start = Instant.now
 
-    private func entry(_ fingerprint: UInt64, at moment: Moment) -> ReplayWindow.Entry {
+    private func entry(_ fingerprint: UInt64, at moment: Instant) -> ReplayWindow.Entry {
         ReplayWindow.Entry(fingerprint: RequestFingerprint(value: fingerprint), made: false, before: nil, done: moment)
     }
 

@@ -1,3 +1,4 @@
+import HTTPCore
 import SnapshotKit
 import Testing
 
@@ -91,7 +92,7 @@ struct SessionRecordTests {
                 .replacing(/"made":[0-9]+/, with: #""made":\#(milliseconds)"#)
         }.session(named: "a", hash: hash)
         _ = session.resumePoint(Revision("0-0123456789abcdef")!, at: .now, bounds: .init())
-        _ = Moment.now - session.head.made
+        _ = Instant.now - session.head.made
         let again = try SessionRecord(session, by: hash).session(named: "a", hash: hash)
         #expect(again.head.revision == session.head.revision)
     }

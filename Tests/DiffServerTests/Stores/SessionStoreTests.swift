@@ -207,7 +207,7 @@ import Testing
         var store = try fixture.store()
         _ = try await store.created("s", try store.first("s", "[0]", ttl: .seconds(3200)))
         store = try fixture.later(than: store)
-        let start = Moment.now
+        let start = Instant.now
         _ = try #require(try await store.opened("s"))
         // Used after 9 seconds, of which the table says nothing to the store yet: that is less than a thirty-second of
         // its time.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct SessionTableTests {
     private let hash = KeyedHash.digests("tests")
-    private let start = Moment.now
+    private let start = Instant.now
 
     /// Counts what it is told.
     private final class Reader: SessionReader {

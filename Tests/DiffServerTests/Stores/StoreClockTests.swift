@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct StoreClockTests {
     private static let decade = 10 * 365 * 86_400
-    private static let start = Moment.now
+    private static let start = Instant.now
 
     /// How far a store's clock goes while the machine's says that `seconds` went by between two processes.
     private func goes(_ seconds: Int) -> Int {

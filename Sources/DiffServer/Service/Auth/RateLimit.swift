@@ -18,13 +18,13 @@ final class RateLimit<Key: Hashable & Sendable>: Sendable {
 
     private struct Bucket {
         var left: Double
-        var filled: Moment
+        var filled: Instant
     }
 
     init(perSecond rate: Int?) { self.rate = rate.map(Double.init) }
 
     /// Takes one request; nil if it may go on, else the seconds after which to try again.
-    func refuses(_ key: @autoclosure () -> Key, at time: @autoclosure () -> Moment = Moment.now) -> Int? {
+    func refuses(_ key: @autoclosure () -> Key, at time: @autoclosure () -> Instant = Instant.now) -> Int? {
         guard let rate else { return nil }
         let (key, now) = (key(), time())
         return content.withLock { content in
@@ -43,7 +43,7 @@ final class RateLimit<Key: Hashable & Sendable>: Sendable {
     /// Buckets that are remembered. For tests.
     var count: Int { content.withLock { $0.buckets.count } }
 
-    private static func refilled(_ bucket: Bucket, _ rate: Double, _ now: Moment) -> Bucket {
+    private static func refilled(_ bucket: Bucket, _ rate: Double, _ now: Instant) -> Bucket {
         Bucket(left: min(rate, bucket.left + (now - bucket.filled) / .seconds(1) * rate), filled: now)
     }
 }

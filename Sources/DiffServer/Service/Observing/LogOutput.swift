@@ -59,8 +59,8 @@ final class LogOutput: Sendable {
 
     /// Waits until everything is written, for a moment at most: for the end of the process.
     func flush(within limit: Duration = .seconds(1)) {
-        let deadline = Moment.now + limit
-        while content.withLock({ !$0.waiting.isEmpty || $0.isWriting }), Moment.now < deadline { usleep(1000) }
+        let deadline = Instant.now + limit
+        while content.withLock({ !$0.waiting.isEmpty || $0.isWriting }), Instant.now < deadline { usleep(1000) }
     }
 
     private func writeAll() {

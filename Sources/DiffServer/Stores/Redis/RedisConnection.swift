@@ -9,7 +9,7 @@ final class RedisConnection: @unchecked Sendable {
     typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
 
     private struct Outstanding {
-        let sent: Moment
+        let sent: Instant
         let completion: Completion
         let isTransaction: Bool
         /// Answers that come before the one that counts.

@@ -18,7 +18,7 @@ final class StandingConnection: @unchecked Sendable {
     private let health: StoreHealth
     private var backOff: BackOff
     private var state = State.idle
-    private var upSince = Moment.now
+    private var upSince = Instant.now
     private var hasFailed = false
 
     /// Called with each connection that is up.

@@ -26,7 +26,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     /// The machine's calendar.
     private let wall: @Sendable () -> Calendar
     /// When it was written down last how late it is.
-    private let clockKept = Locked(Moment.now)
+    private let clockKept = Locked(Instant.now)
 
     /// - Throws: if the file cannot be used.
     init(

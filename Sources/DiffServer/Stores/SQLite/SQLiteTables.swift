@@ -1,6 +1,7 @@
 // The tables, and all that is said to them. Sums stand beside what nothing else would show to be damaged: a head has
 // the digest in its revision (see `SessionRecord`).
 
+import HTTPCore
 import SnapshotKit
 
 /// A session as a row.

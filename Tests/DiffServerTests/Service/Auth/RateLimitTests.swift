@@ -1,9 +1,10 @@
+import HTTPCore
 import Testing
 
 @testable import diffserver
 
 @Suite struct RateLimitTests {
-    private let start = Moment.now
+    private let start = Instant.now
 
     @Test func `without a rate nothing is refused`() {
         let limit = RateLimit<String>(perSecond: nil)

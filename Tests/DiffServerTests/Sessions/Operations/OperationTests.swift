@@ -1,3 +1,4 @@
+import HTTPCore
 import SnapshotKit
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 /// What operations make of sessions, without a store.
 @Suite struct OperationTests {
-    private let start = Moment.now
+    private let start = Instant.now
     private let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
 
     private func transition(after seconds: Int = 0) -> SessionTransition {

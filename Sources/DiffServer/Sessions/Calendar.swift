@@ -1,28 +1,6 @@
 import FoundationEssentials
 import Glibc
-
-/// A moment on the monotonic clock, for what has to age.
-struct Moment: Comparable, Sendable {
-    fileprivate var nanoseconds: Int64
-
-    static var now: Moment {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Moment(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-    }
-
-    /// Since the clock began.
-    var wholeSeconds: Int64 { nanoseconds / 1_000_000_000 }
-
-    static func < (one: Moment, other: Moment) -> Bool { one.nanoseconds < other.nanoseconds }
-
-    static func - (one: Moment, other: Moment) -> Duration { .nanoseconds(one.nanoseconds - other.nanoseconds) }
-
-    static func + (one: Moment, span: Duration) -> Moment {
-        let (seconds, attoseconds) = span.components
-        return Moment(nanoseconds: one.nanoseconds + seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-    }
-}
+import HTTPCore
 
 /// What the calendar's clock says at moments: the same for all that is written down at once.
 struct Calendar: Sendable {
@@ -31,7 +9,7 @@ struct Calendar: Sendable {
     init() {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
-        origin = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Moment.now.nanoseconds
+        origin = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - Instant.now.nanoseconds
     }
 
     private init(origin: Int64) { self.origin = origin }
@@ -40,17 +18,17 @@ struct Calendar: Sendable {
     func set(by span: Duration) -> Calendar { Calendar(origin: origin + span.components.seconds * 1_000_000_000) }
 
     /// Milliseconds since 1970.
-    func milliseconds(_ moment: Moment) -> Int { Int((origin + moment.nanoseconds) / 1_000_000) }
+    func milliseconds(_ moment: Instant) -> Int { Int((origin + moment.nanoseconds) / 1_000_000) }
 
     /// The same of something that is over; one that was written under a clock that was ahead is over now.
-    func past(milliseconds: Int, at now: Moment = .now) -> Moment { min(moment(milliseconds: milliseconds), now) }
+    func past(milliseconds: Int, at now: Instant = .now) -> Instant { min(moment(milliseconds: milliseconds), now) }
 
     /// The moment that was so many milliseconds behind 1970, or the nearest one within 70 years of that: the difference
     /// to any other fits into the clock's 64 bits. The middle of the millisecond: calendars differ by how long it took
     /// to read two clocks, and each is to write the same number again.
-    func moment(milliseconds: Int) -> Moment {
+    func moment(milliseconds: Int) -> Instant {
         let reach = 2_200_000_000_000
-        return Moment(nanoseconds: Int64(min(max(milliseconds, -reach), reach)) * 1_000_000 + 500_000 - origin)
+        return Instant(nanoseconds: Int64(min(max(milliseconds, -reach), reach)) * 1_000_000 + 500_000 - origin)
     }
 }
 
