@@ -87,7 +87,8 @@ private func checkTarget(
     _ content: ContentStyle
 ) throws {
     let json = change.json(dialect, staging: staging, content: content)
-    let changes = tree(json, "\(dialect)")
+    // Whether a patch is the smaller text no tree can tell: the oracle is given whole contents.
+    let changes = tree(change.json(dialect, staging: staging), "\(dialect)")
     let (before, after) = (try readRows(old.rowsJSON()), try readRows(new.rowsJSON()))
     let list = RowList(old)
     let (rows, shown): (Rows, RowList?)
