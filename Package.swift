@@ -17,15 +17,13 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        // Without pkg-config: it names a macro for 32-bit systems, and SwiftPM warns of each macro.
-        .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
 
         .target(name: "SnapshotKit", swiftSettings: strict),
         .target(name: "DiffClient", dependencies: ["SnapshotKit"], swiftSettings: strict),
         .target(name: "HTTPCore", dependencies: ["CSystem", "COpenSSL", "CZlib"], swiftSettings: strict),
         .executableTarget(
             name: "diffserver",
-            dependencies: ["SnapshotKit", "HTTPCore", "CHiredis", "COpenSSL", "CSQLite", "CSystem", "PageFiles"],
+            dependencies: ["SnapshotKit", "HTTPCore", "COpenSSL", "CSQLite", "CSystem", "PageFiles"],
             path: "Sources/DiffServer", exclude: ["Page"], swiftSettings: strict),
         .target(name: "PageFiles", path: "Sources/DiffServer/Page"),
 

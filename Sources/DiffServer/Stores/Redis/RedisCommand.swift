@@ -1,43 +1,65 @@
-import CHiredis
-
-/// A command as it goes over the wire. Encoded where it is made, so that a large one can be made off the loop.
+/// Commands as they go over the wire: one, or some that leave together and have one answer that counts, that of the
+/// last. Encoded where it is made, so that a large one can be made off the loop.
 struct RedisCommand: Sendable {
-    private(set) var bytes: [UInt8] = []
-    /// Answers before the one that counts: those of a transaction's commands, which only say that they wait for its
-    /// end.
-    private(set) var precedingAnswers = 0
+    /// What leaves, in order. A large argument is a part of its own, so that it is not copied.
+    private(set) var parts: [[UInt8]] = []
+    /// Answers before the one that counts. If one of them is an error, the first such is the answer.
+    let precedingAnswers: Int
+    /// Whether the last answer is an array of answers, of which the last one counts.
+    let isTransaction: Bool
 
-    init(_ arguments: RedisArgument...) { self.init(arguments) }
+    /// From here on an argument is not copied; nor does a connection copy it.
+    static let largeArgument = 32 << 10
 
-    init(_ arguments: [RedisArgument]) { append(arguments) }
+    init(_ arguments: RedisArgument...) { self.init([arguments]) }
 
-    /// Commands that are executed together, or not at all; the answer is that of the last one.
+    init(_ arguments: [RedisArgument]) { self.init([arguments]) }
+
+    /// Each is executed for itself.
+    init(pipeline commands: [[RedisArgument]]) { self.init(commands) }
+
+    /// Commands that are executed together, or not at all.
     init(transaction commands: [[RedisArgument]]) {
-        append(["MULTI"])
-        for command in commands { append(command) }
-        append(["EXEC"])
-        precedingAnswers = commands.count + 1
+        self.init([["MULTI"]] + commands + [["EXEC"]], isTransaction: true)
     }
 
-    /// hiredis wants the addresses of all arguments at once, so they are put side by side first.
-    private mutating func append(_ arguments: [RedisArgument]) {
-        var flat: [CChar] = []
-        flat.reserveCapacity(arguments.reduce(0) { $0 + $1.bytes.count })
-        for argument in arguments {
-            argument.bytes.withUnsafeBytes { flat.append(contentsOf: $0.bindMemory(to: CChar.self)) }
-        }
-        let lengths = arguments.map(\.bytes.count)
-        flat.withUnsafeBufferPointer { flat in
-            var end = 0
-            var starts: [UnsafePointer<CChar>?] = lengths.map { length in
-                defer { end += length }
-                return flat.baseAddress.map { $0 + end }
+    private init(_ commands: [[RedisArgument]], isTransaction: Bool = false) {
+        precedingAnswers = commands.count - 1
+        self.isTransaction = isTransaction
+        var run: [UInt8] = []
+        run.reserveCapacity(Self.room(commands))
+        for arguments in commands {
+            Self.append(UInt8(ascii: "*"), arguments.count, to: &run)
+            for argument in arguments {
+                let bytes = argument.bytes
+                Self.append(UInt8(ascii: "$"), bytes.count, to: &run)
+                if bytes.count < Self.largeArgument {
+                    run.append(contentsOf: bytes)
+                } else {
+                    parts += [run, bytes]
+                    run.removeAll()
+                }
+                Self.endLine(&run)
             }
-            var text: UnsafeMutablePointer<CChar>?
-            let count = redisFormatCommandArgv(&text, Int32(starts.count), &starts, lengths)
-            guard count > 0, let text else { preconditionFailure("out of memory") }
-            defer { redisFreeCommand(text) }
-            bytes.append(contentsOf: UnsafeRawBufferPointer(start: text, count: Int(count)))
+        }
+        parts.append(run)
+    }
+
+    private static func append(_ kind: UInt8, _ count: Int, to run: inout [UInt8]) {
+        run.append(kind)
+        run.append(contentsOf: String(count).utf8)
+        endLine(&run)
+    }
+
+    private static func endLine(_ run: inout [UInt8]) {
+        run.append(UInt8(ascii: "\r"))
+        run.append(UInt8(ascii: "\n"))
+    }
+
+    /// What the small arguments take; their heads have ten bytes at most.
+    private static func room(_ commands: [[RedisArgument]]) -> Int {
+        commands.reduce(0) { room, arguments in
+            arguments.reduce(room + 10) { $0 + 12 + ($1.bytes.count < largeArgument ? $1.bytes.count : 0) }
         }
     }
 }

@@ -20,7 +20,7 @@ final class RedisConnection: @unchecked Sendable {
 
     let destination: ConnectAddress
     private let loop: EventLoop
-    private let reader = RedisReader()
+    private var parser = RedisReplyParser()
     private var socket: OutgoingConnection?
     private var outstanding = Queue<Outstanding>()
     private var watchdog: Timer?
@@ -58,17 +58,19 @@ final class RedisConnection: @unchecked Sendable {
     var isLost: Bool { socket == nil }
 
     func send(_ command: RedisCommand, _ completion: @escaping Completion) {
-        guard let socket, !isRetired else { return completion(.failure(.unavailable("no connection"))) }
+        guard socket != nil, !isRetired else { return completion(.failure(.unavailable("no connection"))) }
         outstanding.append(
             Outstanding(
-                sent: .now, completion: completion, isTransaction: command.precedingAnswers > 0,
+                sent: .now, completion: completion, isTransaction: command.isTransaction,
                 preceding: command.precedingAnswers))
-        socket.send(command.bytes)
+        post(command)
         if watchdog == nil { watch(for: patience) }
     }
 
     /// Sends what has no answer of its own.
-    func post(_ command: RedisCommand) { socket?.send(command.bytes) }
+    func post(_ command: RedisCommand) {
+        for part in command.parts { socket?.send(part) }
+    }
 
     /// Closes once the last command has its answer; takes no more meanwhile.
     func retire() {
@@ -99,11 +101,11 @@ final class RedisConnection: @unchecked Sendable {
     }
 
     private func receive(_ bytes: UnsafeRawBufferPointer) {
-        do throws(RedisReader.Garbage) {
-            try reader.feed(bytes)
-            while socket != nil, let reply = try reader.next() { deliver(reply) }
+        var rest = bytes
+        do throws(RedisReplyParser.Violation) {
+            while socket != nil, let reply = try parser.next(&rest) { deliver(reply) }
         } catch {
-            lose("not what Redis says: \(error.reason)")
+            lose("not what Redis says: \(error)")
         }
     }
 

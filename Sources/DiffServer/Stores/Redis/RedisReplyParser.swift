@@ -1,0 +1,180 @@
+// RESP2 as a server speaks it (https://redis.io/docs/latest/develop/reference/protocol-spec/):
+//
+//     reply = "+" text CRLF / "-" text CRLF / ":" integer CRLF
+//           / "$" length CRLF octets CRLF / "$-1" CRLF
+//           / "*" count CRLF *reply / "*-1" CRLF
+//
+// The state is the position in this grammar, so the bytes may be split anywhere. What is not listed is an error, and
+// behind one there is no telling where the next reply begins: the connection has to be closed. Memory follows what came,
+// not what was announced, and has a limit; a count or a length that cannot stay below it is refused at once.
+
+/// Takes replies out of a stream of bytes.
+struct RedisReplyParser: Sendable {
+    /// What no Redis says.
+    enum Violation: Error, Hashable {
+        /// The grammar has no such byte in this place.
+        case unexpected(UInt8)
+        /// No number, one beyond 64 bits, or a length or a count below -1.
+        case badNumber
+        /// More than `maxBytes`, or a line of more than `maxLineBytes`.
+        case tooLong
+        /// More than `maxDepth` arrays in each other.
+        case tooDeep
+    }
+
+    private enum State {
+        case line, lineLF
+        case octets(missing: Int)
+        case octetsCR, octetsLF
+    }
+
+    /// An array of which elements are missing: one at least.
+    private struct OpenArray {
+        var elements: [RedisReply] = []
+        var missing: Int
+    }
+
+    /// All that one reply may take. Redis itself has this limit for a string.
+    private let maxBytes: Int
+    private var state = State.line
+    /// What came of the line or the string under way.
+    private var text: [UInt8] = []
+    private var open: [OpenArray] = []
+    /// What the reply under way takes.
+    private var used = 0
+
+    static let maxLineBytes = 64 << 10
+    static let maxDepth = 8
+    /// What an element takes besides its bytes, at most: its place in an array that grew, and an array of its own.
+    private static let elementBytes = 64
+    /// Is reserved for a string before it is there.
+    private static let maxReserved = 1 << 20
+
+    init(maxBytes: Int = 512 << 20) { self.maxBytes = maxBytes }
+
+    /// The next reply, if all of it has come by the end of `input`, which loses what was read.
+    mutating func next(_ input: inout UnsafeRawBufferPointer) throws(Violation) -> RedisReply? {
+        while let byte = input.first {
+            var whole: RedisReply?
+            switch state {
+            case .line: try takeLine(&input)
+            case .lineLF:
+                try take("\n", byte, &input)
+                state = .line
+                whole = try meaning()
+            case .octets(let missing):
+                let part = input.take(missing)
+                text.append(contentsOf: part)
+                state = part.count == missing ? .octetsCR : .octets(missing: missing - part.count)
+            case .octetsCR:
+                try take("\r", byte, &input)
+                state = .octetsLF
+            case .octetsLF:
+                try take("\n", byte, &input)
+                state = .line
+                whole = .bytes(text)
+                text = []
+            }
+            if let whole, let reply = finish(whole) { return reply }
+        }
+        return nil
+    }
+
+    private func take(
+        _ wanted: Unicode.Scalar, _ byte: UInt8, _ input: inout UnsafeRawBufferPointer
+    ) throws(Violation) {
+        guard byte == UInt8(ascii: wanted) else { throw .unexpected(byte) }
+        _ = input.take(1)
+    }
+
+    /// Takes what there is of a line, and the CR behind it.
+    private mutating func takeLine(_ input: inout UnsafeRawBufferPointer) throws(Violation) {
+        let part = input.take(input.firstIndex { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") } ?? input.count)
+        if text.isEmpty, let kind = part.first ?? input.first, !Self.isKind(kind) { throw .unexpected(kind) }
+        guard text.count + part.count <= Self.maxLineBytes else { throw .tooLong }
+        text.append(contentsOf: part)
+        guard let end = input.first else { return }
+        try take("\r", end, &input)
+        state = .lineLF
+    }
+
+    private static func isKind(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: "$"), UInt8(ascii: "*"): true
+        default: false
+        }
+    }
+
+    /// The reply that a line is, unless it only begins one.
+    private mutating func meaning() throws(Violation) -> RedisReply? {
+        let content = text.dropFirst()
+        defer { text.removeAll(keepingCapacity: true) }
+        switch text[0] {
+        case UInt8(ascii: "+"):
+            try use(content.count)
+            return .bytes(Array(content))
+        case UInt8(ascii: "-"):
+            try use(content.count)
+            return .error(RedisError(text: String(decoding: content, as: UTF8.self)))
+        case UInt8(ascii: ":"): return .integer(try number(content))
+        case UInt8(ascii: "$"):
+            guard let length = try size(content) else { return .null }
+            try use(length)
+            text = []
+            text.reserveCapacity(min(length, Self.maxReserved))
+            state = length > 0 ? .octets(missing: length) : .octetsCR
+        default:
+            guard let count = try size(content) else { return .null }
+            guard count <= maxBytes / Self.elementBytes else { throw .tooLong }
+            try use(count * Self.elementBytes)
+            guard open.count < Self.maxDepth else { throw .tooDeep }
+            if count == 0 { return .array([]) }
+            open.append(OpenArray(missing: count))
+        }
+        return nil
+    }
+
+    private func number(_ digits: ArraySlice<UInt8>) throws(Violation) -> Int64 {
+        guard let number = Int64(String(decoding: digits, as: UTF8.self)) else { throw .badNumber }
+        return number
+    }
+
+    /// A length or a count; nil for what is not there.
+    private func size(_ digits: ArraySlice<UInt8>) throws(Violation) -> Int? {
+        let number = try number(digits)
+        guard number >= -1 else { throw .badNumber }
+        return number < 0 ? nil : Int(number)
+    }
+
+    private mutating func use(_ bytes: Int) throws(Violation) {
+        guard bytes <= maxBytes - used else { throw .tooLong }
+        used += bytes
+    }
+
+    /// Puts what is whole into the array that waits for it.
+    ///
+    /// - Returns: the reply, once nothing is missing.
+    private mutating func finish(_ whole: RedisReply) -> RedisReply? {
+        var whole = whole
+        while var array = open.popLast() {
+            array.elements.append(whole)
+            array.missing -= 1
+            guard array.missing == 0 else {
+                open.append(array)
+                return nil
+            }
+            whole = .array(array.elements)
+        }
+        used = 0
+        return whole
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Takes off the first `count` bytes, or all if there are fewer.
+    fileprivate mutating func take(_ count: Int) -> UnsafeRawBufferPointer {
+        let taken = Swift.min(count, self.count)
+        defer { self = UnsafeRawBufferPointer(start: baseAddress.map { $0 + taken }, count: self.count - taken) }
+        return UnsafeRawBufferPointer(start: baseAddress, count: taken)
+    }
+}
