@@ -57,10 +57,10 @@ final class TestLink: Sendable {
     }
 }
 
-/// A subscriber on a loop of its own, and what it heard.
+/// A subscriber on a loop of its own, and what it heard: messages as `channel payload`, confirmations as `channel`.
 final class TestSubscriber: Sendable {
     private let running: RunningLoop
-    let subscriber: RedisSubscriber
+    private let subscriber = Locked<RedisSubscriber?>(nil)
     let heard: Locked<[String]>
 
     init(_ address: String, _ change: (inout RedisOptions) -> Void = { _ in }) throws {
@@ -69,22 +69,23 @@ final class TestSubscriber: Sendable {
         running = try RunningLoop()
         let heard = Locked<[String]>([])
         self.heard = heard
-        subscriber = RedisSubscriber(
-            RedisAddress(address)!, options, on: running.loop,
-            .init(
-                message: { channel, payload in
-                    heard.withLock { $0.append("\(channel) \(String(decoding: payload, as: UTF8.self))") }
-                },
-                renewed: { heard.withLock { $0.append("renewed") } }))
-    }
-
-    deinit { subscriber.close() }
-
-    func subscribe(_ channel: String) async -> RedisFailure? {
-        await withCheckedContinuation { continuation in
-            subscriber.subscribe(channel) { continuation.resume(returning: $0) }
+        let handlers = RedisSubscriber.Handlers(
+            message: { channel, payload in
+                heard.withLock { $0.append("\(channel) \(String(decoding: payload, as: UTF8.self))") }
+            }, confirmed: { channel in heard.withLock { $0.append(channel) } })
+        running.loop.execute { [subscriber, running, options] in
+            let made = RedisSubscriber(RedisAddress(address)!, options, on: running.loop, handlers)
+            subscriber.withLock { $0 = made }
         }
     }
+
+    deinit { onLoop { $0.close() } }
+
+    func onLoop(_ work: @escaping @Sendable (RedisSubscriber) -> Void) {
+        running.loop.execute { [subscriber] in subscriber.withLock { $0 }.map(work) }
+    }
+
+    func subscribe(_ channel: String) { onLoop { $0.subscribe(channel) } }
 
     /// Waits until what was heard is what is wanted, at most ten seconds.
     func hears(_ wanted: [String]) async -> Bool { await eventually { heard.withLock { $0 == wanted } } }

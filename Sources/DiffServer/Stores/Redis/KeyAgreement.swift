@@ -6,7 +6,6 @@
 import Dispatch
 import HTTPCore
 import SnapshotKit
-import Synchronization
 
 /// The key of the digests, as far as this node and Redis agree on it.
 final class KeyAgreement: Sendable {
@@ -22,7 +21,6 @@ final class KeyAgreement: Sendable {
     private let link: RedisLink
     private let health: StoreHealth
     private let state: Locked<State>
-    private let isSettled = Atomic<Bool>(false)
 
     init(_ given: String?, _ link: RedisLink, _ health: StoreHealth) {
         (self.given, self.link, self.health) = (given, link, health)
@@ -30,10 +28,10 @@ final class KeyAgreement: Sendable {
         state = Locked(State(key: nil, hash: .digests(proposal)))
     }
 
-    /// Whether the key is known. Costs no lock.
-    var holds: Bool { isSettled.load(ordering: .relaxed) }
-
     var key: String? { state.withLock { $0.key } }
+
+    /// Whether the key is known.
+    var holds: Bool { key != nil }
 
     /// Of the key; of no use to anybody else while that is not known.
     var hash: KeyedHash { state.withLock { $0.hash } }
@@ -45,9 +43,12 @@ final class KeyAgreement: Sendable {
         let problem = Locked<String?>(nil)
         let isThere = DispatchSemaphore(value: 0)
         ask { [self] result in
-            if case .failure(.denied(let reason)) = result { problem.withLock { $0 = reason } }
             take(result)
-            if case .success = result, !holds { problem.withLock { $0 = "used with another --digest-key" } }
+            switch result {
+            case .success where !holds: problem.withLock { $0 = Self.otherKey }
+            case .failure(.denied(let reason)): problem.withLock { $0 = reason }
+            default: break
+            }
             isThere.signal()
         }
         isThere.wait()
@@ -59,6 +60,8 @@ final class KeyAgreement: Sendable {
     /// - Parameter done: told whether this node has taken over another key than it had.
     func renew(_ done: @escaping @Sendable (_ hasChanged: Bool) -> Void) { ask { [self] in done(take($0)) } }
 
+    private static let otherKey = "used with another --digest-key"
+
     private func ask(_ done: @escaping RedisLink.Completion) {
         let proposal = key ?? proposal
         link.run(RedisScripts.agree, keys: [RedisArgument(RedisScripts.digestKey)], [RedisArgument(proposal)], done)
@@ -66,35 +69,23 @@ final class KeyAgreement: Sendable {
 
     @discardableResult
     private func take(_ result: Result<RedisReply, RedisFailure>) -> Bool {
-        let text: String
         switch result {
-        case .success(let reply):
-            guard let found = reply.text else {
-                lose("redis: its \(RedisScripts.digestKey) is no text")
-                return false
-            }
-            text = found
         case .failure(let failure):
             // What was agreed on holds until a commit hears otherwise.
             if !holds { health.fail(.key, because: "redis: \(failure)") }
             return false
+        case .success(let reply):
+            guard let found = reply.text, given == nil || given == found else {
+                let reason = reply.text == nil ? "its \(RedisScripts.digestKey) is no text" : Self.otherKey
+                state.withLock { $0.key = nil }
+                health.fail(.key, because: "redis: \(reason)")
+                return false
+            }
+            health.recover(.key)
+            return state.withLock { state in
+                defer { state = State(key: found, hash: state.key == found ? state.hash : .digests(found)) }
+                return state.key != nil && state.key != found
+            }
         }
-        if let given, given != text {
-            lose("redis: used with another --digest-key")
-            return false
-        }
-        let hasChanged = state.withLock { state in
-            defer { state = State(key: text, hash: state.key == text ? state.hash : .digests(text)) }
-            return state.key != nil && state.key != text
-        }
-        isSettled.store(true, ordering: .relaxed)
-        health.recover(.key)
-        return hasChanged
-    }
-
-    private func lose(_ reason: String) {
-        isSettled.store(false, ordering: .relaxed)
-        state.withLock { $0.key = nil }
-        health.fail(.key, because: reason)
     }
 }

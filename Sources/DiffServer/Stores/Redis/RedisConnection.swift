@@ -3,8 +3,9 @@ import HTTPCore
 /// One connection to one Redis: commands leave in the order they are given, those of one turn of the loop in one write,
 /// and each answer is that of the oldest command without one.
 ///
-/// Confined to its loop. Commands may be sent before the connection is open. When it is lost, every command without an
-/// answer fails; that is also what becomes of a server that leaves one waiting for longer than `patience`.
+/// Confined to its loop, and alive until it is lost or was retired, whether or not anybody holds it. Commands may be
+/// sent before the connection is open. When it is lost, every command without an answer fails; that is also what becomes
+/// of a server that leaves one waiting for longer than `patience`.
 final class RedisConnection: @unchecked Sendable {
     typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
 
@@ -26,8 +27,6 @@ final class RedisConnection: @unchecked Sendable {
     private var watchdog: Timer?
     private var isOpen = false
     private var isRetired = false
-    /// Itself, from when it is retired until the last answer: nobody else holds it then.
-    private var retired: RedisConnection?
 
     /// How long an answer may take.
     var patience: Duration
@@ -45,14 +44,8 @@ final class RedisConnection: @unchecked Sendable {
         socket = OutgoingConnection(
             to: destination, tls: tls, on: loop, within: patience,
             .init(
-                opened: { [weak self] in self?.isOpen = true },
-                received: { [weak self] in self?.receive($0) },
-                closed: { [weak self] in self?.lose($0.description) }))
-    }
-
-    deinit {
-        guard let socket else { return }
-        loop.execute { socket.close() }
+                opened: { self.isOpen = true }, received: { self.receive($0) },
+                closed: { self.lose($0.description) }))
     }
 
     var isLost: Bool { socket == nil }
@@ -75,7 +68,7 @@ final class RedisConnection: @unchecked Sendable {
     /// Closes once the last command has its answer; takes no more meanwhile.
     func retire() {
         isRetired = true
-        if outstanding.isEmpty { lose("retired") } else { retired = self }
+        if outstanding.isEmpty { lose("retired") }
     }
 
     /// Closes, and fails what has no answer.
@@ -85,9 +78,6 @@ final class RedisConnection: @unchecked Sendable {
         socket.close()
         watchdog?.cancel()
         watchdog = nil
-        let itself = retired
-        retired = nil
-        defer { withExtendedLifetime(itself) {} }
         // What was never sent was not executed.
         let failure: RedisFailure = isOpen ? .lost(reason) : .unavailable(reason)
         let whenLost = whenLost
@@ -125,15 +115,14 @@ final class RedisConnection: @unchecked Sendable {
         } else if oldest.isTransaction, case .array(let answers) = reply, let last = answers.last {
             answer = last
         }
-        finish(oldest, answer)
+        if case .error(let error) = answer {
+            let whenMisplaced = error.isMisplaced ? whenMisplaced : nil
+            oldest.completion(.failure(error.isMisplaced ? .unavailable(error.text) : .refused(error)))
+            whenMisplaced?(error)
+        } else {
+            oldest.completion(.success(answer))
+        }
         if isRetired, outstanding.isEmpty { lose("retired") }
-    }
-
-    private func finish(_ command: Outstanding, _ answer: RedisReply) {
-        guard case .error(let error) = answer else { return command.completion(.success(answer)) }
-        let whenMisplaced = error.isMisplaced ? whenMisplaced : nil
-        command.completion(.failure(error.isMisplaced ? .unavailable(error.text) : .refused(error)))
-        whenMisplaced?(error)
     }
 
     /// One timer for all commands: when it rings it looks at the oldest.

@@ -1,97 +1,179 @@
 import HTTPCore
 import Synchronization
 
-/// The connection of one loop to Redis, for commands.
+/// One loop's way to the Redis that takes writes: keeps a connection there, and sends commands over it.
 ///
-/// Whoever is on the loop pays no lock; a call from another thread is handed over. While there is no connection a
-/// command fails at once, except during the first attempt after the start or after a loss: those commands wait for it,
-/// so that the restart of a server or a link that was reset is not seen. None is ever sent twice: whether a lost one
-/// was executed only its caller can find out.
-final class RedisLink: Sendable {
+/// The connection is made again when it is lost, with growing pauses. While there is none a command fails at once,
+/// except during the first attempt after the start or after a loss: those commands wait for it, so that the restart of
+/// a server or a link that was reset is not seen. None is ever sent twice: whether a lost one was executed only its
+/// caller can find out.
+///
+/// Any thread may call; whoever is on the loop pays no lock, other calls are handed over. All state is the loop's.
+final class RedisLink: @unchecked Sendable {
     typealias Completion = RedisConnection.Completion
 
+    private enum State {
+        case pausing
+        case connecting
+        case up(RedisConnection)
+        case closed
+    }
+
     let loop: EventLoop
-    private let confined: Confined
+    let address: RedisAddress
+    let options: RedisOptions
+    /// Who to ask for the primary, the one that knew last time first.
+    var sentinels: [ConnectAddress] = []
+    private let isConnected = Atomic<Bool>(false)
+
+    private var state = State.pausing
+    private var backOff: BackOff
+    private var upSince = Instant.now
+    /// Whether an attempt has failed since there was a connection last.
+    private var hasFailed = false
+    /// Commands that wait for an attempt, and why others fail.
+    private var waiting: [(RedisCommand, Completion)] = []
+    private var obstacle = RedisFailure.unavailable("no connection")
+    private var whenUp: (RedisConnection) -> Void = { _ in }
+
+    /// A connection that was up for this long was a good one: the next pauses begin anew.
+    private static let probation = Duration.seconds(2)
 
     /// A link that begins to connect.
     init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop) {
         self.loop = loop
-        let confined = Confined(StandingConnection(address, options, on: loop), maxWaiting: options.maxWaiting)
-        self.confined = confined
-        onLoop { confined.start() }
+        self.address = address
+        self.options = options
+        if case .sentinels(let sentinels, _) = address.place { self.sentinels = sentinels }
+        backOff = BackOff(options.backOff)
+        onLoop { self.connect() }
     }
 
+    // MARK: From any thread
+
     /// Whether there is a connection.
-    var isUp: Bool { confined.isUp.load(ordering: .relaxed) }
+    var isUp: Bool { isConnected.load(ordering: .relaxed) }
 
     /// Sends a command; `completion` is called once, on the loop.
     func send(_ command: RedisCommand, _ completion: @escaping Completion) {
-        if loop.isCurrent {
-            confined.send(command, completion)
-        } else {
-            loop.execute { [confined] in confined.send(command, completion) }
+        onLoop { [self] in
+            if case .up(let connection) = state {
+                connection.send(command, completion)
+            } else if isHopeful, waiting.count < options.maxWaiting {
+                waiting.append((command, completion))
+            } else {
+                completion(.failure(obstacle))
+            }
         }
     }
 
-    /// Connects anew, unless to `server` already; what has been sent is answered first.
-    func leave(for server: ConnectAddress) { onLoop { [confined] in confined.leave(for: server) } }
+    /// Connects anew because `server` is the primary now, unless that is where the connection leads; what has been sent
+    /// is answered first.
+    func leave(for server: ConnectAddress) {
+        onLoop { [self] in
+            guard case .up(let connection) = state, connection.destination != server else { return }
+            leave(because: "\(server) is the primary now")
+        }
+    }
 
     /// Closes, and fails what has no answer.
-    func close() { onLoop { [confined] in confined.close() } }
+    func close() {
+        onLoop { [self] in
+            let last = state
+            state = .closed
+            isConnected.store(false, ordering: .relaxed)
+            failWaiting()
+            guard case .up(let connection) = last else { return }
+            connection.whenLost = nil
+            connection.lose("closed")
+        }
+    }
+
+    // MARK: On the loop
+
+    /// Whether the first attempt since the start or since a loss is under way or about to be. A loss is most often over
+    /// at once, or with a failover, so who needs the connection waits for one attempt, and not for a second.
+    private var isHopeful: Bool {
+        switch state {
+        case .pausing, .connecting: !hasFailed
+        case .up, .closed: false
+        }
+    }
+
+    /// Calls `whenUp` with each connection, also with one there is.
+    func follow(_ whenUp: @escaping (RedisConnection) -> Void) {
+        self.whenUp = whenUp
+        if case .up(let connection) = state { whenUp(connection) }
+    }
 
     private func onLoop(_ work: @escaping @Sendable () -> Void) {
         if loop.isCurrent { work() } else { loop.execute(work) }
     }
 
-    /// What only the loop touches.
-    private final class Confined: @unchecked Sendable {
-        let isUp = Atomic<Bool>(false)
-        private let standing: StandingConnection
-        private let maxWaiting: Int
-        private var waiting: [(RedisCommand, Completion)] = []
-        private var reason = RedisFailure.unavailable("no connection")
+    private var part: StoreHealth.Part { .connection(ObjectIdentifier(self)) }
 
-        init(_ standing: StandingConnection, maxWaiting: Int) {
-            self.standing = standing
-            self.maxWaiting = maxWaiting
-        }
-
-        func start() {
-            standing.whenUp = { [unowned self] connection in
-                isUp.store(true, ordering: .relaxed)
-                let commands = waiting
-                waiting = []
-                for (command, completion) in commands { connection.send(command, completion) }
+    private func connect() {
+        guard case .pausing = state else { return }
+        state = .connecting
+        findPrimary { [self] result in
+            guard case .connecting = state else {
+                if case .success(let connection) = result { connection.retire() }
+                return
             }
-            standing.whenDown = { [unowned self] failure in
-                isUp.store(false, ordering: .relaxed)
-                reason = if case .denied = failure { failure } else { .unavailable(failure.description) }
-                if !standing.isHopeful { failWaiting() }
-            }
-            standing.start()
-        }
-
-        func send(_ command: RedisCommand, _ completion: @escaping Completion) {
-            if let connection = standing.connection {
-                connection.send(command, completion)
-            } else if standing.isHopeful, waiting.count < maxWaiting {
-                waiting.append((command, completion))
-            } else {
-                completion(.failure(reason))
+            switch result {
+            case .success(let connection) where connection.isLost: fail(.unavailable("lost at once"))
+            case .success(let connection): begin(connection)
+            case .failure(let failure): fail(failure)
             }
         }
+    }
 
-        func leave(for server: ConnectAddress) { standing.leave(for: server) }
+    private func begin(_ connection: RedisConnection) {
+        state = .up(connection)
+        isConnected.store(true, ordering: .relaxed)
+        options.health.recover(part)
+        upSince = .now
+        hasFailed = false
+        connection.whenLost = { [weak self] in self?.lose($0) }
+        connection.whenMisplaced = { [weak self] in self?.leave(because: $0.text) }
+        let commands = waiting
+        waiting = []
+        for (command, completion) in commands { connection.send(command, completion) }
+        whenUp(connection)
+    }
 
-        func close() {
-            standing.close()
-            failWaiting()
-        }
+    /// Connects anew; the connection there is answers what it was asked, and is then closed.
+    private func leave(because reason: String) {
+        guard case .up(let connection) = state else { return }
+        connection.whenLost = nil
+        connection.whenMisplaced = nil
+        lose(.unavailable(reason))
+        connection.retire()
+    }
 
-        private func failWaiting() {
-            let commands = waiting
-            waiting = []
-            for (_, completion) in commands { completion(.failure(reason)) }
-        }
+    private func lose(_ failure: RedisFailure) {
+        options.health.fail(part, because: "redis: connection lost: \(failure)")
+        if .now - upSince >= Self.probation { backOff.reset() }
+        pause(because: failure)
+    }
+
+    private func fail(_ failure: RedisFailure) {
+        if !hasFailed { options.health.fail(part, because: "redis: no connection: \(failure)") }
+        hasFailed = true
+        pause(because: failure)
+    }
+
+    private func pause(because failure: RedisFailure) {
+        state = .pausing
+        isConnected.store(false, ordering: .relaxed)
+        loop.schedule(after: backOff.next()) { [weak self] in self?.connect() }
+        obstacle = if case .denied = failure { failure } else { .unavailable(failure.description) }
+        if hasFailed { failWaiting() }
+    }
+
+    private func failWaiting() {
+        let commands = waiting
+        waiting = []
+        for (_, completion) in commands { completion(.failure(obstacle)) }
     }
 }

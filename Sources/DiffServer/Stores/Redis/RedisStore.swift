@@ -26,7 +26,6 @@ final class RedisStore: SessionStore {
     private let link: RedisLink
     private let links = Locked<[ObjectIdentifier: RedisLink]>([:])
     private let watch: RedisWatch
-    private let sentinels = Locked<SentinelWatch?>(nil)
     private let agreement: KeyAgreement
     private let lines = SessionLines()
     private let workers = Workers(count: 2)
@@ -51,14 +50,10 @@ final class RedisStore: SessionStore {
             throw StoreError("\(address): \(problem)")
         }
         probe()
-        watch.start { [weak self] slot in
-            self?.revalidate(slot)
-        } renewed: { [weak self] in
-            self?.assertKey()
-        }
-        sentinels.withLock {
-            $0 = SentinelWatch(address, options, on: loop) { [weak self] server in self?.leave(for: server) }
-        }
+        watch.start(
+            .init(
+                revalidate: { [weak self] in self?.revalidate($0) }, reassure: { [weak self] in self?.assertKey() },
+                switched: { [weak self] in self?.leave(for: $0) }))
     }
 
     var hash: KeyedHash { agreement.hash }
@@ -66,7 +61,6 @@ final class RedisStore: SessionStore {
     var isReady: Bool { options.health.isWell && link.isUp && agreement.holds }
 
     func close() {
-        sentinels.withLock { $0 }?.close()
         watch.close()
         link.close()
         for link in links.withLock({ Array($0.values) }) { link.close() }
@@ -75,7 +69,6 @@ final class RedisStore: SessionStore {
 
     /// Another server is the primary now.
     private func leave(for server: ConnectAddress) {
-        watch.leave(for: server)
         for link in links.withLock({ Array($0.values) }) + [link] { link.leave(for: server) }
     }
 
@@ -329,7 +322,8 @@ final class RedisStore: SessionStore {
     func sweep() {
         // What nobody here used in time leaves the cache; in Redis it ends by itself.
         table.sweep()
-        if watch.sweep() || !agreement.holds { assertKey() }
+        watch.sweep()
+        if !agreement.holds { assertKey() }
         // Nobody may write to a process that is not ready, so it has to find out by itself that it is again.
         if options.health.isFailing(.writes) { probe() }
     }

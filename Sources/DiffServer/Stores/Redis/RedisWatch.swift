@@ -5,26 +5,36 @@
 
 import HTTPCore
 
-/// The sessions that have readers here.
-final class RedisWatch: Sendable {
+/// What is listened to: hints of the sessions that have readers here, and which server the sentinels make the primary.
+///
+/// Any thread may call; all state is the loop's.
+final class RedisWatch: @unchecked Sendable {
+    /// What its owner hears, on the loop.
+    struct Handlers: Sendable {
+        /// Asks for the head of a slot, and says when it is `revalidated`.
+        var revalidate: @Sendable (SessionSlot) -> Void
+        /// What all nodes agree on may have been lost: behind each new connection, and in each round.
+        var reassure: @Sendable () -> Void
+        /// Another server is the primary now.
+        var switched: @Sendable (ConnectAddress) -> Void
+    }
+
     private let address: RedisAddress
     private let options: RedisOptions
     private let loop: EventLoop
-    private let state = Locked(State())
-
-    private struct State {
-        var subscriber: RedisSubscriber?
-        var slots: [String: SessionSlot] = [:]
-        var tick = 0
-        var renewed: (@Sendable () -> Void)?
-        var revalidate: (@Sendable (SessionSlot) -> Void)?
-        /// Slots that are being validated; true if a hint came meanwhile.
-        var validations: [ObjectIdentifier: Bool] = [:]
-    }
+    private var handlers: Handlers?
+    private var hints: RedisSubscriber?
+    private var sentinels: [RedisSubscriber] = []
+    private var slots: [String: SessionSlot] = [:]
+    private var tick = 0
+    /// Slots that are being validated; true if a hint came meanwhile.
+    private var validations: [ObjectIdentifier: Bool] = [:]
 
     /// Between two validations of a session whose hints may have been lost.
     static let period = Duration.seconds(sweeps)
     private static let sweeps = 10
+    /// What sentinels say a new primary on (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/).
+    private static let switches = "+switch-master"
 
     init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop) {
         self.address = address
@@ -32,104 +42,121 @@ final class RedisWatch: Sendable {
         self.loop = loop
     }
 
-    /// - Parameters:
-    ///   - revalidate: asks for the head of a slot, and says when it is `revalidated`.
-    ///   - renewed: called behind each reconnection.
-    func start(_ revalidate: @escaping @Sendable (SessionSlot) -> Void, renewed: @escaping @Sendable () -> Void) {
-        let subscriber = RedisSubscriber(
-            address, options, on: loop,
-            .init(
-                message: { [weak self] channel, version in self?.hear(channel, version) },
-                renewed: { [weak self] in self?.renew() },
-                refused: { [health = options.health] error in
-                    guard let error else { return health.recover(.hints) }
-                    health.fail(.hints, because: "redis: \(error.text)")
-                }))
-        // Of use only to find out whether we may subscribe at all before anybody reads.
-        subscriber.subscribe(RedisScripts.probeKey) { _ in }
-        state.withLock {
-            $0.subscriber = subscriber
-            $0.revalidate = revalidate
-            $0.renewed = renewed
-        }
-    }
+    // MARK: From any thread
 
-    /// Connects anew, unless to `server` already.
-    func leave(for server: ConnectAddress) { state.withLock { $0.subscriber }?.leave(for: server) }
-
-    func close() {
-        let subscriber = state.withLock { state in
-            defer { state = State() }
-            return state.subscriber
-        }
-        subscriber?.close()
-    }
-
-    /// Begins or ends watching, by whether the slot has readers now.
-    func readersChanged(of slot: SessionSlot) {
-        state.withLock { state in
-            guard let subscriber = state.subscriber else { return }
-            let isWatched = state.slots[slot.name] === slot
-            let isRead = slot.readerCount > 0
-            guard isRead != isWatched else { return }
-            state.slots[slot.name] = isRead ? slot : nil
-            let channel = RedisScripts.key(slot.name)
-            // Through the loop's queue even from the loop: under this lock nobody is called back, and the order is the
-            // lock's.
-            loop.execute { [self] in
-                if isRead {
-                    subscriber.subscribe(channel) { failure in if failure == nil { self.validate(slot) } }
-                } else {
-                    subscriber.unsubscribe(channel)
-                }
+    func start(_ handlers: Handlers) {
+        onLoop { [self] in
+            self.handlers = handlers
+            let health = options.health
+            let hints = RedisSubscriber(
+                address, options, on: loop,
+                .init(
+                    message: { [weak self] in self?.hear($0, $1) },
+                    confirmed: { [weak self] in self?.confirm($0) },
+                    refused: { health.fail(.hints, because: "redis: \($0.text)") }))
+            // Tells of each connection, and whether we may subscribe at all, before anybody reads.
+            hints.subscribe(RedisScripts.probeKey)
+            self.hints = hints
+            if case .sentinels(let servers, let primary) = address.place {
+                sentinels = servers.map { listen(to: $0, about: primary) }
             }
         }
     }
 
-    /// Validates a tenth of what is watched.
-    ///
-    /// - Returns: whether all have had their turn.
-    func sweep() -> Bool {
-        let (slots, tick) = state.withLock { state in
-            state.tick = (state.tick + 1) % Self.sweeps
-            let tick = state.tick
-            return (
-                state.slots.values.filter { Int(bitPattern: ObjectIdentifier($0)) >> 4 % Self.sweeps == tick }, tick
-            )
+    func close() {
+        onLoop { [self] in
+            for subscriber in sentinels { subscriber.close() }
+            hints?.close()
+            (handlers, hints, sentinels, slots) = (nil, nil, [], [:])
         }
-        for slot in slots { validate(slot) }
-        return tick == 0
+    }
+
+    /// Begins or ends watching, by whether the slot has readers now.
+    func readersChanged(of slot: SessionSlot) {
+        onLoop { [self] in
+            guard let hints, (slot.readerCount > 0) != (slots[slot.name] === slot) else { return }
+            let channel = RedisScripts.key(slot.name)
+            if slot.readerCount > 0 {
+                slots[slot.name] = slot
+                hints.subscribe(channel)
+            } else {
+                slots[slot.name] = nil
+                hints.unsubscribe(channel)
+            }
+        }
+    }
+
+    /// Validates a tenth of what is watched. Called each second.
+    func sweep() {
+        onLoop { [self] in
+            tick = (tick + 1) % Self.sweeps
+            for slot in slots.values where Int(bitPattern: ObjectIdentifier(slot)) >> 4 % Self.sweeps == tick {
+                validate(slot)
+            }
+            if tick == 0 { handlers?.reassure() }
+        }
     }
 
     func revalidated(_ slot: SessionSlot) {
-        let isDirty = state.withLock { $0.validations.removeValue(forKey: ObjectIdentifier(slot)) }
-        if isDirty == true { validate(slot) }
+        onLoop { [self] in
+            if validations.removeValue(forKey: ObjectIdentifier(slot)) == true { validate(slot) }
+        }
     }
 
+    private func onLoop(_ work: @escaping @Sendable () -> Void) {
+        if loop.isCurrent { work() } else { loop.execute(work) }
+    }
+
+    // MARK: Hints
+
     private func hear(_ channel: String, _ version: [UInt8]) {
-        guard let name = RedisScripts.session(channel), let slot = state.withLock({ $0.slots[name] }) else { return }
+        guard let name = RedisScripts.session(channel), let slot = slots[name] else { return }
         // Most often it was this process itself.
         if let known = slot.version, Session.text(known).utf8.elementsEqual(version) { return }
         validate(slot)
     }
 
-    private func renew() {
-        let (slots, renewed) = state.withLock { (Array($0.slots.values), $0.renewed) }
-        renewed?()
-        for slot in slots { validate(slot) }
+    /// What was said before was not heard.
+    private func confirm(_ channel: String) {
+        options.health.recover(.hints)
+        if channel == RedisScripts.probeKey { handlers?.reassure() }
+        if let slot = RedisScripts.session(channel).flatMap({ slots[$0] }) { validate(slot) }
     }
 
     /// One validation of a slot at a time; hints that come meanwhile have one more behind it.
     private func validate(_ slot: SessionSlot) {
-        let revalidate = state.withLock { state -> (@Sendable (SessionSlot) -> Void)? in
-            guard state.validations[ObjectIdentifier(slot)] == nil else {
-                state.validations[ObjectIdentifier(slot)] = true
-                return nil
-            }
-            guard let revalidate = state.revalidate else { return nil }
-            state.validations[ObjectIdentifier(slot)] = false
-            return revalidate
-        }
-        revalidate?(slot)
+        guard let handlers else { return }
+        let isUnderWay = validations[ObjectIdentifier(slot)] != nil
+        validations[ObjectIdentifier(slot)] = isUnderWay
+        if !isUnderWay { handlers.revalidate(slot) }
+    }
+
+    // MARK: Sentinels
+
+    /// Each sentinel says at once when another server has become the primary. A node that only waited for its
+    /// connection to fail could go on writing to the old one for as long as that lives, and all of it would be lost.
+    private func listen(to sentinel: ConnectAddress, about primary: String) -> RedisSubscriber {
+        var (address, options) = (address, options)
+        address.place = .server(sentinel)
+        address.database = 0
+        // One that is down is no outage: the others know as much.
+        options.health = StoreHealth()
+        options.mayRefuseLogin = true
+        let subscriber = RedisSubscriber(
+            address, options, on: loop,
+            .init { [weak self] _, message in
+                guard let self, let server = Self.server(message, of: primary) else { return }
+                hints?.leave(for: server)
+                handlers?.switched(server)
+            })
+        subscriber.subscribe(Self.switches)
+        return subscriber
+    }
+
+    /// The new address in `name old-host old-port new-host new-port`; nil if that is of another primary.
+    static func server(_ message: [UInt8], of primary: String) -> ConnectAddress? {
+        let words = String(decoding: message, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 5, words[0] == primary, let port = UInt16(words[4]) else { return nil }
+        return .tcp(host: String(words[3]), port: port)
     }
 }
