@@ -15,15 +15,17 @@ enum Serve {
         let signals = Signals([SIGTERM, SIGINT, SIGHUP])
         for warning in options.warnings { journal.log(warning, level: "warning") }
         let messages = MessageMemory(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
-        let store = store(options, messages, journal)
+        let workers = Workers(count: options.serverOptions.loops)
+        let store = store(options, messages, journal, workers)
         let service = DiffService(
-            options: options, store: store, messages: messages, access: access(options, journal), journal: journal)
+            options: options, store: store, messages: messages, access: access(options, journal), journal: journal,
+            workers: workers)
         var serverOptions = options.serverOptions
         (serverOptions.incoming, serverOptions.outgoing) = (messages.incoming, messages.outgoing)
         serverOptions.openConnections = messages.connections
         // Not from the table to itself: a weak reference would make each count of its references dear.
         messages.onGrowth { [table = store.table] in table.makeRoom() }
-        let server = Server(options: serverOptions, service: service, workers: service.workers)
+        let server = Server(options: serverOptions, service: service, workers: workers)
         service.run(in: server)
         let scheme = options.certificate == nil ? "http" : "https"
         do throws(ListenError) {
@@ -89,9 +91,11 @@ enum Serve {
         }
     }
 
-    private static func store(_ options: Options, _ messages: MessageMemory, _ journal: Journal) -> any SessionStore {
+    private static func store(
+        _ options: Options, _ messages: MessageMemory, _ journal: Journal, _ workers: Workers
+    ) -> any SessionStore {
         do throws(StoreError) {
-            return try options.store.open(options: options, messages: messages, journal: journal)
+            return try options.store.open(options: options, messages: messages, journal: journal, workers: workers)
         } catch { fail("\(error)") }
     }
 

@@ -25,7 +25,10 @@ final class DiffService: Service {
     private let crossOrigin: CrossOrigin
     let workers: Workers
 
-    init(options: Options, store: any SessionStore, messages: MessageMemory, access: Authenticator, journal: Journal) {
+    init(
+        options: Options, store: any SessionStore, messages: MessageMemory, access: Authenticator, journal: Journal,
+        workers: Workers
+    ) {
         self.options = options
         self.store = store
         table = store.table
@@ -35,7 +38,7 @@ final class DiffService: Service {
         rateLimit = RateLimit(perSecond: options.rate)
         peerRateLimit = RateLimit(perSecond: options.peerRate)
         crossOrigin = CrossOrigin(origins: access.origins)
-        workers = Workers(count: options.serverOptions.loops)
+        self.workers = workers
     }
 
     // MARK: The walk

@@ -39,9 +39,10 @@ enum StoreAddress: Sendable, Equatable {
 
     /// The store, ready for use.
     ///
+    /// - Parameter workers: do what takes long.
     /// - Throws: what is wrong with the place, in words for whoever started the process.
     func open(
-        options: Options, messages: MessageMemory, journal: Journal
+        options: Options, messages: MessageMemory, journal: Journal, workers: Workers
     ) throws(StoreError) -> any SessionStore {
         let health = StoreHealth { journal.log($0, level: $1) }
         let hash = self == .memory ? KeyedHash.digests(options.digestKey ?? Self.newDigestKey()) : nil
@@ -54,7 +55,7 @@ enum StoreAddress: Sendable, Equatable {
         case .redis(let address):
             return try RedisStore(
                 address, try redisOptions(isEncrypted: address.usesTLS, options, health), digestKey: options.digestKey,
-                table: table)
+                table: table, workers: workers)
         }
     }
 

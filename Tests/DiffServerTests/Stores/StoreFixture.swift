@@ -52,7 +52,8 @@ final class StoreFixture {
                 wall: { Calendar().set(by: .seconds(ahead())) })
         case .redis:
             let address = RedisAddress("unix:\(redis?.socket ?? "")")!
-            store = try RedisStore(address, RedisOptions(), digestKey: "tests", table: table)
+            store = try RedisStore(
+                address, RedisOptions(), digestKey: "tests", table: table, workers: Workers(count: 1))
         }
         opened.append(store)
         return store

@@ -86,7 +86,7 @@ import Testing
             options: options, store: store, messages: MessageMemory(memory: 1 << 20, maxBody: 1024),
             access: Authenticator(
                 keys: KeyRing(keys: []), isLocal: true, tokenSecret: Array(repeating: 7, count: 32), origins: []),
-            journal: journal)
+            journal: journal, workers: Workers(count: 2))
         let head = try RequestHead(parsing: "GET /v1/sessions/s HTTP/1.1\r\nHost: a\r\n\r\n")
         guard case .found(let route, let place) = routes.match(.get, head.path) else { throw Missing() }
         let address = SocketAddress.v4(address: 0x7F00_0001, port: 4000)

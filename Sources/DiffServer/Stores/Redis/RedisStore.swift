@@ -28,7 +28,7 @@ final class RedisStore: SessionStore {
     private let watch: RedisWatch
     private let agreement: KeyAgreement
     private let lines = SessionLines()
-    private let workers = Workers(count: 2)
+    private let workers: Workers
 
     /// Records above this take longer to read than the other requests of a loop should wait.
     private static let largeRecord = 256 * 1024
@@ -36,8 +36,11 @@ final class RedisStore: SessionStore {
     /// Waits for a first answer; a Redis that cannot be reached or used now may come later.
     ///
     /// - Throws: if Redis does not take our credentials, or its sessions were made with another key.
-    init(_ address: RedisAddress, _ options: RedisOptions, digestKey: String?, table: SessionTable) throws(StoreError) {
+    init(
+        _ address: RedisAddress, _ options: RedisOptions, digestKey: String?, table: SessionTable, workers: Workers
+    ) throws(StoreError) {
         self.table = table
+        self.workers = workers
         self.address = address
         self.options = options
         do throws(ListenError) { loop = try EventLoop.standalone() } catch { throw StoreError("\(error)") }
