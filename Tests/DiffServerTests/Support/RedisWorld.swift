@@ -15,19 +15,19 @@ final class RunningLoop: Sendable {
     deinit { loop.end() }
 }
 
-/// A link on a loop of its own.
-final class TestLink: Sendable {
+/// A client on a loop of its own.
+final class TestClient: Sendable {
     private let running: RunningLoop
-    let link: RedisLink
+    let client: RedisClient
 
     init(_ address: String, _ change: (inout RedisOptions) -> Void = { _ in }) throws {
         var options = RedisOptions()
         change(&options)
         running = try RunningLoop()
-        link = RedisLink(RedisAddress(address)!, options, on: running.loop)
+        client = RedisClient(RedisAddress(address)!, options, on: running.loop)
     }
 
-    deinit { link.close() }
+    deinit { client.close() }
 
     func send(_ arguments: RedisArgument...) async -> Result<RedisReply, RedisFailure> {
         await send(RedisCommand(arguments))
@@ -35,7 +35,7 @@ final class TestLink: Sendable {
 
     func send(_ command: RedisCommand) async -> Result<RedisReply, RedisFailure> {
         await withCheckedContinuation { continuation in
-            link.send(command) { continuation.resume(returning: $0) }
+            client.send(command) { continuation.resume(returning: $0) }
         }
     }
 
@@ -43,7 +43,7 @@ final class TestLink: Sendable {
         RedisReply, RedisFailure
     > {
         await withCheckedContinuation { continuation in
-            link.run(script, keys: keys, arguments) { continuation.resume(returning: $0) }
+            client.run(script, keys: keys, arguments) { continuation.resume(returning: $0) }
         }
     }
 

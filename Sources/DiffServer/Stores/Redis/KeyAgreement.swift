@@ -18,12 +18,12 @@ final class KeyAgreement: Sendable {
     /// The operator's.
     private let given: String?
     private let proposal: String
-    private let link: RedisLink
+    private let client: RedisClient
     private let health: StoreHealth
     private let state: Locked<State>
 
-    init(_ given: String?, _ link: RedisLink, _ health: StoreHealth) {
-        (self.given, self.link, self.health) = (given, link, health)
+    init(_ given: String?, _ client: RedisClient, _ health: StoreHealth) {
+        (self.given, self.client, self.health) = (given, client, health)
         proposal = given ?? StoreAddress.newDigestKey()
         state = Locked(State(key: nil, hash: .digests(proposal)))
     }
@@ -62,9 +62,9 @@ final class KeyAgreement: Sendable {
 
     private static let otherKey = "used with another --digest-key"
 
-    private func ask(_ done: @escaping RedisLink.Completion) {
+    private func ask(_ done: @escaping RedisClient.Completion) {
         let proposal = key ?? proposal
-        link.run(RedisScripts.agree, keys: [RedisArgument(RedisScripts.digestKey)], [RedisArgument(proposal)], done)
+        client.run(RedisScripts.agree, keys: [RedisArgument(RedisScripts.digestKey)], [RedisArgument(proposal)], done)
     }
 
     @discardableResult

@@ -16,7 +16,7 @@ struct RedisScript: Sendable {
     }
 }
 
-extension RedisLink {
+extension RedisClient {
     /// Runs a script; one that the server does not know is sent whole, once.
     ///
     /// - Parameter staging: a command that is executed just before it, in one transaction and one round trip: takes

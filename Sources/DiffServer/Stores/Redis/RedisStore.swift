@@ -23,8 +23,8 @@ final class RedisStore: SessionStore {
     private let options: RedisOptions
     /// For what belongs to no request: hints, the sweep, the start.
     private let loop: EventLoop
-    private let link: RedisLink
-    private let links = Locked<[ObjectIdentifier: RedisLink]>([:])
+    private let client: RedisClient
+    private let clients = Locked<[ObjectIdentifier: RedisClient]>([:])
     private let watch: RedisWatch
     private let agreement: KeyAgreement
     private let lines = SessionLines()
@@ -44,11 +44,11 @@ final class RedisStore: SessionStore {
         self.address = address
         self.options = options
         do throws(ListenError) { loop = try EventLoop.standalone() } catch { throw StoreError("\(error)") }
-        link = RedisLink(address, options, on: loop)
+        client = RedisClient(address, options, on: loop)
         watch = RedisWatch(address, options, on: loop)
-        agreement = KeyAgreement(digestKey, link, options.health)
+        agreement = KeyAgreement(digestKey, client, options.health)
         if let problem = agreement.settled() {
-            link.close()
+            client.close()
             loop.end()
             throw StoreError("\(address): \(problem)")
         }
@@ -61,28 +61,28 @@ final class RedisStore: SessionStore {
 
     var hash: KeyedHash { agreement.hash }
 
-    var isReady: Bool { options.health.isWell && link.isUp && agreement.holds }
+    var isReady: Bool { options.health.isWell && client.isUp && agreement.holds }
 
     func close() {
         watch.close()
-        link.close()
-        for link in links.withLock({ Array($0.values) }) { link.close() }
+        client.close()
+        for client in clients.withLock({ Array($0.values) }) { client.close() }
         loop.end()
     }
 
     /// Another server is the primary now.
     private func leave(for server: ConnectAddress) {
-        for link in links.withLock({ Array($0.values) }) + [link] { link.leave(for: server) }
+        for client in clients.withLock({ Array($0.values) }) + [client] { client.leave(for: server) }
     }
 
-    /// The link of a request's loop.
-    private func link(on loop: EventLoop) -> RedisLink {
-        guard loop !== self.loop else { return link }
-        return links.withLock { links in
-            if let link = links[ObjectIdentifier(loop)] { return link }
-            let link = RedisLink(address, options, on: loop)
-            links[ObjectIdentifier(loop)] = link
-            return link
+    /// The client of a request's loop.
+    private func client(on loop: EventLoop) -> RedisClient {
+        guard loop !== self.loop else { return client }
+        return clients.withLock { clients in
+            if let client = clients[ObjectIdentifier(loop)] { return client }
+            let client = RedisClient(address, options, on: loop)
+            clients[ObjectIdentifier(loop)] = client
+            return client
         }
     }
 
@@ -124,7 +124,7 @@ final class RedisStore: SessionStore {
         let slot = known?.slot ?? table.awaySlot(name)
         let revision = known?.session.head.revision ?? slot?.revision
         let arguments = [RedisArgument(version), RedisArgument(Int(longer / .milliseconds(1)))]
-        link(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], arguments) {
+        client(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], arguments) {
             [self] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
@@ -187,7 +187,7 @@ final class RedisStore: SessionStore {
     ) {
         let sequence = entry.revision.sequence
         let field = RedisArgument("k" + Session.text(entry.name))
-        link(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) {
+        client(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) {
             [table, lines, hash] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
@@ -274,8 +274,8 @@ final class RedisStore: SessionStore {
         guard next.head.fingerprints.hash == hash else { return done(.failure(.conflict)) }
         let key = RedisArgument(RedisScripts.key(name))
         let commit = RedisScripts.Commit(next, to: key, after: before, by: hash, digestKey: digestKey)
-        let link = link(on: loop)
-        link.run(RedisScripts.commit, keys: [key], commit.arguments, staging: commit.staging) { [self] result in
+        let client = client(on: loop)
+        client.run(RedisScripts.commit, keys: [key], commit.arguments, staging: commit.staging) { [self] result in
             heed(result)
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
@@ -297,7 +297,7 @@ final class RedisStore: SessionStore {
         let before = table.session(in: slot) ?? read
         guard revision == nil || before.head.revision == revision else { return done(.failure(.conflict)) }
         let version = revision == nil ? "" : before.versionText
-        link(on: loop).run(
+        client(on: loop).run(
             RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(slot.name))], [RedisArgument(version)]
         ) {
             [table] result in
@@ -312,7 +312,7 @@ final class RedisStore: SessionStore {
     }
 
     private func discard(_ name: String, on loop: EventLoop, _ done: @escaping Completion<Void>) {
-        link(on: loop).run(RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(name))], [RedisArgument("")]) {
+        client(on: loop).run(RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(name))], [RedisArgument("")]) {
             result in
             done(result.map { _ in }.mapError { StoreFailure($0) })
         }
@@ -333,7 +333,7 @@ final class RedisStore: SessionStore {
 
     /// Does what a write does, and hears whether it can be done.
     private func probe() {
-        link.run(RedisScripts.probe, keys: [RedisArgument(RedisScripts.probeKey)]) { [self] in heed($0) }
+        client.run(RedisScripts.probe, keys: [RedisArgument(RedisScripts.probeKey)]) { [self] in heed($0) }
     }
 
     /// Whether a write was taken. One that was lost on the way says nothing: the connection tells of itself.

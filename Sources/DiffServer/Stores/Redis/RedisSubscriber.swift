@@ -23,7 +23,7 @@ final class RedisSubscriber: @unchecked Sendable {
         var unconfirmed = 0
     }
 
-    private let link: RedisLink
+    private let client: RedisClient
     private let pulse: Duration
     private let handlers: Handlers
     private var channels: [String: Channel] = [:]
@@ -35,16 +35,16 @@ final class RedisSubscriber: @unchecked Sendable {
 
     /// A subscriber that begins to connect.
     init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop, _ handlers: Handlers) {
-        link = RedisLink(address, options, on: loop)
+        client = RedisClient(address, options, on: loop)
         pulse = options.commandTimeout
         self.handlers = handlers
-        link.follow { [weak self] in self?.begin($0) }
+        client.follow { [weak self] in self?.begin($0) }
     }
 
     /// Connects anew, unless to `server` already.
-    func leave(for server: ConnectAddress) { link.leave(for: server) }
+    func leave(for server: ConnectAddress) { client.leave(for: server) }
 
-    func close() { link.close() }
+    func close() { client.close() }
 
     /// Listens to a channel until `unsubscribe`; as soon as there is a connection.
     func subscribe(_ name: String) {
@@ -81,7 +81,7 @@ final class RedisSubscriber: @unchecked Sendable {
     }
 
     private func beat(_ connection: RedisConnection) {
-        link.loop.schedule(after: pulse) { [weak self, weak connection] in
+        client.loop.schedule(after: pulse) { [weak self, weak connection] in
             guard let self, let connection, self.connection === connection, !connection.isLost else { return }
             guard !isSilent else { return connection.lose("no answer within \(pulse)") }
             isSilent = true

@@ -8,7 +8,7 @@ import Testing
 struct RedisSentinelTests {
     @Test func theReplicaIsFoundOnceThePrimaryIsDead() async throws {
         let world = try SentinelWorld()
-        let test = try TestLink(world.address)
+        let test = try TestClient(world.address)
         let subscriber = try TestSubscriber(world.address)
         subscriber.subscribe("a")
         #expect(await subscriber.hears(["a"]))
@@ -28,9 +28,9 @@ struct RedisSentinelTests {
     @Test func deadSentinelsAreLeftOutAndAnUnknownPrimaryIsUnavailable() async throws {
         let world = try SentinelWorld()
         let dead = "127.0.0.1:1"
-        let test = try TestLink("redis-sentinel://\(dead),127.0.0.1:\(world.sentinels[2].port)/main")
+        let test = try TestClient("redis-sentinel://\(dead),127.0.0.1:\(world.sentinels[2].port)/main")
         #expect(await test.send("PING") == .success(.text("PONG")))
-        let unknown = try TestLink("redis-sentinel://\(dead),127.0.0.1:\(world.sentinels[2].port)/other")
+        let unknown = try TestClient("redis-sentinel://\(dead),127.0.0.1:\(world.sentinels[2].port)/other")
         guard case .failure(.unavailable(let reason)) = await unknown.send("PING") else {
             Issue.record("found")
             return
@@ -48,10 +48,10 @@ struct RedisSentinelTests {
         var address = RedisAddress("redis-sentinel://a/main")!
         address.place = .sentinels([.unix(path: sentinel.path)], primary: "main")
         let running = try RunningLoop()
-        let link = RedisLink(address, RedisOptions(), on: running.loop)
-        defer { link.close() }
+        let client = RedisClient(address, RedisOptions(), on: running.loop)
+        defer { client.close() }
         let outcome = await withCheckedContinuation { continuation in
-            link.send(RedisCommand("SET", "a", "1")) { continuation.resume(returning: $0) }
+            client.send(RedisCommand("SET", "a", "1")) { continuation.resume(returning: $0) }
         }
         guard case .failure(.unavailable(let reason)) = outcome else {
             Issue.record("\(outcome)")

@@ -20,7 +20,7 @@ struct RedisTLSTests {
             (misled, elsewhere, "localhost", "hostname mismatch"),
             (misled, elsewhere, "127.0.0.1", "IP address mismatch"),
         ] {
-            let test = try TestLink("rediss://\(host):\(server.port + 1)") { $0.tls = tls }
+            let test = try TestClient("rediss://\(host):\(server.port + 1)") { $0.tls = tls }
             switch await test.send("SET", "a", RedisArgument([UInt8](repeating: 7, count: 300_000))) {
             case .success: #expect(reason == "", "\(host)")
             case .failure(let failure):
@@ -34,11 +34,11 @@ struct RedisTLSTests {
     @Test func aClientCertificateIsShown() async throws {
         let files = try Certificates(for: "DNS:localhost")
         let server = try files.server(clients: "yes")
-        let test = try TestLink("rediss://localhost:\(server.port + 1)") {
+        let test = try TestClient("rediss://localhost:\(server.port + 1)") {
             $0.tls = try? OutgoingTLS(authorityFile: files.authority, identity: (files.certificate, files.key))
         }
         #expect(await test.send("PING") == .success(.text("PONG")))
-        let nameless = try TestLink("rediss://localhost:\(server.port + 1)") {
+        let nameless = try TestClient("rediss://localhost:\(server.port + 1)") {
             $0.tls = try? OutgoingTLS(authorityFile: files.authority)
         }
         guard case .failure = await nameless.send("PING") else {
@@ -52,7 +52,7 @@ struct RedisTLSTests {
         let server = try files.server(clients: "no")
         let tls = try OutgoingTLS(authorityFile: files.authority)
         for address in ["rediss://localhost:\(server.port)", "redis://localhost:\(server.port + 1)"] {
-            let test = try TestLink(address) {
+            let test = try TestClient(address) {
                 $0.tls = tls
                 $0.connectTimeout = .milliseconds(300)
             }

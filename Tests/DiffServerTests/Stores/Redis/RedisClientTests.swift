@@ -5,18 +5,18 @@ import Testing
 @testable import diffserver
 
 @Suite(.enabled(if: RedisServer.isInstalled, Comment(rawValue: RedisServer.missing)))
-struct RedisLinkTests {
+struct RedisClientTests {
     @Test(arguments: [false, true])
     func repliesComeInTheOrderOfTheirCommands(overUnix: Bool) async throws {
         let server = try RedisServer()
-        let test = try TestLink(overUnix ? "unix:\(server.socket)" : "redis://localhost:\(server.port)")
+        let test = try TestClient(overUnix ? "unix:\(server.socket)" : "redis://localhost:\(server.port)")
         let heard = Locked<[Int64]>([])
         await withCheckedContinuation { continuation in
             // From this thread, each in a turn of its own, and from the loop, all in one.
-            for _ in 0..<100 { test.link.send(RedisCommand("INCR", "n")) { heard.note($0) } }
-            test.link.loop.execute {
-                for _ in 0..<1000 { test.link.send(RedisCommand("INCR", "n")) { heard.note($0) } }
-                test.link.send(RedisCommand("PING")) { _ in continuation.resume() }
+            for _ in 0..<100 { test.client.send(RedisCommand("INCR", "n")) { heard.note($0) } }
+            test.client.loop.execute {
+                for _ in 0..<1000 { test.client.send(RedisCommand("INCR", "n")) { heard.note($0) } }
+                test.client.send(RedisCommand("PING")) { _ in continuation.resume() }
             }
         }
         #expect(heard.withLock { $0 } == Array(1...1100))
@@ -24,7 +24,7 @@ struct RedisLinkTests {
 
     @Test func largeAndBinaryValuesPass() async throws {
         let server = try RedisServer()
-        let test = try TestLink("unix:\(server.socket)")
+        let test = try TestClient("unix:\(server.socket)")
         for count in [0, 1, 40_000, 5_000_000] {
             let value = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
             #expect(await test.send("SET", "a", RedisArgument(value)) == .success(.text("OK")))
@@ -34,7 +34,7 @@ struct RedisLinkTests {
 
     @Test func anErrorIsARefusalAndNothingElseFails() async throws {
         let server = try RedisServer()
-        let test = try TestLink("unix:\(server.socket)")
+        let test = try TestClient("unix:\(server.socket)")
         _ = await test.send("SET", "a", "x")
         guard case .failure(.refused(let error)) = await test.send("INCR", "a") else {
             Issue.record("no refusal")
@@ -47,7 +47,7 @@ struct RedisLinkTests {
 
     @Test func aScriptIsSentWholeWhereItIsNotKnown() async throws {
         let server = try RedisServer()
-        let test = try TestLink("unix:\(server.socket)")
+        let test = try TestClient("unix:\(server.socket)")
         let script = RedisScript("return {KEYS[1], ARGV[1]}")
         for _ in 0..<2 {
             #expect(await test.run(script, ["k"], ["v"]) == .success(.array([.text("k"), .text("v")])))
@@ -59,14 +59,14 @@ struct RedisLinkTests {
 
     @Test func credentialsAndDatabaseAreUsed() async throws {
         let server = try RedisServer(["requirepass top", "user node on >se/cret ~* &* +@all"])
-        let right = try TestLink("redis://node:se%2Fcret@127.0.0.1:\(server.port)/3")
+        let right = try TestClient("redis://node:se%2Fcret@127.0.0.1:\(server.port)/3")
         #expect(await right.send("ACL", "WHOAMI") == .success(.text("node")))
         let list = try await right.send("CLIENT", "LIST").get().text ?? ""
         #expect(list.contains(/name=diffserver.*db=3/))
-        let alone = try TestLink("redis://:top@127.0.0.1:\(server.port)")
+        let alone = try TestClient("redis://:top@127.0.0.1:\(server.port)")
         #expect(await alone.send("ACL", "WHOAMI") == .success(.text("default")))
         for (address, code) in [("redis://node:x@", "WRONGPASS"), ("redis://", "NOAUTH")] {
-            let wrong = try TestLink("\(address)127.0.0.1:\(server.port)")
+            let wrong = try TestClient("\(address)127.0.0.1:\(server.port)")
             guard case .failure(.denied(let reason)) = await wrong.send("PING") else {
                 Issue.record("let in by \(address)")
                 return
@@ -77,7 +77,7 @@ struct RedisLinkTests {
 
     @Test func aKilledServerFailsWhatIsOutAndServesAgainOnceItIsBack() async throws {
         let server = try RedisServer()
-        let test = try TestLink("unix:\(server.socket)")
+        let test = try TestClient("unix:\(server.socket)")
         #expect(await test.send("SET", "a", "1") == .success(.text("OK")))
         async let blocked = test.send("BLPOP", "nothing", "0")
         async let second = test.send("GET", "a")
@@ -100,7 +100,7 @@ struct RedisLinkTests {
 
     @Test func nobodyThereIsKnownAtOnce() async throws {
         for address in ["unix:/tmp/diffserver-no-such-socket", "redis://127.0.0.1:1", "redis://no-such-host.invalid"] {
-            let test = try TestLink(address)
+            let test = try TestClient(address)
             let outcomes = await [test.send("PING"), test.send("PING")]
             for outcome in outcomes {
                 guard case .failure(.unavailable) = outcome else {
@@ -113,12 +113,12 @@ struct RedisLinkTests {
 
     @Test func whatWasAskedOfAServerThatIsLeftIsAnswered() async throws {
         let (old, new) = (try RedisServer(), try RedisServer())
-        let test = try TestLink("redis://127.0.0.1:\(old.port)")
+        let test = try TestClient("redis://127.0.0.1:\(old.port)")
         #expect(await test.send("PING") == .success(.text("PONG")))
         old.pause()
         async let asked = test.send("ECHO", "a")
         try await Task.sleep(for: .milliseconds(50))
-        test.link.leave(for: .tcp(host: "127.0.0.1", port: new.port))
+        test.client.leave(for: .tcp(host: "127.0.0.1", port: new.port))
         try await Task.sleep(for: .milliseconds(50))
         old.resume()
         #expect(await asked == .success(.text("a")))
@@ -127,7 +127,7 @@ struct RedisLinkTests {
     @Test func aServerThatNeverAnswersIsLost() async throws {
         let server = try RedisServer()
         let notices = Locked<[String]>([])
-        let test = try TestLink("unix:\(server.socket)") {
+        let test = try TestClient("unix:\(server.socket)") {
             $0.commandTimeout = .milliseconds(200)
             $0.connectTimeout = .milliseconds(100)
             $0.health = StoreHealth { line, _ in notices.withLock { $0.append(line) } }
@@ -156,7 +156,7 @@ struct RedisLinkTests {
     ])
     func aServerThatSpeaksGarbageIsNone(_ garbage: String) async throws {
         let server = FakeServer { _, _ in garbage }
-        let test = try TestLink("unix:\(server.path)") { $0.connectTimeout = .milliseconds(100) }
+        let test = try TestClient("unix:\(server.path)") { $0.connectTimeout = .milliseconds(100) }
         for _ in 0..<3 {
             switch await test.send("GET", "a") {
             case .success(let reply): Issue.record("\(reply)")
@@ -172,7 +172,7 @@ struct RedisLinkTests {
             connections.withLock { _ = $0.insert(connection) }
             return request.contains("PING") ? "+OK\r\n+PONG\r\n" : "+one\r\n+two\r\n"
         }
-        let test = try TestLink("unix:\(server.path)")
+        let test = try TestClient("unix:\(server.path)")
         for _ in 0..<2 {
             #expect(await test.send("GET", "a") == .success(.text("one")))
             try await Task.sleep(for: .milliseconds(50))
@@ -188,21 +188,21 @@ struct RedisLinkTests {
             if request.contains("PING") { return "+OK\r\n+PONG\r\n" }
             return connection == 0 ? "-\(error)\r\n" : "+OK\r\n"
         }
-        let test = try TestLink("unix:\(server.path)")
+        let test = try TestClient("unix:\(server.path)")
         #expect(await test.send("SET", "a", "1") == .failure(.unavailable(error)))
         #expect(await test.send("SET", "a", "1") == .success(.text("OK")))
     }
 
     @Test func fewCommandsWait() async throws {
         let server = FakeServer { _, _ in "" }
-        let test = try TestLink("unix:\(server.path)") {
+        let test = try TestClient("unix:\(server.path)") {
             $0.maxWaiting = 2
             $0.connectTimeout = .milliseconds(300)
         }
         let outcomes = Locked<[Bool]>([])
-        test.link.loop.execute {
+        test.client.loop.execute {
             for index in 0..<3 {
-                test.link.send(RedisCommand("PING")) { _ in outcomes.withLock { $0.append(index == 2) } }
+                test.client.send(RedisCommand("PING")) { _ in outcomes.withLock { $0.append(index == 2) } }
             }
         }
         #expect(await eventually { outcomes.withLock { $0.count == 3 } })

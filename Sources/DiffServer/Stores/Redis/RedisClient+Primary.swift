@@ -5,7 +5,7 @@ import HTTPCore
 /// Sentinels are asked one after the other. What they say is verified by `ROLE`, as Redis's own guide for clients
 /// demands (https://redis.io/docs/latest/develop/reference/sentinel-clients/): for a moment after a failover a sentinel
 /// may still name the old primary.
-extension RedisLink {
+extension RedisClient {
     typealias Arrival = @Sendable (Result<RedisConnection, RedisFailure>) -> Void
 
     /// Calls `arrival` once, later, with a connection that takes commands, or why there is none.

@@ -5,11 +5,11 @@ import Synchronization
 ///
 /// The connection is made again when it is lost, with growing pauses. While there is none a command fails at once,
 /// except during the first attempt after the start or after a loss: those commands wait for it, so that the restart of
-/// a server or a link that was reset is not seen. None is ever sent twice: whether a lost one was executed only its
+/// a server or a connection that was reset is not seen. None is ever sent twice: whether a lost one was executed only its
 /// caller can find out.
 ///
 /// Any thread may call; whoever is on the loop pays no lock, other calls are handed over. All state is the loop's.
-final class RedisLink: @unchecked Sendable {
+final class RedisClient: @unchecked Sendable {
     typealias Completion = RedisConnection.Completion
 
     private enum State {
@@ -39,7 +39,7 @@ final class RedisLink: @unchecked Sendable {
     /// A connection that was up for this long was a good one: the next pauses begin anew.
     private static let probation = Duration.seconds(2)
 
-    /// A link that begins to connect.
+    /// A client that begins to connect.
     init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop) {
         self.loop = loop
         self.address = address
