@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// The connection is made again when it is lost, with growing pauses. While there is none a command fails at once,
 /// except during the first attempt after the start or after a loss: those commands wait for it, so that the restart of
-/// a server or a connection that was reset is not seen. None is ever sent twice: whether a lost one was executed only its
-/// caller can find out.
+/// a server or a connection that was reset is not seen. None is ever sent twice: whether a lost one was executed only
+/// its caller can find out.
 ///
 /// Any thread may call; whoever is on the loop pays no lock, other calls are handed over. All state is the loop's.
 final class RedisClient: @unchecked Sendable {

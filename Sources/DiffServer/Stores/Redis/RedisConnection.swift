@@ -4,8 +4,8 @@ import HTTPCore
 /// and each answer is that of the oldest command without one.
 ///
 /// Confined to its loop, and alive until it is lost or was retired, whether or not anybody holds it. Commands may be
-/// sent before the connection is open. When it is lost, every command without an answer fails; that is also what becomes
-/// of a server that leaves one waiting for longer than `patience`.
+/// sent before the connection is open. When it is lost, every command without an answer fails; that is also what
+/// becomes of a server that leaves one waiting for longer than `patience`.
 final class RedisConnection: @unchecked Sendable {
     typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
 

@@ -5,8 +5,8 @@
 //           / "*" count CRLF *reply / "*-1" CRLF
 //
 // The state is the position in this grammar, so the bytes may be split anywhere. What is not listed is an error, and
-// behind one there is no telling where the next reply begins: the connection has to be closed. Memory follows what came,
-// not what was announced, and has a limit; a count or a length that cannot stay below it is refused at once.
+// behind one there is no telling where the next reply begins: the connection has to be closed. Memory follows what
+// came, not what was announced, and has a limit; a count or a length that cannot stay below it is refused at once.
 
 /// Takes replies out of a stream of bytes.
 struct RedisReplyParser: Sendable {
