@@ -158,16 +158,21 @@ final class Connection: EventReceiver, TurnEndReceiver {
         }
     }
 
+    /// Sends what the transport has room for, and the rest of more than this in the next turn: else whoever reads as
+    /// fast as the loop sends, through TLS above all, would have it to himself for a whole answer of many megabytes.
+    private static let mostSentInTurn = 256 * 1024
+
     func flush() {
         guard lifecycle.phase != .closed else { return }
         if !output.isEmpty {
-            let result = output.flush(transport)
+            let result = output.flush(transport, most: Self.mostSentInTurn)
             if !isBacklogged, !output.isEmpty { beginWriteWindow() }
             isBacklogged = !output.isEmpty
             accountOutput()
             switch result {
             case nil: break
-            case .blocked, .moved: return watchOutput()
+            case .blocked: return watchOutput()
+            case .moved: return mark()
             case .ended, .failed: return handle(.lost)
             }
             writer?.didDrain()

@@ -85,19 +85,20 @@ final class OutputQueue {
         self.tail = nil
     }
 
-    /// Sends until everything is gone or the transport has no room.
+    /// Sends until everything is gone, the transport has no room, or `most` octets have left.
     ///
-    /// - Returns: nil when the queue is empty, else why it is not.
-    func flush(_ transport: any Transport) -> Transfer? {
-        if !segments.isEmpty, let obstacle = flushSegments(transport) { return obstacle }
+    /// - Returns: nil when the queue is empty, else why it is not; `moved` where there would be room.
+    func flush(_ transport: any Transport, most: Int = .max) -> Transfer? {
+        var left = most
+        if !segments.isEmpty, let obstacle = flushSegments(transport, &left) { return obstacle }
         guard let tail else { return nil }
-        if let obstacle = send(tail.bytes, transport, hasMore: false) { return obstacle }
+        if let obstacle = send(tail.bytes, transport, hasMore: false, &left) { return obstacle }
         self.tail = nil
         resources.giveBack(tail)
         return nil
     }
 
-    private func flushSegments(_ transport: any Transport) -> Transfer? {
+    private func flushSegments(_ transport: any Transport, _ left: inout Int) -> Transfer? {
         while let first = segments.first {
             let hasMore = segments.count > 1 || tail != nil
             let length: Int
@@ -105,15 +106,15 @@ final class OutputQueue {
             switch first {
             case .buffer(let buffer):
                 length = buffer.count
-                obstacle = send(buffer.bytes, transport, hasMore: hasMore)
+                obstacle = send(buffer.bytes, transport, hasMore: hasMore, &left)
                 if obstacle == nil { resources.giveBack(buffer) }
             case .body(let body):
                 length = body.count
-                obstacle = body.withUnsafeBytes { send($0, transport, hasMore: hasMore) }
+                obstacle = body.withUnsafeBytes { send($0, transport, hasMore: hasMore, &left) }
             case .shared(let body, let isFramed):
                 let bytes = body.bytes(isFramed: isFramed)
                 length = bytes.count
-                obstacle = bytes.withUnsafeBytes { send($0, transport, hasMore: hasMore) }
+                obstacle = bytes.withUnsafeBytes { send($0, transport, hasMore: hasMore, &left) }
                 if obstacle == nil { shared -= length }
             }
             if let obstacle { return obstacle }
@@ -124,12 +125,17 @@ final class OutputQueue {
     }
 
     /// Sends what of one segment is not sent; nil if that is all.
-    private func send(_ bytes: UnsafeRawBufferPointer, _ transport: any Transport, hasMore: Bool) -> Transfer? {
+    private func send(
+        _ bytes: UnsafeRawBufferPointer, _ transport: any Transport, hasMore: Bool, _ left: inout Int
+    ) -> Transfer? {
         while sent < bytes.count {
-            switch transport.send(bytes.slice(sent, bytes.count), hasMore: hasMore) {
+            guard left > 0 else { return .moved(sent) }
+            let end = sent + min(left, bytes.count - sent)
+            switch transport.send(bytes.slice(sent, end), hasMore: hasMore || end < bytes.count) {
             case .moved(let count):
                 sent += count
                 total += count
+                left -= count
             case .blocked: return .blocked
             case .ended: return .ended
             case .failed: return .failed

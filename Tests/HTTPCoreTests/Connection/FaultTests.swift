@@ -51,6 +51,22 @@ import Testing
         #expect(!scripted.isOpen && scripted.transport.closes == 1)
     }
 
+    @Test func whoReadsFastGetsASliceOfATurn() throws {
+        let transport = ScriptedTransport(Array("GET /bytes/1000000 HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+        transport.endsInput = false
+        let scripted = try ScriptedConnection(transport)
+        var sent: [Int] = []
+        for turn in 0..<4 {
+            let before = transport.output.count
+            scripted.loop.turn(at: scripted.now) {
+                if turn == 0 { scripted.connection?.receive(events: EPOLLIN.rawValue) }
+            }
+            sent.append((transport.output.count - before) / 1024)
+        }
+        // Twice in the first: for the event, and as one that was marked.
+        #expect(sent == [512, 256, 208, 0] && scripted.isOpen)
+    }
+
     @Test func whoPipelinesGetsASliceOfATurn() throws {
         let request = "GET /bytes/10 HTTP/1.1\r\nHost: a\r\n\r\n"
         let transport = ScriptedTransport(Array(String(repeating: request, count: 300).utf8))
