@@ -27,7 +27,7 @@ final class RedisStore: SessionStore {
     private let clients = Locked<[ObjectIdentifier: RedisClient]>([:])
     private let watch: RedisWatch
     private let agreement: KeyAgreement
-    private let lines = SessionLines()
+    private let pendingWrites = PendingWrites()
     private let workers: Workers
 
     /// Records above this take longer to read than the other requests of a loop should wait.
@@ -90,7 +90,7 @@ final class RedisStore: SessionStore {
 
     /// Most often nobody else has written meanwhile, and Redis compares.
     func expected(_ name: String) -> SessionView? {
-        guard let (slot, session) = lines.newest(name), table.slot(name) === slot else {
+        guard let (slot, session) = pendingWrites.newest(name), table.slot(name) === slot else {
             return table.view(name, isHead: false)
         }
         return SessionView(slot, session, of: table, isHead: false)
@@ -99,7 +99,7 @@ final class RedisStore: SessionStore {
     func load(_ name: String, again: Bool, on loop: EventLoop) -> Stored<SessionView?> {
         .of { done in
             if again {
-                lines.afterThose(of: name) { [self] in open(name, on: loop, done) }
+                pendingWrites.afterThose(of: name) { [self] in open(name, on: loop, done) }
             } else {
                 open(name, on: loop, done)
             }
@@ -188,7 +188,7 @@ final class RedisStore: SessionStore {
         let sequence = entry.revision.sequence
         let field = RedisArgument("k" + Session.text(entry.name))
         client(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) {
-            [table, lines, hash] result in
+            [table, pendingWrites, hash] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(let reply):
@@ -197,7 +197,7 @@ final class RedisStore: SessionStore {
                     skeleton = try? Skeleton(document: document, hash: hash)
                 }
                 table.recall(sequence, of: slot, skeleton)
-                lines.recall(sequence, of: slot, skeleton)
+                pendingWrites.recall(sequence, of: slot, skeleton)
                 done(.success(skeleton))
             }
         }
@@ -246,7 +246,8 @@ final class RedisStore: SessionStore {
     ) {
         guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
         let revision = read.head.revision
-        guard case .session(let before) = lines.last(of: slot, read: read), next.follows(before, at: revision) else {
+        guard case .session(let before) = pendingWrites.last(of: slot, read: read), next.follows(before, at: revision)
+        else {
             return done(.failure(.conflict))
         }
         var next = next.renamed()
@@ -255,12 +256,12 @@ final class RedisStore: SessionStore {
             history.nameNewest(next.version)
             next = next.with(history: history)
         }
-        guard lines.enter(slot, behind: before.version, next: next) else { return done(.failure(.conflict)) }
+        guard pendingWrites.enter(slot, behind: before.version, next: next) else { return done(.failure(.conflict)) }
         // Other loops have connections of their own. One that comes in before those that it stands behind begins again.
-        put(next, slot.name, after: before, on: loop) { [next, table, lines] result in
+        put(next, slot.name, after: before, on: loop) { [next, table, pendingWrites] result in
             // A slot that moved on meanwhile is no loss: whoever needs the session next asks for it.
             if case .success = result { _ = table.commit(next, to: slot, at: revision) }
-            lines.leave(slot.name, result)
+            pendingWrites.leave(slot.name, result)
             done(result.map { slot })
         }
     }

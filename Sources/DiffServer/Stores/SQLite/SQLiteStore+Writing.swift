@@ -22,14 +22,14 @@ extension SQLiteStore {
     private func create(_ name: String, _ session: Session, _ done: @escaping Completion<SessionSlot>) {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
         guard !table.holds(name) else { return done(.failure(.conflict)) }
-        guard lines.enterAlone(name, again: { [self] in create(name, session, done) }) else { return }
+        guard pendingWrites.enterAlone(name, again: { [self] in create(name, session, done) }) else { return }
         let session = session.renamed()
         let row = SessionRow(session, named: name, by: hash)
         writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
             try database.insert(row, hash: hash) ? .written : .conflict
         } done: { [self] result in
             let outcome = result.flatMap { table.create(name, session) }
-            lines.leave(name, result)
+            pendingWrites.leave(name, result)
             done(outcome)
         }
     }
@@ -38,9 +38,9 @@ extension SQLiteStore {
         _ next: Session, to slot: SessionSlot, after read: Session, _ done: @escaping Completion<SessionSlot>
     ) {
         guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
-        switch lines.last(of: slot, read: read) {
+        switch pendingWrites.last(of: slot, read: read) {
         case .gone: done(.failure(.conflict))
-        case .unknown: lines.afterThose(of: slot.name) { [self] in commit(next, to: slot, after: read, done) }
+        case .unknown: pendingWrites.afterThose(of: slot.name) { [self] in commit(next, to: slot, after: read, done) }
         case .session(let before):
             guard next.follows(before, at: read.head.revision) else { return done(.failure(.conflict)) }
             commit(next.renamed(), to: slot, standingOn: before, done)
@@ -53,7 +53,7 @@ extension SQLiteStore {
         let row = SessionRow(next, named: slot.name, by: hash)
         let past = SessionRow.Past(from: before, to: next)
         let isNews = next.head.revision != before.head.revision
-        let hasEntered = lines.enter(slot, behind: before.version, next: next) {
+        let hasEntered = pendingWrites.enter(slot, behind: before.version, next: next) {
             writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
                 try database.update(row, standingOn: before.version, withHead: isNews, past, hash: hash)
                     ? .written : .conflict
@@ -63,7 +63,7 @@ extension SQLiteStore {
                 case .success: _ = table.commit(next, to: slot, at: before.head.revision)
                 case .failure(let failure): failed(failure, before, slot)
                 }
-                lines.leave(slot.name, result)
+                pendingWrites.leave(slot.name, result)
                 done(result.map { slot })
             }
         }
@@ -73,10 +73,10 @@ extension SQLiteStore {
     private func drop(
         _ slot: SessionSlot, after read: Session, at revision: Revision?, _ done: @escaping Completion<Void>
     ) {
-        switch lines.last(of: slot, read: read) {
+        switch pendingWrites.last(of: slot, read: read) {
         case .gone: done(.failure(.conflict))
         case .unknown:
-            lines.afterThose(of: slot.name) { [self] in drop(slot, after: read, at: revision, done) }
+            pendingWrites.afterThose(of: slot.name) { [self] in drop(slot, after: read, at: revision, done) }
         case .session(let before):
             guard revision == nil || before.head.revision == revision else { return done(.failure(.conflict)) }
             drop(slot, before, done)
@@ -84,7 +84,7 @@ extension SQLiteStore {
     }
 
     private func drop(_ slot: SessionSlot, _ before: Session, _ done: @escaping Completion<Void>) {
-        let hasEntered = lines.enter(slot, behind: before.version, next: nil) {
+        let hasEntered = pendingWrites.enter(slot, behind: before.version, next: nil) {
             writer.submit { (database) throws(SQLiteDatabase.Failure) in
                 try database.delete(slot.name, version: before.version) ? .written : .conflict
             } done: { [self] result in
@@ -92,7 +92,7 @@ extension SQLiteStore {
                 case .success: _ = table.drop(slot, at: nil)
                 case .failure(let failure): failed(failure, before, slot)
                 }
-                lines.leave(slot.name, result)
+                pendingWrites.leave(slot.name, result)
                 done(result)
             }
         }
@@ -106,12 +106,12 @@ extension SQLiteStore {
     }
 
     private func discard(_ name: String, _ done: @escaping Completion<Void>) {
-        guard lines.enterAlone(name, again: { [self] in discard(name, done) }) else { return }
+        guard pendingWrites.enterAlone(name, again: { [self] in discard(name, done) }) else { return }
         writer.submit { (database) throws(SQLiteDatabase.Failure) in
             try database.delete(name)
             return .written
         } done: { [self] result in
-            lines.leave(name, result)
+            pendingWrites.leave(name, result)
             done(result)
         }
     }

@@ -19,7 +19,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     private let watch: SQLiteWatch
     private let health: StoreHealth
     let writer: SQLiteWriter
-    let lines = SessionLines()
+    let pendingWrites = PendingWrites()
     /// Who waits for sessions that are being read.
     private let waiting = Locked<[String: [Completion<SessionView?>]]>([:])
 
@@ -64,15 +64,15 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     // MARK: Reading
 
     func expected(_ name: String) -> SessionView? {
-        // Once it has left memory its line has to end, so that it can be read again.
-        guard let (slot, session) = lines.newest(name), table.slot(name) === slot else { return nil }
+        // Once it has left memory its queue has to end, so that it can be read again.
+        guard let (slot, session) = pendingWrites.newest(name), table.slot(name) === slot else { return nil }
         return SessionView(slot, session, of: table, isHead: false)
     }
 
     func load(_ name: String, again: Bool, on loop: EventLoop) -> Stored<SessionView?> {
         if !again, let view = table.view(name) { return .done(.success(view)) }
         return .of { done in
-            if again { lines.afterThose(of: name) { [self] in open(name, done) } } else { open(name, done) }
+            if again { pendingWrites.afterThose(of: name) { [self] in open(name, done) } } else { open(name, done) }
         }
     }
 
@@ -86,11 +86,11 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     }
 
     private func load(_ name: String) {
-        guard lines.enterAlone(name, again: { [self] in load(name) }) else { return }
+        guard pendingWrites.enterAlone(name, again: { [self] in load(name) }) else { return }
         readQueue.async { [self] in
             let result = found(name)
             let waiting = waiting.withLock { $0.removeValue(forKey: name) ?? [] }
-            lines.leave(name, .success(()))
+            pendingWrites.leave(name, .success(()))
             for done in waiting { done(result) }
         }
     }
@@ -150,7 +150,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
                 body.map { body in
                     let skeleton = body.flatMap { try? Skeleton(document: $0, hash: hash) }
                     table.recall(sequence, of: slot, skeleton)
-                    lines.recall(sequence, of: slot, skeleton)
+                    pendingWrites.recall(sequence, of: slot, skeleton)
                     return skeleton
                 })
         }
@@ -200,13 +200,13 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     /// since ends later than `span`.
     private func forget(_ name: String, within span: Duration = .zero) {
         // Whoever is there uses it.
-        guard lines.enterAlone(name, again: {}) else { return }
-        guard !table.isInUse(name) else { return lines.leave(name, .success(())) }
+        guard pendingWrites.enterAlone(name, again: {}) else { return }
+        guard !table.isInUse(name) else { return pendingWrites.leave(name, .success(())) }
         writer.submit { (database) throws(SQLiteDatabase.Failure) in
             try database.forgetExpired(name, within: span)
             return .written
-        } done: { [lines] in
-            lines.leave(name, $0)
+        } done: { [pendingWrites] in
+            pendingWrites.leave(name, $0)
         }
     }
 }
