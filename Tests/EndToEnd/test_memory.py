@@ -61,6 +61,10 @@ class Memory:
         one.settimeout(10)
         one.connect((self.server.host, self.server.port))
         self.sockets.append(one)
+        if len(self.sockets) > 5000:  # the oldest were refused long ago
+            for each in self.sockets[:1000]:
+                each.close()
+            del self.sockets[:1000]
         self.send(one, data)
         return one
 
