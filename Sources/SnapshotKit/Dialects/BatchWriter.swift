@@ -158,15 +158,3 @@ extension ChangesetView {
         writer.append(path: path.section, path.row)
     }
 }
-
-extension JSONWriter {
-    /// `[section,row]`.
-    @inline(__always)
-    mutating func append(path section: Int, _ row: Int) {
-        append(byte: UInt8(ascii: "["))
-        append(section)
-        append(byte: UInt8(ascii: ","))
-        append(row)
-        append(byte: UInt8(ascii: "]"))
-    }
-}

@@ -122,14 +122,3 @@ struct ChangesetView {
         return false
     }
 }
-
-/// Puts a comma between the elements of a list.
-struct JSONList {
-    private(set) var isEmpty = true
-
-    @inline(__always)
-    mutating func separate(_ writer: inout JSONWriter) {
-        if !isEmpty { writer.append(byte: UInt8(ascii: ",")) }
-        isEmpty = false
-    }
-}

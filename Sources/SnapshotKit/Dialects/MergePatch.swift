@@ -84,14 +84,6 @@ private func saysNull(_ cursor: inout JSONCursor) -> Bool {
     }
 }
 
-extension JSONWriter {
-    /// A member's name and its colon.
-    mutating func append(name: JSONString) {
-        append(name.start - 1, name.count + 2)
-        append(byte: UInt8(ascii: ":"))
-    }
-}
-
 // MARK: Applying
 
 extension JSONText {
@@ -129,7 +121,7 @@ extension JSONWriter {
                 } else {
                     list.separate(&self)
                     append(name: name)
-                    append(target.value())
+                    append(target.takeValue())
                 }
             } while target.takesComma()
         }
@@ -154,14 +146,5 @@ extension JSONWriter {
             target.skipValue()
             append(patch[change].value)
         }
-    }
-}
-
-extension JSONCursor {
-    /// Takes one value of any kind, as its bytes.
-    fileprivate mutating func value() -> UnsafeRawBufferPointer {
-        let start = at
-        skipValue()
-        return UnsafeRawBufferPointer(start: start, count: at - start)
     }
 }

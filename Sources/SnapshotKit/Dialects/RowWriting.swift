@@ -1,27 +1,6 @@
 // Rows and sections as every answer writes them: what was given, verbatim, and where a row stands in the outline.
 
 extension JSONWriter {
-    @inline(__always)
-    mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        if let start = bytes.baseAddress { append(start, bytes.count) }
-    }
-
-    /// Grammar, a number, and more grammar. Not `append`, of which a literal and a number are a pointer and a length.
-    @inline(__always)
-    mutating func emit(_ before: StaticString, _ number: Int, _ after: StaticString = "") {
-        append(before)
-        append(number)
-        if after.utf8CodeUnitCount > 0 { append(after) }
-    }
-
-    /// Grammar, a value as it was written, and more grammar.
-    @inline(__always)
-    mutating func emit(_ before: StaticString, _ value: UnsafeRawBufferPointer, _ after: StaticString = "") {
-        append(before)
-        append(value)
-        if after.utf8CodeUnitCount > 0 { append(after) }
-    }
-
     /// An item as a row: without its children, but with their number.
     ///
     /// - Parameters:

@@ -39,7 +39,7 @@ public struct EditBatch: Sendable {
     /// - Throws: `EditError.json`, `.wrongShape`, and `.limitExceeded` for too many edits.
     public init(json: consuming [UInt8], limits: StateLimits = StateLimits()) throws(EditError) {
         let count = json.count
-        json.append(contentsOf: DocumentText.padding)
+        json.append(contentsOf: JSONScanner.zeros)
         try self.init(bytes: json, range: 0..<count, depth: 0, limits: limits, pointer: "")
     }
 
@@ -60,7 +60,7 @@ public struct EditBatch: Sendable {
         }
         try reader.check()
         let tail = reader.reader.store.bytes
-        self.bytes = tail.isEmpty ? bytes : bytes + tail + DocumentText.padding
+        self.bytes = tail.isEmpty ? bytes : bytes + tail + JSONScanner.zeros
         self.pointer = pointer
         reader.hashIDs(in: self.bytes)
         (edits, ids, updates) = (reader.edits, reader.ids, reader.updates)

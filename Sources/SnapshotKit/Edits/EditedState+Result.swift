@@ -27,7 +27,7 @@ struct EditedStateWriter {
             section = state.tree.next(after: section)
         }
         // Offsets are 32 bits wide; none of the columns that were cut off above gets out.
-        guard buffer.count < Int(UInt32.max) - DocumentText.padding.count else {
+        guard buffer.count < Int(UInt32.max) - JSONScanner.zeros.count else {
             throw .limitExceeded(
                 what: "bytes", limit: Int(UInt32.max), actual: buffer.count, pointer: state.batch.pointer)
         }

@@ -64,7 +64,7 @@ struct IgnoredPlaces: Sendable {
                 steps.append(Step(start: names.count, count: name.count, below: ends ? nil : Node(rest)))
                 names += name
             }
-            self.names = names + DocumentText.padding
+            self.names = names + JSONScanner.zeros
             self.steps = steps
             // Without leading zeros a longer number is a larger one: they stand in order already.
             self.indexes = indexes

@@ -90,6 +90,13 @@ struct JSONCursor {
         }
     }
 
+    /// Takes one value of any kind, as its bytes.
+    mutating func takeValue() -> UnsafeRawBufferPointer {
+        let start = at
+        skipValue()
+        return UnsafeRawBufferPointer(start: start, count: at - start)
+    }
+
     private mutating func skipNested() {
         var depth = 0
         repeat {
@@ -127,6 +134,17 @@ struct JSONString {
     func isText(_ bytes: [UInt8]) -> Bool {
         if isEscaped { return text.elementsEqual(bytes) }
         return count == bytes.count && bytes.withUnsafeBytes { count == 0 || sameBytes(start, $0.baseAddress!, count) }
+    }
+
+    /// Whether this string's text is `word`, which is ASCII.
+    @inline(__always)
+    func isText(_ word: StaticString) -> Bool {
+        if isEscaped {
+            return text.elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        }
+        guard count == word.utf8CodeUnitCount else { return false }
+        for at in 0..<count where start.load(fromByteOffset: at, as: UInt8.self) != word.utf8Start[at] { return false }
+        return true
     }
 
     @inline(__always)

@@ -31,6 +31,12 @@ extension JSONScanner {
         }
     }
 
+    /// A string that was taken, as memory.
+    @inline(__always)
+    func string(_ token: StringToken) -> JSONString {
+        JSONString(start: base + token.start, count: token.count, isEscaped: token.isEscaped)
+    }
+
     /// An escape or a character outside ASCII; anything else is an error.
     private mutating func skipUnusual(_ first: UInt8, _ token: inout StringToken) throws(JSONError) {
         if first == UInt8(ascii: "\\") {

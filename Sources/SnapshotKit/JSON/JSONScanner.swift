@@ -13,8 +13,12 @@
 
 /// Reads JSON from padded memory, which must outlive it.
 struct JSONScanner {
-    /// Zero bytes that must follow the text.
+    /// How many zero bytes must follow the text.
     static let padding = 8
+    static let zeros = [UInt8](repeating: 0, count: padding)
+
+    /// No text may be nested deeper, whatever `maxDepth` says: values are skipped by recursion.
+    static let mostDepth = 512
 
     let base: UnsafeRawPointer
     let end: Int
@@ -26,7 +30,7 @@ struct JSONScanner {
     init(base: UnsafeRawPointer, count: Int, maxDepth: Int) {
         self.base = base
         self.end = count
-        self.maxDepth = maxDepth
+        self.maxDepth = min(maxDepth, Self.mostDepth)
     }
 
     @inline(__always)

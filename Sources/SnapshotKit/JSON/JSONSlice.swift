@@ -38,7 +38,7 @@ public struct JSONSlice: Sendable {
 extension JSONSlice {
     /// The members of a JSON object; nil if the text is anything else, or no JSON.
     public static func members(of json: [UInt8]) -> [String: JSONSlice]? {
-        let padded = json + DocumentText.padding
+        let padded = json + JSONScanner.zeros
         return padded.withUnsafeBytes { memory -> [String: JSONSlice]? in
             var scanner = JSONScanner(base: memory.baseAddress!, count: json.count, maxDepth: 64)
             guard (try? scanner.skipValue(depth: 0)) != nil, (try? scanner.finish()) != nil else { return nil }

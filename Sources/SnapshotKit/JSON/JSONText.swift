@@ -3,9 +3,6 @@
 /// It is kept as it was written. Two texts are equal when they are the same value: white space, order of members and
 /// escapes do not matter, numbers are compared as they are written.
 public struct JSONText: Sendable {
-    /// Arrays and objects around a value: as many as any state may have.
-    private static let maxDepth = 512
-
     /// The text, followed by the padding that cursors need.
     private let padded: [UInt8]
 
@@ -14,10 +11,10 @@ public struct JSONText: Sendable {
     /// - Throws: `JSONError` unless it is exactly one JSON value.
     public init(_ bytes: consuming [UInt8]) throws(JSONError) {
         let count = bytes.count
-        bytes.append(contentsOf: DocumentText.padding)
+        bytes.append(contentsOf: JSONScanner.zeros)
         let range = try bytes.withUnsafeBufferPointer { (text) throws(JSONError) -> Range<Int> in
             var scanner = JSONScanner(
-                base: UnsafeRawPointer(text.baseAddress!), count: count, maxDepth: Self.maxDepth)
+                base: UnsafeRawPointer(text.baseAddress!), count: count, maxDepth: JSONScanner.mostDepth)
             scanner.skipSpace()
             let start = scanner.at
             try scanner.skipValue(depth: 0)
@@ -25,7 +22,7 @@ public struct JSONText: Sendable {
             try scanner.finish()
             return start..<end
         }
-        padded = range == 0..<count ? bytes : Array(bytes[range]) + DocumentText.padding
+        padded = range == 0..<count ? bytes : Array(bytes[range]) + JSONScanner.zeros
     }
 
     /// Checks a text.
@@ -43,17 +40,17 @@ public struct JSONText: Sendable {
     }
 
     /// A text that was accepted already.
-    package init(accepted text: some Collection<UInt8>) { padded = Array(text) + DocumentText.padding }
+    package init(accepted text: some Collection<UInt8>) { padded = Array(text) + JSONScanner.zeros }
 
     /// The text, without white space around it.
-    public var bytes: [UInt8] { Array(padded.dropLast(DocumentText.padding.count)) }
+    public var bytes: [UInt8] { Array(padded.dropLast(JSONScanner.padding)) }
 
     /// The value, to be read by its members or elements. O(1).
-    public var slice: JSONSlice { JSONSlice(bytes: padded, range: 0..<padded.count - DocumentText.padding.count) }
+    public var slice: JSONSlice { JSONSlice(bytes: padded, range: 0..<padded.count - JSONScanner.padding) }
 
     /// Calls `body` with the text in memory, padded.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        padded.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0.dropLast(DocumentText.padding.count))) }
+        padded.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0.dropLast(JSONScanner.padding))) }
     }
 }
 

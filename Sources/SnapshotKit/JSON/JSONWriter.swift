@@ -52,6 +52,12 @@ public struct JSONWriter: Sendable {
         bytes.withUnsafeBytes { if let start = $0.baseAddress { append(start, $0.count) } }
     }
 
+    /// Appends bytes as they are.
+    @inline(__always)
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        if let start = bytes.baseAddress { append(start, bytes.count) }
+    }
+
     /// Appends text as it is, without quotes or escapes.
     public mutating func append(verbatim text: String) {
         var text = text
@@ -86,6 +92,22 @@ public struct JSONWriter: Sendable {
         withUnsafeBytes(of: &words) { append($0.baseAddress! + (16 - digits), digits) }
     }
 
+    /// Grammar, a number, and more grammar. Not `append`, of which a literal and a number are a pointer and a length.
+    @inline(__always)
+    mutating func emit(_ before: StaticString, _ number: Int, _ after: StaticString = "") {
+        append(before)
+        append(number)
+        if after.utf8CodeUnitCount > 0 { append(after) }
+    }
+
+    /// Grammar, a value as it was written, and more grammar.
+    @inline(__always)
+    mutating func emit(_ before: StaticString, _ value: UnsafeRawBufferPointer, _ after: StaticString = "") {
+        append(before)
+        append(value)
+        if after.utf8CodeUnitCount > 0 { append(after) }
+    }
+
     /// Appends text as a JSON string, quoted and escaped.
     public mutating func append(string text: String) {
         var text = text
@@ -113,6 +135,12 @@ public struct JSONWriter: Sendable {
         }
     }
 
+    /// Appends a member's name as it was written, and its colon.
+    mutating func append(name: JSONString) {
+        append(name.start - 1, name.count + 2)
+        append(byte: UInt8(ascii: ":"))
+    }
+
     /// Appends what another wrote, from an offset on.
     mutating func append(_ other: JSONWriter, from start: Int) {
         other.storage.withUnsafeBytes { append($0.baseAddress! + start, other.count - start) }
@@ -123,6 +151,17 @@ public struct JSONWriter: Sendable {
 
     /// Takes back everything after the first `length` bytes.
     mutating func truncate(to length: Int) { count = length }
+}
+
+/// Puts a comma between the elements of a list.
+struct JSONList {
+    private(set) var isEmpty = true
+
+    @inline(__always)
+    mutating func separate(_ writer: inout JSONWriter) {
+        if !isEmpty { writer.append(byte: UInt8(ascii: ",")) }
+        isEmpty = false
+    }
 }
 
 /// The digit of a value below 16.

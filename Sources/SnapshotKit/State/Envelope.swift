@@ -117,7 +117,7 @@ final class EnvelopeReader {
         self.known = known
         self.text = text
         self.count = count
-        scanner = JSONScanner(base: text, count: count, maxDepth: min(limits.maxDepth, 512))
+        scanner = JSONScanner(base: text, count: count, maxDepth: limits.maxDepth)
         violations = Violations(limit: limits.maxViolations)
     }
 

@@ -22,3 +22,15 @@ extension ItemPath: Comparable, CustomStringConvertible {
     /// As JSON: `[section,row]`.
     public var description: String { "[\(section),\(row)]" }
 }
+
+extension JSONWriter {
+    /// `[section,row]`.
+    @inline(__always)
+    mutating func append(path section: Int, _ row: Int) {
+        append(byte: UInt8(ascii: "["))
+        append(section)
+        append(byte: UInt8(ascii: ","))
+        append(row)
+        append(byte: UInt8(ascii: "]"))
+    }
+}

@@ -74,9 +74,9 @@ private struct IDBytes {
     }
 
     consuming func padded() -> [UInt8] {
-        Array(unsafeUninitializedCapacity: writer.count + DocumentText.padding.count) { room, count in
+        Array(unsafeUninitializedCapacity: writer.count + JSONScanner.zeros.count) { room, count in
             (_, count) = room.initialize(from: writer.written)
-            for byte in DocumentText.padding {
+            for byte in JSONScanner.zeros {
                 room.initializeElement(at: count, to: byte)
                 count += 1
             }

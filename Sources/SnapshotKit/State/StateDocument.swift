@@ -68,9 +68,9 @@ struct StateDocument {
     /// Puts what a reader had to store behind the document.
     private mutating func takeTail(of store: TokenStore) {
         guard !store.bytes.isEmpty else { return }
-        bytes.reserveExactly(bytes.count + store.bytes.count + DocumentText.padding.count)
+        bytes.reserveExactly(bytes.count + store.bytes.count + JSONScanner.zeros.count)
         bytes.append(contentsOf: store.bytes)
-        bytes.append(contentsOf: DocumentText.padding)
+        bytes.append(contentsOf: JSONScanner.zeros)
     }
 
     /// The document as an envelope: an object, or what `bare` allows in place of one.
@@ -132,4 +132,13 @@ extension [UInt8] {
             reserveCapacity(size)
         }
     }
+}
+
+/// What follows a document in a state's buffer: padding for the scanner, and the id of the section that a shorthand
+/// leaves unsaid.
+enum DocumentText {
+    static let trailer: [UInt8] = JSONScanner.zeros + Array("\"main\"".utf8) + JSONScanner.zeros
+
+    /// Where the text `main` stands behind a document of `count` bytes.
+    static func mainStart(_ count: Int) -> Int { count + JSONScanner.padding + 1 }
 }

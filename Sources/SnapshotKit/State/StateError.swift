@@ -53,7 +53,7 @@ public struct StateLimits: Sendable, Equatable {
         limits.maxSections = 1 << 24
         limits.maxItems = 1 << 30
         limits.maxNesting = 64
-        limits.maxDepth = 512
+        limits.maxDepth = JSONScanner.mostDepth
         limits.maxEdits = 1 << 24
         return limits
     }()

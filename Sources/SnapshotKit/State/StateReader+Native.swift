@@ -274,24 +274,3 @@ extension StateMember {
         return word
     }
 }
-
-extension JSONScanner {
-    /// A string that was taken, as memory.
-    @inline(__always)
-    func string(_ token: StringToken) -> JSONString {
-        JSONString(start: base + token.start, count: token.count, isEscaped: token.isEscaped)
-    }
-}
-
-extension JSONString {
-    /// Whether this string's text is `word`, which is ASCII.
-    @inline(__always)
-    func isText(_ word: StaticString) -> Bool {
-        if isEscaped {
-            return text.elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
-        }
-        guard count == word.utf8CodeUnitCount else { return false }
-        for at in 0..<count where start.load(fromByteOffset: at, as: UInt8.self) != word.utf8Start[at] { return false }
-        return true
-    }
-}

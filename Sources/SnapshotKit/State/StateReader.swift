@@ -21,7 +21,7 @@ struct StateReader {
 
     /// A reader of padded memory; `count` bytes of it are the document.
     init(base: UnsafeRawPointer, count: Int, limits: StateLimits) {
-        scanner = JSONScanner(base: base, count: count, maxDepth: min(limits.maxDepth, 512))
+        scanner = JSONScanner(base: base, count: count, maxDepth: limits.maxDepth)
         self.limits = limits
         violations = Violations(limit: limits.maxViolations)
         store = TokenStore(base: count + DocumentText.trailer.count)

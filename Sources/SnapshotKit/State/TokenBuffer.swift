@@ -3,7 +3,7 @@ struct TokenBuffer {
     private var bytes: [UInt8] = []
 
     /// A buffer with room for `capacity` bytes before it grows.
-    init(capacity: Int) { bytes.reserveCapacity(capacity + DocumentText.padding.count) }
+    init(capacity: Int) { bytes.reserveCapacity(capacity + JSONScanner.zeros.count) }
 
     /// Bytes so far.
     var count: Int { bytes.count }
@@ -30,7 +30,7 @@ struct TokenBuffer {
 
     /// The bytes and their padding, without room to spare.
     consuming func padded() -> [UInt8] {
-        bytes.append(contentsOf: DocumentText.padding)
+        bytes.append(contentsOf: JSONScanner.zeros)
         if bytes.capacity - bytes.count <= bytes.count / 64 { return bytes }
         return Array(unsafeUninitializedCapacity: bytes.count) { room, count in
             (_, count) = room.initialize(from: bytes)

@@ -2,6 +2,15 @@
 // for the lowest such byte, which is the only one asked for. Scalar words rather than SIMD16: strings in lists are
 // short, and a wide compare that is not specialised costs a factor of forty.
 
+// The one place that names the C library: comparing long runs of bytes is its business.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// A byte repeated in all eight places of a word.
 @inline(__always)
 func splat(_ byte: UInt8) -> UInt64 { UInt64(byte) &* 0x0101_0101_0101_0101 }
@@ -62,6 +71,12 @@ func hexDigits(_ value: UInt32) -> UInt64 {
     return (digits &+ splat(UInt8(ascii: "0")) &+ letters &* 0x27).byteSwapped
 }
 
+/// `memcmp`: below, at or above zero as the first run sorts before, with or after the second.
+@inline(__always)
+func compareBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {
+    Int(memcmp(one, other, count))
+}
+
 /// How many bytes two stretches of `count` bytes begin with alike. O(result).
 func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {
     var at = 0
@@ -76,4 +91,15 @@ func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: I
         at += 1
     }
     return at
+}
+
+extension Array {
+    /// `count` times the same. What `init(repeating:count:)` and `init(unsafeUninitializedCapacity:)` do, but in line:
+    /// those call generic code that looks up the type of their storage, some 500 instructions.
+    @inline(__always)
+    init(filled element: Element, count: Int) {
+        self = []
+        reserveCapacity(count)
+        append(contentsOf: repeatElement(element, count: count))
+    }
 }
