@@ -108,7 +108,10 @@ func measureHashing() throws {
     let change = Changeset(from: state, to: next)
     let works: [(String, () -> UInt64)] = [
         ("fingerprints of all contents", { UInt64(Fingerprints(of: state, by: hash).footprint) }),
-        ("the same, 99 % known", { UInt64(Fingerprints(of: next, from: fingerprints, over: change).footprint) }),
+        (
+            "the same, 99 % known",
+            { UInt64(Fingerprints(of: next, from: fingerprints, reusing: change.reused).footprint) }
+        ),
         ("skeleton", { UInt64(Skeleton(of: state, fingerprints: fingerprints).footprint) }),
     ]
     for (name, work) in works {

@@ -68,7 +68,7 @@ final class PostChanges: SessionEndpoint {
         }
         let settings = try Session.Settings(envelope, defaults: defaults)
         guard let edits = envelope.values["edits"] else {
-            return (.state(envelope.states["state"]!, envelope.likeness), settings, nil)
+            return (.state(envelope.states["state"]!, envelope.reused), settings, nil)
         }
         do throws(EditError) {
             return (.edits(try EditBatch(edits, limits: limits), limits), settings, envelope.text)

@@ -29,14 +29,14 @@ struct SessionTransition: Sendable {
 
     /// The session with a new state, or as it was if the state equals its head; and the changeset between them.
     func session(
-        after before: Session, _ snapshot: Snapshot, _ likeness: Likeness? = nil, marks: Marks = .none,
+        after before: Session, _ snapshot: Snapshot, _ reused: ReusedRuns? = nil, marks: Marks = .none,
         maker: RequestFingerprint?
     ) -> (Session, Changeset) {
         let ignored = before.settings.ignored
         let changeset = Changeset(
-            from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored, likeness: likeness)
+            from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored, reused: reused)
         let fingerprints = Fingerprints(
-            of: snapshot, ignoring: ignored, from: before.head.fingerprints, over: changeset)
+            of: snapshot, ignoring: ignored, from: before.head.fingerprints, reusing: changeset.reused)
         // Not by their digests: that of the head may come from a record of a process whose digests were others.
         let isSame = fingerprints.areOfSameState(as: before.head.fingerprints)
         if isSame, marks.isEmpty { return (before, changeset) }

@@ -77,6 +77,14 @@ func compareBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: I
     Int(memcmp(one, other, count))
 }
 
+extension UnsafeRawBufferPointer {
+    /// Whether two runs of any length have the same bytes.
+    @inline(__always)
+    func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        count == other.count && (count == 0 || compareBytes(baseAddress!, other.baseAddress!, count) == 0)
+    }
+}
+
 /// How many bytes two stretches of `count` bytes begin with alike. O(result).
 func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {
     var at = 0

@@ -6,17 +6,17 @@ extension JSONPatch {
     mutating func updateAll() {
         switch changeset.change.basis {
         case .contents(let ignored):
-            var comparison = SnapshotComparison(changeset.old, changeset.new, ignoring: ignored)
-            updateSections(&comparison)
-            updateItems(&comparison)
+            let comparison = SnapshotComparison(old: changeset.old, new: changeset.new, ignored: ignored)
+            updateSections(comparison)
+            updateItems(comparison)
         case .fingerprints(let old, let new):
-            var comparison = SkeletonComparison(changeset.old, changeset.new, old, new)
-            updateSections(&comparison)
-            updateItems(&comparison)
+            let comparison = SkeletonComparison(oldPrints: old, newPrints: new)
+            updateSections(comparison)
+            updateItems(comparison)
         }
     }
 
-    private mutating func updateSections<Comparison: ContentComparison>(_ comparison: inout Comparison) {
+    private mutating func updateSections<Comparison: ContentComparison>(_ comparison: Comparison) {
         for section in changeset.new.sections.indices where changeset.change.sectionFates[section].contains(.updated) {
             let oldSection = changeset.oldSection(of: section)
             let (old, new) = (changeset.old.sections[oldSection].flags, changeset.new.sections[section].flags)
@@ -31,7 +31,7 @@ extension JSONPatch {
         }
     }
 
-    private mutating func updateItems<Comparison: ContentComparison>(_ comparison: inout Comparison) {
+    private mutating func updateItems<Comparison: ContentComparison>(_ comparison: Comparison) {
         for item in changeset.new.nodes.indices where partner(item) >= 0 {
             if isKnownUnchanged(item) { continue }
             let oldItem = partner(item)

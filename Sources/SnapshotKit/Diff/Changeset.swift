@@ -42,16 +42,16 @@ public final class Changeset: Sendable {
     /// - Parameters:
     ///   - marks: rows and sections to be redrawn though nothing changed.
     ///   - ignored: places inside items' contents that do not count as a change.
-    ///   - likeness: what is known of the two already; makes no difference but to time.
+    ///   - reused: what is known of the two already; makes no difference but to time.
     public convenience init(
         from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [],
-        likeness: Likeness? = nil
+        reused: ReusedRuns? = nil
     ) {
         let ignored = IgnoredPlaces(ignored)
-        let alike = likeness?.runs(from: old.columns, to: new.columns) ?? []
-        self.init(old.columns, new.columns, basis: .contents(ignoring: ignored), marks: marks, alike: alike) {
-            oldView, newView in
-            SnapshotComparison(oldView, newView, ignoring: ignored)
+        let known = reused?.runs(from: old.columns, to: new.columns) ?? []
+        self.init(old.columns, new.columns, basis: .contents(ignoring: ignored), marks: marks) { oldView, newView in
+            let runs = known.isEmpty ? [ReusedRun](comparing: oldView, newView) : known
+            return (SnapshotComparison(old: oldView, new: newView, ignored: ignored), runs)
         }
     }
 
@@ -59,8 +59,8 @@ public final class Changeset: Sendable {
     /// `new`, by the same hash.
     public convenience init(from old: Skeleton, to new: Snapshot, fingerprints: Fingerprints, marks: Marks = .none) {
         let basis = Basis.fingerprints(old: old.fingerprints, new: fingerprints)
-        self.init(old.columns, new.columns, basis: basis, marks: marks) { oldView, newView in
-            SkeletonComparison(oldView, newView, old.fingerprints, fingerprints)
+        self.init(old.columns, new.columns, basis: basis, marks: marks) { _, _ in
+            (SkeletonComparison(oldPrints: old.fingerprints, newPrints: fingerprints), [])
         }
     }
 
@@ -70,19 +70,22 @@ public final class Changeset: Sendable {
     }
 
     private init<Comparison: ContentComparison>(
-        _ old: Columns, _ new: Columns, basis: Basis, marks: Marks, alike: [Likeness.Run] = [],
-        comparison: (ColumnsView, ColumnsView) -> Comparison
+        _ old: Columns, _ new: Columns, basis: Basis, marks: Marks,
+        comparison: (ColumnsView, ColumnsView) -> (Comparison, [ReusedRun])
     ) {
         draft = old.withView { oldView in
             new.withView { newView in
-                var comparison = comparison(oldView, newView)
-                return ChangesetDraft(oldView, newView, &comparison, marks, alike: alike)
+                let (comparison, runs) = comparison(oldView, newView)
+                return ChangesetDraft(oldView, newView, comparison, marks, reused: runs)
             }
         }
         self.old = old
         self.new = new
         self.basis = basis
     }
+
+    /// Items that show the same in both states: all rows that are not updated, and some hidden items.
+    public var reused: ReusedRuns { ReusedRuns(draft.unchanged, from: old, to: new) }
 
     /// Of all items, hidden ones included.
     var items: Pairing { draft.items }
@@ -93,9 +96,6 @@ public final class Changeset: Sendable {
     /// By new row, and by new section.
     var rowFates: [Fate] { draft.rowFates }
     var sectionFates: [Fate] { draft.sectionFates }
-
-    /// Whether both states are known to have the same outline.
-    var hasSameOutline: Bool { old.outline === new.outline }
 
     /// Whether nothing changed at all.
     public var isEmpty: Bool { counts.total == 0 }

@@ -9,32 +9,53 @@ struct ChangesetDraft {
     private(set) var rowFates: [Fate]
     private(set) var sectionFates: [Fate]
     private(set) var counts = OperationCounts()
-    /// Items that both states begin with and show alike, none of them marked.
-    private let same: Int
+    /// Items that show the same.
+    private(set) var unchanged: [ReusedRun] = []
+    /// Rows that both states begin with, that stay, are not updated and have no part in any search.
+    private let start: Int
     /// Whether both states are known to have the same outline: all are pairs in order, and stay.
     private let hasSameOutline: Bool
 
     init<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ marks: Marks, alike: [Likeness.Run]
+        _ old: ColumnsView, _ new: ColumnsView, _ comparison: Comparison, _ marks: Marks, reused runs: [ReusedRun]
     ) {
         hasSameOutline = old.hasOutline(of: new)
-        sections = Pairing(
-            old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable,
-            from: hasSameOutline ? new.sections.count : 0)
-        let isKnown = hasSameOutline && !alike.isEmpty
-        same = isKnown || !marks.isEmpty ? 0 : Self.unchangedStart(old, new, sections, &comparison, alike)
-        items = Pairing(
-            old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable,
-            from: hasSameOutline ? new.nodes.count : same,
-            known: alike)
+        if hasSameOutline {
+            sections = Pairing(inOrder: new.sections.count)
+            items = Pairing(inOrder: new.nodes.count)
+        } else {
+            sections = Pairing(
+                old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable)
+            items = Pairing(
+                old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, reused: runs)
+        }
+        start = marks.isEmpty ? Self.unchangedStart(runs, old, new, sections) : 0
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
         rowFates = [Fate](filled: .stays, count: new.rowCount)
         sectionFates = [Fate](filled: hasSameOutline ? .stays : [], count: new.sections.count)
         if !hasSameOutline { keep(old, new) }
-        compareSections(old, new, &comparison)
-        compareRows(old, new, &comparison, alike)
+        compareSections(old, new, comparison)
+        compareItems(old, new, comparison, runs)
         if !marks.isEmpty { apply(marks, new) }
         count()
+    }
+
+    /// How many rows the runs say that both states begin with, in sections that are paired by index. They come first in
+    /// both: whatever longest run the others have, these in front of it make a longer one, and each of them is at its
+    /// old index.
+    private static func unchangedStart(
+        _ runs: [ReusedRun], _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing
+    ) -> Int {
+        guard old.allVisible, new.allVisible else { return 0 }
+        var start = 0
+        for run in runs {
+            guard run.isInPlace, run.new == start, old.nodes[run.old].section == new.nodes[run.new].section else {
+                break
+            }
+            start += run.count
+        }
+        let moved = sections.oldOfNew.indices.first { Int(sections.oldOfNew[$0]) != $0 }
+        return min(start, moved.map { Int(new.sections[$0].firstItem) } ?? start)
     }
 
     /// Pairs of rows from pairs of items.
@@ -51,12 +72,11 @@ struct ChangesetDraft {
 
     // MARK: What stays
 
-    /// The unchanged start stays, and has no part in any search.
     private mutating func keep(_ old: ColumnsView, _ new: ColumnsView) {
         var run = IncreasingRun()
         keepSections(&run)
         for section in new.sections.indices {
-            let newRows = new.rows(ofSection: section).clamped(to: same..<new.rowCount)
+            let newRows = new.rows(ofSection: section).clamped(to: start..<new.rowCount)
             if newRows.isEmpty { continue }
             let oldSection = Int(sections.oldOfNew[section])
             let oldRows = oldSection < 0 ? 0..<0 : old.rows(ofSection: oldSection)
@@ -114,7 +134,7 @@ struct ChangesetDraft {
     // MARK: What shows differently
 
     private mutating func compareSections<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison
+        _ old: ColumnsView, _ new: ColumnsView, _ comparison: Comparison
     ) {
         for section in new.sections.indices {
             let oldSection = Int(sections.oldOfNew[section])
@@ -128,37 +148,45 @@ struct ChangesetDraft {
         }
     }
 
-    private mutating func compareRows<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ comparison: inout Comparison, _ alike: [Likeness.Run]
+    /// Compares the items that are in no run; those that show the same then are in one.
+    private mutating func compareItems<Comparison: ContentComparison>(
+        _ old: ColumnsView, _ new: ColumnsView, _ comparison: Comparison, _ runs: [ReusedRun]
     ) {
-        var alike = AlikeItems(alike)
+        // As long as no more are found, the list is that of the runs.
+        var (unchanged, isLonger) = (runs, false)
         items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
             oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
                 rowFates.withUnsafeMutableBufferPointer { fates in
-                    var next = same
-                    while next < fates.count {
-                        let row = next
-                        next += 1
-                        let item = new.item(ofRow: row)
-                        if let end = alike.end(of: item) {
-                            // Rows behind it that are alike, too, where rows and items have the same numbers.
-                            if new.allVisible { next = end }
-                            continue
+                    var item = 0
+                    for next in 0...runs.count {
+                        let end = next < runs.count ? runs[next].new : new.nodes.count
+                        while item < end {
+                            defer { item += 1 }
+                            let row = new.row(ofItem: item)
+                            guard row >= 0, oldRowOfNew[row] >= 0 else { continue }
+                            let oldItem = Int(oldOfNew[item])
+                            let change = Self.change(oldItem, item, old, new, oldOfNew, comparison)
+                            if !change.isEmpty {
+                                fates[row].formUnion(change)
+                                continue
+                            }
+                            if !isLonger { (unchanged, isLonger) = (Array(runs[..<next]), true) }
+                            unchanged.append(joining: ReusedRun(old: oldItem, new: item, count: 1))
                         }
-                        guard oldRowOfNew[row] >= 0 else { continue }
-                        let oldItem = Int(oldOfNew[item])
-                        let change = Self.change(oldItem, item, old, new, oldOfNew, &comparison)
-                        if !change.isEmpty { fates[row].formUnion(change) }
+                        guard next < runs.count else { break }
+                        if isLonger { unchanged.append(joining: runs[next]) }
+                        item = end + runs[next].count
                     }
                 }
             }
         }
+        self.unchanged = unchanged
     }
 
     @inline(__always)
     private static func change<Comparison: ContentComparison>(
         _ oldItem: Int, _ newItem: Int, _ old: ColumnsView, _ new: ColumnsView, _ oldOfNew: UnsafeBufferPointer<Int32>,
-        _ comparison: inout Comparison
+        _ comparison: Comparison
     ) -> Fate {
         let (one, other) = (old.nodes[oldItem], new.nodes[newItem])
         let differing = one.flags.symmetricDifference(other.flags)
@@ -200,9 +228,9 @@ struct ChangesetDraft {
 
     private mutating func count() {
         if hasSameOutline {
-            counts.updates = rowFates.updates(from: same) + sectionFates.updates(from: 0)
+            counts.updates = rowFates.updates(from: start) + sectionFates.updates(from: 0)
         } else {
-            counts.add(rowFates, oldRowOfNew, newRowOfOld, from: same)
+            counts.add(rowFates, oldRowOfNew, newRowOfOld, from: start)
             counts.add(sectionFates, sections.oldOfNew, sections.newOfOld, from: 0)
         }
     }

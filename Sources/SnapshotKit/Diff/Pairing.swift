@@ -16,39 +16,37 @@ struct Pairing {
     /// After as many records without a partner the rest is left to the table.
     private static let patience = 64
 
-    /// `start` records on either side are known to be pairs in order, and so are those of the runs that are `known`.
+    /// `count` records on either side, which are pairs in order.
+    init(inOrder count: Int) {
+        oldOfNew = [Int32](filled: -1, count: count)
+        oldOfNew.withUnsafeMutableBufferPointer { partners in
+            for index in 0..<count { partners[index] = Int32(truncatingIfNeeded: index) }
+        }
+        newOfOld = oldOfNew
+    }
+
+    /// - Parameter runs: records that are known to be pairs.
     init<Record: IdentifiedRecord>(
         _ old: UnsafeBufferPointer<Record>, in oldBytes: UnsafeRawPointer,
         _ new: UnsafeBufferPointer<Record>, in newBytes: UnsafeRawPointer, table: @autoclosure () -> IDTable,
-        from start: Int = 0,
-        known: [Likeness.Run] = []
+        reused runs: [ReusedRun] = []
     ) {
-        oldOfNew = Self.partners(new.count, from: start)
-        newOfOld = old.count == start && new.count == start ? oldOfNew : Self.partners(old.count, from: start)
-        guard start < old.count, start < new.count else { return }
-        var walk = PairingWalk(old: old, oldBytes: oldBytes, new: new, newBytes: newBytes, from: start)
+        oldOfNew = [Int32](filled: -1, count: new.count)
+        newOfOld = [Int32](filled: -1, count: old.count)
+        var walk = PairingWalk(old: old, oldBytes: oldBytes, new: new, newBytes: newBytes)
         oldOfNew.withUnsafeMutableBufferPointer { oldOfNew in
             newOfOld.withUnsafeMutableBufferPointer { newOfOld in
-                for run in known where run.new + run.count > start {
+                for run in runs {
                     for index in 0..<run.count {
                         oldOfNew[run.new + index] = Int32(truncatingIfNeeded: run.old + index)
                         newOfOld[run.old + index] = Int32(truncatingIfNeeded: run.new + index)
                     }
                 }
-                walk.trimEnds(oldOfNew, newOfOld)
+                walk.trimEnds(oldOfNew, newOfOld, from: runs.start)
                 walk.walk(oldOfNew, newOfOld, window: Self.window, patience: Self.patience)
                 walk.lookUp(oldOfNew, newOfOld, in: table())
             }
         }
-    }
-
-    /// The first are their own partners, the others have none yet.
-    private static func partners(_ count: Int, from start: Int) -> [Int32] {
-        var partners = [Int32](filled: -1, count: count)
-        partners.withUnsafeMutableBufferPointer { partners in
-            for index in 0..<start { partners[index] = Int32(truncatingIfNeeded: index) }
-        }
-        return partners
     }
 }
 
@@ -66,15 +64,6 @@ private struct PairingWalk<Record: IdentifiedRecord> {
     var oldLeft = 0
     var newLeft = 0
 
-    init(
-        old: UnsafeBufferPointer<Record>, oldBytes: UnsafeRawPointer, new: UnsafeBufferPointer<Record>,
-        newBytes: UnsafeRawPointer, from start: Int
-    ) {
-        (self.old, self.oldBytes, self.new, self.newBytes) = (old, oldBytes, new, newBytes)
-        oldRest = start..<old.count
-        newRest = start..<new.count
-    }
-
     @inline(__always)
     private func same(_ one: Int, _ other: Int) -> Bool { old[one].hasSameID(as: new[other], oldBytes, newBytes) }
 
@@ -90,9 +79,9 @@ private struct PairingWalk<Record: IdentifiedRecord> {
         newOfOld[one] = Int32(truncatingIfNeeded: other)
     }
 
-    /// Pairs what both lists begin and end with.
-    mutating func trimEnds(_ oldOfNew: Partners, _ newOfOld: Partners) {
-        var start = oldRest.lowerBound
+    /// Pairs what both lists begin and end with; the first ones, up to `known`, are pairs already.
+    mutating func trimEnds(_ oldOfNew: Partners, _ newOfOld: Partners, from known: Int) {
+        var start = known
         let shorter = min(old.count, new.count)
         while start < shorter, arePair(start, start, oldOfNew) {
             pair(start, start, oldOfNew, newOfOld)

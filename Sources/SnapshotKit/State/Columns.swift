@@ -134,9 +134,6 @@ struct Fingerprint: Equatable {
     var contentHigh: UInt32 = 0
     var kind: UInt32 = 0
 
-    /// Stands for one that is still to be computed; one that happens to be the same is computed once more.
-    static let unknown = Fingerprint(contentLow: .max, contentHigh: .max, kind: .max)
-
     var content: UInt64 {
         get { UInt64(contentHigh) << 32 | UInt64(contentLow) }
         set { (contentLow, contentHigh) = (UInt32(truncatingIfNeeded: newValue), UInt32(newValue >> 32)) }

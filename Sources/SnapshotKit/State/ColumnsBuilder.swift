@@ -142,10 +142,10 @@ struct ColumnsBuilder {
     ///   - known: the state that was read upon, if any.
     ///   - taken: what was taken over from it.
     consuming func finish(
-        bytes: [UInt8], known: Columns? = nil, taken: [Likeness.Run] = []
+        bytes: [UInt8], known: Columns? = nil, taken: [ReusedRun] = []
     ) -> (columns: Columns, duplicates: [Duplicate]) {
         if let known, !taken.isEmpty,
-            bytes.withUnsafeBytes({ hasOutline(of: known, alike: taken, in: $0.baseAddress!) })
+            bytes.withUnsafeBytes({ hasOutline(of: known, reused: taken, in: $0.baseAddress!) })
         {
             return (columns(bytes, known.itemTable, known.sectionTable, known.outline), [])
         }

@@ -50,17 +50,17 @@ public struct Envelope: Sendable {
     /// The document's text.
     public let text: ArraySlice<UInt8>
     /// What `state` took over from the state that it was read upon, if anything.
-    public let likeness: Likeness?
+    public let reused: ReusedRuns?
 
     init(
         _ states: [States.Named], values: [String: JSONSlice], isBareState: Bool, text: ArraySlice<UInt8>,
-        likeness: Likeness?
+        reused: ReusedRuns?
     ) {
         self.states = States(found: states)
         self.values = values
         self.isBareState = isBareState
         self.text = text
-        self.likeness = likeness
+        self.reused = reused
     }
 
     /// Reads a document in one pass.

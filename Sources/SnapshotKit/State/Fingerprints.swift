@@ -1,8 +1,8 @@
 // What stands at each place of a state (id, level, what is shown, the place itself) is hashed by a keyed function, and
-// the hashes are summed modulo 2^64 (AdHash of Bellare and Micciancio, 1997): a state with the same outline as the one
-// before it costs a subtraction and an addition for each item that changed. Sums collide at will for whoever can
-// compute the summands; without the key nobody can, and what a client sees is the sum hashed once more. `KeyedHash`
-// says how far that goes: it chooses no revision for a client, and it authenticates nothing.
+// the hashes are summed modulo 2^64 (AdHash of Bellare and Micciancio, 1997): a state like the one before it costs a
+// subtraction and an addition for each item that changed or moved. Sums collide at will for whoever can compute the
+// summands; without the key nobody can, and what a client sees is the sum hashed once more. `KeyedHash` says how far
+// that goes: it chooses no revision for a client, and it authenticates nothing.
 //
 // Rejected: a chain in which each hash goes into the next, which reads all ids again for each revision, and waits for
 // every multiplication.
@@ -21,25 +21,29 @@ public final class Fingerprints: Sendable {
     ///
     /// - Parameter ignored: places inside items' contents that are left out.
     public convenience init(of snapshot: Snapshot, by hash: KeyedHash, ignoring ignored: [JSONPointer] = []) {
-        let nothing = [Fingerprint](filled: .unknown, count: snapshot.columns.nodes.count)
-        let (items, sections, sum) = snapshot.columns.withView { hash.completed(nothing, $0, IgnoredPlaces(ignored)) }
-        self.init(items: items, sections: sections, hash: hash, sum: sum)
+        let ignored = IgnoredPlaces(ignored)
+        let (items, sections) = snapshot.columns.withView { view in
+            (
+                view.nodes.indices.map { hash.fingerprint(ofItem: $0, view, ignored) },
+                view.sections.indices.map { hash.fingerprint(ofSection: $0, view) }
+            )
+        }
+        self.init(items: items, sections: sections, of: snapshot.columns, by: hash)
     }
 
-    /// Hashes what changed. O(n + bytes that changed); of a state whose outline is another or that hides items,
-    /// contents of sections and of hidden items are hashed again as well.
+    /// Hashes what is not known. O(n + bytes of that).
     ///
     /// - Parameters:
     ///   - ignored: places inside items' contents that are left out, the same as before.
-    ///   - known: fingerprints of the state that `changeset` leads from.
+    ///   - known: fingerprints of an earlier state.
+    ///   - reused: items that show the same in both states.
     public convenience init(
-        of snapshot: Snapshot, ignoring ignored: [JSONPointer] = [], from known: Fingerprints, over changeset: Changeset
+        of snapshot: Snapshot, ignoring ignored: [JSONPointer] = [], from known: Fingerprints,
+        reusing reused: ReusedRuns
     ) {
-        let ignored = IgnoredPlaces(ignored)
-        let (items, sections, sum) = snapshot.columns.withView { view in
-            changeset.hasSameOutline && view.allVisible
-                ? known.updated(by: changeset, view, ignored)
-                : known.hash.completed(known.carried(over: changeset, view), view, ignored)
+        let runs = reused.runs(from: reused.old, to: snapshot.columns)
+        let (items, sections, sum) = reused.old.withView { old in
+            snapshot.columns.withView { known.carried(over: runs, from: old, to: $0, IgnoredPlaces(ignored)) }
         }
         self.init(items: items, sections: sections, hash: known.hash, sum: sum)
     }
@@ -54,47 +58,47 @@ public final class Fingerprints: Sendable {
         (self.items, self.sections, self.hash, self.sum) = (items, sections, hash, sum)
     }
 
-    /// Those of a new state with the same outline, in which all items are rows.
-    private func updated(
-        by changeset: Changeset, _ view: ColumnsView, _ ignored: IgnoredPlaces
+    /// The fingerprints of a new state, whose sum is that of the old one but for what stands elsewhere or is new.
+    private func carried(
+        over runs: [ReusedRun], from old: ColumnsView, to new: ColumnsView, _ ignored: IgnoredPlaces
     ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
-        changeset.old.withView { old in
-            var (items, sections, sum) = (items, sections, sum)
-            changeset.rowFates.withUnsafeBufferPointer { fates in
-                for item in fates.indices where fates[item].contains(.updated) {
-                    sum &-= hash.summand(ofItem: item, old, items[item])
-                    items[item] = hash.fingerprint(ofItem: item, view, ignored)
-                    sum &+= hash.summand(ofItem: item, view, items[item])
-                }
-            }
-            for (section, fate) in changeset.sectionFates.enumerated() where fate.contains(.updated) {
-                sum &-= hash.summand(ofSection: section, old, sections[section])
-                sections[section] = hash.fingerprint(ofSection: section, view)
-                sum &+= hash.summand(ofSection: section, view, sections[section])
-            }
-            return (items, sections, sum)
+        var items: [Fingerprint] = []
+        items.reserveCapacity(new.nodes.count)
+        for run in runs {
+            for item in items.count..<run.new { items.append(hash.fingerprint(ofItem: item, new, ignored)) }
+            items.append(contentsOf: self.items[run.old..<run.old + run.count])
         }
-    }
-
-    /// For each item of a new state the fingerprint of the row that it was, where it is one that did not change.
-    private func carried(over changeset: Changeset, _ view: ColumnsView) -> [Fingerprint] {
-        var carried = [Fingerprint](filled: .unknown, count: view.nodes.count)
-        carried.withUnsafeMutableBufferPointer { carried in
-            items.withUnsafeBufferPointer { items in
-                changeset.items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
-                    changeset.oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
-                        changeset.rowFates.withUnsafeBufferPointer { fates in
-                            for item in carried.indices {
-                                let row = view.row(ofItem: item)
-                                guard row >= 0, oldRowOfNew[row] >= 0, !fates[row].contains(.updated) else { continue }
-                                carried[item] = items[Int(oldOfNew[item])]
-                            }
-                        }
-                    }
-                }
+        for item in items.count..<new.nodes.count { items.append(hash.fingerprint(ofItem: item, new, ignored)) }
+        let isAsMany = old.sections.count == new.sections.count
+        var sections = isAsMany ? self.sections : [UInt64](filled: 0, count: new.sections.count)
+        for section in sections.indices {
+            let content = new.content(ofSection: section)
+            if section < old.sections.count, old.content(ofSection: section).hasSameBytes(as: content) {
+                if !isAsMany { sections[section] = self.sections[section] }
+            } else {
+                sections[section] = hash.fingerprint(ofSection: section, new)
             }
         }
-        return carried
+        let inPlace = runs.lazy.filter { $0.isInPlace }
+        // Each place that is not the same costs a summand on either side.
+        guard inPlace.reduce(0, { $0 + $1.count }) * 2 > old.nodes.count else {
+            return (items, sections, hash.sum(items, sections, new))
+        }
+        var sum = sum
+        inPlace.forOthers(of: old.nodes.count) { sum &-= hash.summand(ofItem: $0, old, self.items[$0]) }
+        inPlace.forOthers(of: new.nodes.count) { sum &+= hash.summand(ofItem: $0, new, items[$0]) }
+        for section in 0..<max(old.sections.count, new.sections.count) {
+            let before = section < old.sections.count ? old.sections[section] : nil
+            let now = section < new.sections.count ? new.sections[section] : nil
+            if let before, let now, before.hasSamePlace(as: now, old.bytes, new.bytes),
+                self.sections[section] == sections[section]
+            {
+                continue
+            }
+            if before != nil { sum &-= hash.summand(ofSection: section, old, self.sections[section]) }
+            if now != nil { sum &+= hash.summand(ofSection: section, new, sections[section]) }
+        }
+        return (items, sections, sum)
     }
 
     /// Memory held, in bytes.
@@ -112,6 +116,16 @@ public final class Fingerprints: Sendable {
     }
 }
 
+extension SectionNode {
+    /// Whether a section of the same index is the same but for its content.
+    fileprivate func hasSamePlace(
+        as other: SectionNode, _ ours: UnsafeRawPointer, _ theirs: UnsafeRawPointer
+    ) -> Bool {
+        firstItem == other.firstItem && endItem == other.endItem && flags == other.flags
+            && hasSameID(as: other, ours, theirs)
+    }
+}
+
 extension KeyedHash {
     fileprivate func fingerprint(ofItem item: Int, _ view: ColumnsView, _ ignored: IgnoredPlaces) -> Fingerprint {
         var print = Fingerprint()
@@ -124,20 +138,6 @@ extension KeyedHash {
 
     fileprivate func fingerprint(ofSection section: Int, _ view: ColumnsView) -> UInt64 {
         SnapshotKit.fingerprint(of: view.content(ofSection: section), by: self, ignoring: .none)
-    }
-
-    /// Computes what is not known yet, and the rest from it.
-    fileprivate func completed(
-        _ known: consuming [Fingerprint], _ view: ColumnsView, _ ignored: IgnoredPlaces
-    ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
-        var items = known
-        items.withUnsafeMutableBufferPointer { items in
-            for item in items.indices where items[item] == .unknown {
-                items[item] = fingerprint(ofItem: item, view, ignored)
-            }
-        }
-        let sections = view.sections.indices.map { fingerprint(ofSection: $0, view) }
-        return (items, sections, sum(items, sections, view))
     }
 
     fileprivate func sum(_ items: [Fingerprint], _ sections: [UInt64], _ view: ColumnsView) -> UInt64 {

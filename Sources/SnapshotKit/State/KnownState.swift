@@ -18,9 +18,9 @@ struct KnownState {
     /// - Parameter view: of a state that was read from a document in the library's own shape.
     init(_ view: ColumnsView) { (self.view, isFlat) = (view, view.columns.isFlat) }
 
-    /// Items that stand in both documents.
+    /// Siblings, and all that is below them, that stand in both documents.
     struct Run {
-        /// Whole subtrees of siblings, in the known state.
+        /// Their items in the known state.
         let nodes: Range<Int>
         /// Where their text starts there.
         let start: Int
@@ -165,7 +165,7 @@ extension StateReader {
             let run = known?.takeRun(
                 at: scanner.base + scanner.at, count: scanner.end - scanner.at, most: most, levels: limits.maxNesting)
         else { return 0 }
-        taken.append(Likeness.Run(old: run.nodes.lowerBound, new: builder.nodes.count, count: run.nodes.count))
+        taken.append(ReusedRun(old: run.nodes.lowerBound, new: builder.nodes.count, count: run.nodes.count))
         known!.append(run, shiftedBy: scanner.at - run.start, to: &builder)
         scanner.at += run.length
         return run.count

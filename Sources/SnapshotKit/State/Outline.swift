@@ -9,26 +9,20 @@ final class Outline: Sendable {}
 
 extension ColumnsBuilder {
     /// Whether the records are those of a known state, but for where their texts stand, ranges and hidden flags aside.
-    /// Those that are then get their hashes from there. O(sections + items that are not in `runs`).
-    mutating func hasOutline(of known: Columns, alike runs: [Likeness.Run], in text: UnsafeRawPointer) -> Bool {
+    /// Those that are then get their hashes from there. O(sections + items that are in none of the runs).
+    mutating func hasOutline(of known: Columns, reused runs: [ReusedRun], in text: UnsafeRawPointer) -> Bool {
         guard nodes.count == known.nodes.count, sections.count == known.sections.count,
-            runs.allSatisfy({ $0.old == $0.new })
+            runs.allSatisfy({ $0.isInPlace })
         else { return false }
         return known.withView { view in
-            var alike = AlikeItems(runs)
-            var item = 0
-            while item < nodes.count {
-                if let end = alike.end(of: item) {
-                    item = end
-                } else {
-                    guard nodes[item].isWrittenLike(view.nodes[item], text, view.bytes) else { return false }
-                    nodes[item].hash = view.nodes[item].hash
-                    item += 1
-                }
+            let isSame = runs.allOthers(of: nodes.count) { item in
+                guard nodes[item].isWrittenLike(view.nodes[item], text, view.bytes) else { return false }
+                nodes[item].hash = view.nodes[item].hash
+                return true
             }
-            for index in sections.indices where !sections[index].isWrittenLike(view.sections[index], text, view.bytes) {
-                return false
-            }
+            guard isSame,
+                sections.indices.allSatisfy({ sections[$0].isWrittenLike(view.sections[$0], text, view.bytes) })
+            else { return false }
             for index in sections.indices { sections[index].hash = view.sections[index].hash }
             return true
         }

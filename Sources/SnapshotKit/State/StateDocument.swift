@@ -39,7 +39,7 @@ struct StateDocument {
         let state = try reader.finish(over: bytes, upon: known)
         return Envelope(
             [Envelope.States.Named(name: "state", state: state)], values: [:], isBareState: true, text: bytes[..<count],
-            likeness: reader.likeness(of: state, with: known))
+            reused: reader.reused(by: state, from: known))
     }
 
     /// Reads the document as one state, up to the check for duplicate ids.
@@ -93,13 +93,13 @@ struct StateDocument {
         if !reading.violations.list.isEmpty { throw .wrongShape(reading.violations.list) }
         for index in reading.states.indices { takeTail(of: reading.states[index].reader.store) }
         var states: [Envelope.States.Named] = []
-        var likeness: Likeness?
+        var reused: ReusedRuns?
         var failures: [Violation] = []
         for index in reading.states.indices {
             do throws(StateError) {
                 let state = try reading.states[index].reader.finish(over: bytes, upon: known)
                 states.append(Envelope.States.Named(name: reading.states[index].name, state: state))
-                likeness = reading.states[index].reader.likeness(of: state, with: known) ?? likeness
+                reused = reading.states[index].reader.reused(by: state, from: known) ?? reused
             } catch {
                 guard case .invalid(let violations) = error else { throw error }
                 failures += violations
@@ -108,7 +108,7 @@ struct StateDocument {
         if !failures.isEmpty { throw .invalid(failures) }
         let values = reading.values.isEmpty ? [:] : reading.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
         return Envelope(
-            states, values: values, isBareState: reading.isBareState, text: bytes[..<count], likeness: likeness)
+            states, values: values, isBareState: reading.isBareState, text: bytes[..<count], reused: reused)
     }
 }
 

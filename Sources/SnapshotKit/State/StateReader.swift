@@ -14,7 +14,7 @@ struct StateReader {
     /// What is compared with the document, as long as that is read.
     var known: KnownState?
     /// Items that were taken over from that.
-    var taken: [Likeness.Run] = []
+    var taken: [ReusedRun] = []
     var path = DocumentPointers(root: "", sections: nil, items: "")
     /// Place among the siblings at each level, of the item that is being read.
     private var ordinals: [Int] = []
@@ -234,9 +234,9 @@ struct StateReader {
     // MARK: The end
 
     /// What the finished state took over from the one that it was read upon, if anything.
-    func likeness(of state: Snapshot, with known: Snapshot?) -> Likeness? {
+    func reused(by state: Snapshot, from known: Snapshot?) -> ReusedRuns? {
         guard let known, !taken.isEmpty else { return nil }
-        return Likeness(taken, from: known.columns, to: state.columns)
+        return ReusedRuns(taken, from: known.columns, to: state.columns)
     }
 
     /// The finished state, over `bytes`: the document's memory, its padding and the reader's tail; `known` is what it

@@ -27,9 +27,9 @@ struct KnownStateTests {
         let state = envelope.states["state"]!
         let hash = KeyedHash(key: [1, 2, 3])
         let plain = Changeset(from: known, to: state)
-        let change = Changeset(from: known, to: state, likeness: envelope.likeness)
+        let change = Changeset(from: known, to: state, reused: envelope.reused)
         let before = Fingerprints(of: known, by: hash)
-        let carried = Fingerprints(of: state, from: before, over: change)
+        let carried = Fingerprints(of: state, from: before, reusing: change.reused)
         let fresh = Fingerprints(of: state, by: hash)
         let skeletons = [Skeleton(of: known, fingerprints: before), nil].map {
             Skeleton(of: state, fingerprints: carried, after: $0).document
@@ -138,10 +138,10 @@ struct KnownStateTests {
     func otherStates() throws {
         let known = try Snapshot(json: #"["a","b","c"]"#)
         let envelope = try Envelope(json: Array(#"["a","b","d"]"#.utf8), members: Self.members, known: known)
-        let likeness = try #require(envelope.likeness)
+        let reused = try #require(envelope.reused)
         let other = try Snapshot(json: #"["b","a"]"#)
-        #expect(Changeset(from: other, to: envelope.states["state"]!, likeness: likeness).counts.moves == 1)
-        #expect(Changeset(from: known, to: other, likeness: likeness).counts.moves == 1)
+        #expect(Changeset(from: other, to: envelope.states["state"]!, reused: reused).counts.moves == 1)
+        #expect(Changeset(from: known, to: other, reused: reused).counts.moves == 1)
     }
 
     @Test("how far two stretches are the same")

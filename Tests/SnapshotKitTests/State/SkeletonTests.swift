@@ -24,7 +24,7 @@ struct SkeletonTests {
                 let new = try State(generator.next(after: old.model))
                 let whole = Changeset(from: old.snapshot, to: new.snapshot)
                 let skeleton = Skeleton(of: old.snapshot, fingerprints: known)
-                known = Fingerprints(of: new.snapshot, from: known, over: whole)
+                known = Fingerprints(of: new.snapshot, from: known, reusing: whole.reused)
                 let changeset = Changeset(from: skeleton, to: new.snapshot, fingerprints: known)
                 try requireSame(changeset, whole, "seed \(seed)")
                 try requirePatch(changeset, old, new)

@@ -3,7 +3,7 @@ import SnapshotKit
 /// Writes a new state, or edits the one that is there. An object, since all steps of a write hold on to it.
 final class ChangeSession: SessionOperation {
     enum Content: Sendable {
-        case state(Snapshot, Likeness?)
+        case state(Snapshot, ReusedRuns?)
         case edits(EditBatch, StateLimits)
     }
 
@@ -75,8 +75,8 @@ final class ChangeSession: SessionOperation {
         after before: Session, _ transition: SessionTransition
     ) throws(SessionError) -> (Session, Changeset) {
         switch content {
-        case .state(let state, let likeness):
-            return transition.session(after: before, state, likeness, maker: fingerprint)
+        case .state(let state, let reused):
+            return transition.session(after: before, state, reused, maker: fingerprint)
         case .edits(let batch, let limits):
             do throws(EditError) {
                 let (snapshot, marks) = try before.head.snapshot.applying(batch, limits: limits)

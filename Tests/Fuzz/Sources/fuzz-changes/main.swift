@@ -53,10 +53,10 @@ private func checkReading(_ json: [UInt8], upon known: Snapshot) {
             one.states["state"]?.documentJSON() == other.states["state"]?.documentJSON(),
             "reads as another state upon a known one")
         guard let state = one.states["state"] else { return }
-        let change = Changeset(from: known, to: state, likeness: one.likeness)
+        let change = Changeset(from: known, to: state, reused: one.reused)
         check(
             change.json(.keyed) == Changeset(from: known, to: state).json(.keyed), "changes differ when some are known")
-        let carried = Fingerprints(of: state, from: Fingerprints(of: known, by: hash), over: change)
+        let carried = Fingerprints(of: state, from: Fingerprints(of: known, by: hash), reusing: change.reused)
         check(
             carried.areOfSameState(as: Fingerprints(of: state, by: hash)),
             "fingerprints differ when a state was read upon another")
@@ -131,7 +131,7 @@ private func checkSkeleton(_ old: Snapshot, _ new: Snapshot, _ change: Changeset
     for dialect in Dialect.allCases where dialect != .jsonPatch {
         check(later.json(dialect) == change.json(dialect), "\(dialect) differs from a skeleton")
     }
-    let updated = Fingerprints(of: new, from: known, over: change)
+    let updated = Fingerprints(of: new, from: known, reusing: change.reused)
     check(
         updated.digest(salt: "") == fingerprints.digest(salt: ""),
         "fingerprints differ when some are known")

@@ -55,8 +55,9 @@ struct Request {
                 guard let envelope = try? Envelope(json: body, members: members, known: known),
                     let state = envelope.states["state"]
                 else { return 0 }
-                let change = Changeset(from: known, to: state, ignoring: ignored, likeness: envelope.likeness)
-                let digest = Fingerprints(of: state, ignoring: ignored, from: prints, over: change).digest(salt: "")
+                let change = Changeset(from: known, to: state, ignoring: ignored, reused: envelope.reused)
+                let digest = Fingerprints(of: state, ignoring: ignored, from: prints, reusing: change.reused).digest(
+                    salt: "")
                 _ = Skeleton(of: known, fingerprints: prints)
                 return write(change) + Int(digest & 1)
             }
@@ -75,7 +76,7 @@ struct Request {
                 do {
                     let (state, marks) = try known.applying(EditBatch(json: body))
                     let change = Changeset(from: known, to: state, marks: marks)
-                    let digest = Fingerprints(of: state, from: prints, over: change).digest(salt: "")
+                    let digest = Fingerprints(of: state, from: prints, reusing: change.reused).digest(salt: "")
                     _ = Skeleton(of: known, fingerprints: prints)
                     return write(change) + Int(digest & 1)
                 } catch { return Self.length(of: (error as? EditError)?.told ?? []) }

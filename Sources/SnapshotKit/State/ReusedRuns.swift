@@ -1,0 +1,126 @@
+// States that follow each other show the same almost everywhere. What they share is written down once, as runs of
+// items, and used by all who compare the two: ids in a run are neither hashed nor paired, and contents are neither
+// compared nor hashed again.
+//
+// Who reads a state upon the one before it finds runs as text that is the same (`KnownState`). For two states that were
+// read apart `init(comparing:_:)` finds those that stand in the same place. A changeset adds to either what it has
+// compared itself, and fingerprints are carried over the result.
+
+/// Items in a row that show the same in two states, hidden ones among them.
+struct ReusedRun: Equatable {
+    /// The first one, in either state.
+    var old: Int
+    var new: Int
+    var count: Int
+
+    /// Whether the items have the same indexes in both states.
+    @inline(__always)
+    var isInPlace: Bool { old == new }
+}
+
+/// Which items of two states show the same, as far as that is known. An object, since it goes through many hands.
+public final class ReusedRuns: Sendable {
+    let old: Columns
+    let new: Columns
+    /// In ascending order of the new state; none overlaps another, in either state.
+    let runs: [ReusedRun]
+
+    init(_ runs: [ReusedRun], from old: Columns, to new: Columns) { (self.runs, self.old, self.new) = (runs, old, new) }
+
+    /// The runs between two states; none if these are others.
+    func runs(from old: Columns, to new: Columns) -> [ReusedRun] { self.old === old && self.new === new ? runs : [] }
+}
+
+extension [ReusedRun] {
+    /// Appends a run, as part of the last one where it goes on with that.
+    @inline(__always)
+    mutating func append(joining run: ReusedRun) {
+        if let last, last.old + last.count == run.old, last.new + last.count == run.new {
+            self[count - 1].count += run.count
+        } else {
+            append(run)
+        }
+    }
+
+    /// How many items both states begin with.
+    var start: Int {
+        var start = 0
+        for run in self {
+            guard run.isInPlace, run.new == start else { break }
+            start += run.count
+        }
+        return start
+    }
+
+    /// The items that two states, of which both contents are at hand, have in the same places and show with the same
+    /// bytes, up to the first that stands elsewhere. O(n).
+    init(comparing old: ColumnsView, _ new: ColumnsView) {
+        self = []
+        let limit = Swift.min(old.nodes.count, new.nodes.count)
+        var item = 0
+        while item < limit, Node.haveSamePlace(old.nodes.baseAddress! + item, new.nodes.baseAddress! + item),
+            old.nodes[item].hasSameID(as: new.nodes[item], old.bytes, new.bytes)
+        {
+            if old.showsSameBytes(as: new, item) { append(joining: ReusedRun(old: item, new: item, count: 1)) }
+            item += 1
+        }
+        guard item < old.nodes.count else { return }
+        // Ancestors of what follows may have other children than before: they, and all behind them, are left out.
+        while old.nodes[item].parent >= 0 { item = Int(old.nodes[item].parent) }
+        while let last, last.new + last.count > item {
+            removeLast()
+            if last.new < item { append(ReusedRun(old: last.old, new: last.new, count: item - last.new)) }
+        }
+    }
+}
+
+extension Sequence<ReusedRun> {
+    /// Calls `body` with each item of a new state of `count` that is in no run.
+    @inline(__always)
+    func forOthers(of count: Int, _ body: (Int) -> Void) {
+        _ = allOthers(of: count) {
+            body($0)
+            return true
+        }
+    }
+
+    /// The same until it says false; whether it never does.
+    @inline(__always)
+    func allOthers(of count: Int, satisfy body: (Int) -> Bool) -> Bool {
+        var item = 0
+        for run in self {
+            while item < run.new {
+                guard body(item) else { return false }
+                item += 1
+            }
+            item = run.new + run.count
+        }
+        while item < count {
+            guard body(item) else { return false }
+            item += 1
+        }
+        return true
+    }
+}
+
+extension Node {
+    /// Whether two nodes are the same but for where their ids stand in the text: all fields behind the first, as words.
+    @inline(__always)
+    fileprivate static func haveSamePlace(_ one: UnsafePointer<Node>, _ other: UnsafePointer<Node>) -> Bool {
+        let (left, right) = (UnsafeRawPointer(one) + 4, UnsafeRawPointer(other) + 4)
+        return (load64(left) ^ load64(right)) | (load64(left + 8) ^ load64(right + 8))
+            | (load32(left + 16) ^ load32(right + 16)) == 0
+    }
+}
+
+extension ColumnsView {
+    /// Whether the item at an index has the same bytes as content and kind as in another state, in which it has the
+    /// same flags.
+    @inline(__always)
+    fileprivate func showsSameBytes(as other: ColumnsView, _ item: Int) -> Bool {
+        let flags = nodes[item].flags
+        if flags.isDisjoint(with: [.hasContent, .hasKind]) { return true }
+        return content(ofItem: item).hasSameBytes(as: other.content(ofItem: item))
+            && (!flags.contains(.hasKind) || kindText(ofItem: item) == other.kindText(ofItem: item))
+    }
+}
