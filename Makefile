@@ -60,8 +60,9 @@ replay: setup-test build ## replay a list's history through the server; HISTORY=
 format: ## format all Swift files
 	@swift format format -i -p $(SWIFT_FILES)
 
-lint: ## check the format of all Swift files, and that the walks of docs/architecture.md name what is there
+lint: ## check the format of all Swift files, the order of folders, and that docs/architecture.md names what is there
 	@swift format lint -s -p $(SWIFT_FILES)
+	@.ci/check-folders
 	@.ci/check-walks
 
 bench: setup ## benchmarks of diffing, reading and writing
