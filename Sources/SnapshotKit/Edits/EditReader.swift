@@ -27,7 +27,7 @@ struct EditReader {
         inner.maxItems = StateLimits.none.maxItems
         reader = StateReader(base: base, count: range.upperBound, limits: inner)
         reader.scanner.at = range.lowerBound
-        reader.store = TokenStore(base: tail)
+        reader.store = TokenBuffer(base: tail)
         (self.limits, self.pointer, self.range) = (limits, pointer, range)
     }
 

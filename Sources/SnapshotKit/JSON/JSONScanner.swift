@@ -36,6 +36,11 @@ struct JSONScanner {
     @inline(__always)
     func byte(_ offset: Int) -> UInt8 { base.load(fromByteOffset: offset, as: UInt8.self) }
 
+    /// A stretch of the text.
+    func text(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
+    }
+
     /// The error for the byte at `offset`, which no rule of the grammar allows there.
     func unexpected(_ offset: Int) -> JSONError {
         JSONError(offset >= end ? .unexpectedEnd : .unexpectedByte, at: min(offset, end))

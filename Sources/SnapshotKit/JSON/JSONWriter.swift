@@ -7,7 +7,7 @@ public struct JSONWriter: Sendable {
     public private(set) var count = 0
 
     /// A writer with room for `capacity` bytes before it grows.
-    public init(capacity: Int = 256) { storage = [UInt8](filled: 0, count: max(capacity, 64)) }
+    public init(capacity: Int = 256) { storage = [UInt8](filled: 0, count: capacity) }
 
     /// What was written; the writer is spent.
     public consuming func bytes() -> [UInt8] {
@@ -22,7 +22,7 @@ public struct JSONWriter: Sendable {
 
     @inline(never)
     private mutating func grow(_ more: Int) {
-        let size = max(storage.count * 2, count + more)
+        let size = max(storage.count * 2, count + more, 64)
         storage.reserveCapacity(size)
         storage.append(contentsOf: repeatElement(0, count: size - storage.count))
     }

@@ -69,7 +69,7 @@ struct NodeFlags: OptionSet {
     let rawValue: UInt8
     /// The id was written as a number: its token is its text.
     static let integerID = NodeFlags(rawValue: 1)
-    /// The id was written with escapes: its token stands before its text, see `TokenStore`.
+    /// The id was written with escapes: its token stands before its text, see `TokenBuffer`.
     static let escapedID = NodeFlags(rawValue: 2)
     static let hasContent = NodeFlags(rawValue: 4)
     static let hasKind = NodeFlags(rawValue: 8)

@@ -137,7 +137,7 @@ struct IDText {
     @inline(__always)
     var token: UnsafeRawBufferPointer {
         if flags.contains(.integerID) { return text }
-        if flags.contains(.escapedID) { return TokenStore.token(before: start) }
+        if flags.contains(.escapedID) { return TokenBuffer.token(before: start) }
         return UnsafeRawBufferPointer(start: start - 1, count: count + 2)
     }
 

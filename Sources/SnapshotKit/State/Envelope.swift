@@ -197,13 +197,13 @@ final class EnvelopeReader {
     ) throws(JSONError) {
         let state = states.count
         states.append(NamedState(name: name, reader: StateReader(base: text, count: count, limits: limits)))
-        states[state].reader.store = TokenStore(base: count + DocumentText.trailer.count + tail)
+        states[state].reader.store = TokenBuffer(base: count + DocumentText.trailer.count + tail)
         if name == "state" { states[state].reader.expect(known) }
         swap(&states[state].reader.scanner, &scanner)
         try reading(&states[state].reader)
         swap(&states[state].reader.scanner, &scanner)
         states[state].reader.known = nil
-        let stored = states[state].reader.store.bytes.count
+        let stored = states[state].reader.store.count
         if stored > 0 { tail += stored + JSONScanner.padding }
     }
 }

@@ -22,12 +22,14 @@ public struct Skeleton: Sendable {
         }
         let outline = snapshot.columns.outline
         columns = snapshot.columns.withView { view in
-            var ids = IDBytes(capacity: view.nodes.count * 16)
+            var ids = TokenBuffer(capacity: view.nodes.count * 16)
             var nodes = Array(view.nodes)
             var sections = Array(view.sections)
-            for index in nodes.indices { nodes[index].idStart = ids.append(view.id(ofItem: index)) }
+            for index in nodes.indices {
+                nodes[index].idStart = UInt32(truncatingIfNeeded: ids.append(view.id(ofItem: index)))
+            }
             for index in sections.indices {
-                sections[index].idStart = ids.append(view.id(ofSection: index))
+                sections[index].idStart = UInt32(truncatingIfNeeded: ids.append(view.id(ofSection: index)))
                 sections[index].contentStart = 0
                 sections[index].contentCount = 0
             }
@@ -51,35 +53,4 @@ public struct Skeleton: Sendable {
 
     /// Items, hidden ones included.
     public var itemCount: Int { columns.nodes.count }
-}
-
-/// Ids one behind the other, each as it was written.
-private struct IDBytes {
-    private var writer: JSONWriter
-
-    init(capacity: Int) { writer = JSONWriter(capacity: capacity) }
-
-    /// Appends an id; returns where its text starts.
-    mutating func append(_ id: IDText) -> UInt32 {
-        let token = id.token
-        writer.append(token.baseAddress!, token.count)
-        if id.flags.contains(.escapedID) {
-            writer.append(byte: UInt8(truncatingIfNeeded: token.count))
-            writer.append(byte: UInt8(truncatingIfNeeded: token.count >> 8))
-            writer.append(id.start, id.count)
-            return UInt32(truncatingIfNeeded: writer.count - id.count)
-        }
-        let quote = id.flags.contains(.integerID) ? 0 : 1
-        return UInt32(truncatingIfNeeded: writer.count - id.count - quote)
-    }
-
-    consuming func padded() -> [UInt8] {
-        Array(unsafeUninitializedCapacity: writer.count + JSONScanner.zeros.count) { room, count in
-            (_, count) = room.initialize(from: writer.written)
-            for byte in JSONScanner.zeros {
-                room.initializeElement(at: count, to: byte)
-                count += 1
-            }
-        }
-    }
 }

@@ -66,9 +66,9 @@ struct StateDocument {
     }
 
     /// Puts what a reader had to store behind the document.
-    private mutating func takeTail(of store: TokenStore) {
-        guard !store.bytes.isEmpty else { return }
-        bytes.reserveExactly(bytes.count + store.bytes.count + JSONScanner.zeros.count)
+    private mutating func takeTail(of store: TokenBuffer) {
+        guard store.count > 0 else { return }
+        bytes.reserveExactly(bytes.count + store.count + JSONScanner.zeros.count)
         bytes.append(contentsOf: store.bytes)
         bytes.append(contentsOf: JSONScanner.zeros)
     }

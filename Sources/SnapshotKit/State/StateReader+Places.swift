@@ -90,10 +90,8 @@ extension StateReader {
             while isSpace(scanner.byte(before)) { before -= 1 }
             if scanner.byte(before) == UInt8(ascii: ",") { cut = before..<cut.upperBound }
         }
-        let start = store.store(
-            UnsafeRawBufferPointer(
-                start: scanner.base + element.lowerBound, count: cut.lowerBound - element.lowerBound),
-            UnsafeRawBufferPointer(start: scanner.base + cut.upperBound, count: element.upperBound - cut.upperBound))
+        let start = store.append(scanner.text(element.lowerBound..<cut.lowerBound))
+        _ = store.append(scanner.text(cut.upperBound..<element.upperBound))
         builder.setContent(ofSection: section, start: start, count: element.count - cut.count)
     }
 

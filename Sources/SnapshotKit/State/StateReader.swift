@@ -8,7 +8,7 @@ struct StateReader {
     var scanner: JSONScanner
     let limits: StateLimits
     var builder = ColumnsBuilder()
-    var store: TokenStore
+    var store: TokenBuffer
     private(set) var violations: Violations
     private(set) var excess: StateError?
     /// What is compared with the document, as long as that is read.
@@ -24,7 +24,7 @@ struct StateReader {
         scanner = JSONScanner(base: base, count: count, maxDepth: limits.maxDepth)
         self.limits = limits
         violations = Violations(limit: limits.maxViolations)
-        store = TokenStore(base: count + DocumentText.trailer.count)
+        store = TokenBuffer(base: count + DocumentText.trailer.count)
     }
 
     // MARK: Violations
@@ -223,8 +223,9 @@ struct StateReader {
         } else if text.holdsControlCharacter {
             note("invalid-id", "an id must hold no control characters", at: place)
         } else if token.isEscaped {
-            let raw = UnsafeRawBufferPointer(start: scanner.base + token.start - 1, count: token.count + 2)
-            return FoundID(start: store.store(token: raw, text: text), count: text.count, flags: .escapedID)
+            let raw = scanner.text(token.start - 1..<token.start + token.count + 1)
+            let start = text.withUnsafeBytes { store.append(escapedID: raw, text: $0) }
+            return FoundID(start: start, count: text.count, flags: .escapedID)
         } else {
             return FoundID(start: token.start, count: token.count, flags: [])
         }

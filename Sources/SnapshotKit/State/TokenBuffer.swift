@@ -1,39 +1,70 @@
-/// Ids, contents and kinds, one behind the other, as a state that is put together from others needs them.
+// Ids, contents and kinds that a state needs and that no document holds as they stand: ids that were written with
+// escapes, contents that are a document less one member, and all of a state that is put together from others.
+//
+// An escaped id is stored as  token · length of the token (2 bytes) · text : its record points at the text, and who
+// wants the token looks just before it.
+
+/// Tokens one behind the other: a buffer of their own, or the tail of a document's.
 struct TokenBuffer {
-    private var bytes: [UInt8] = []
+    /// Offset, in the final buffer, of the first byte.
+    private let base: Int
+    private var writer: JSONWriter
 
     /// A buffer with room for `capacity` bytes before it grows.
-    init(capacity: Int) { bytes.reserveCapacity(capacity + JSONScanner.zeros.count) }
+    init(base: Int = 0, capacity: Int = 0) { (self.base, writer) = (base, JSONWriter(capacity: capacity)) }
 
     /// Bytes so far.
-    var count: Int { bytes.count }
+    var count: Int { writer.count }
+
+    /// What was appended.
+    var bytes: ArraySlice<UInt8> { writer.written }
 
     /// Appends an id as it was written; returns where its text starts.
     @inline(__always)
     mutating func append(_ id: IDText) -> Int {
-        bytes.append(contentsOf: id.token)
-        if id.flags.contains(.integerID) { return bytes.count - id.count }
-        guard id.flags.contains(.escapedID) else { return bytes.count - id.count - 1 }
-        bytes.append(UInt8(truncatingIfNeeded: id.token.count))
-        bytes.append(UInt8(truncatingIfNeeded: id.token.count >> 8))
-        bytes.append(contentsOf: id.text)
-        return bytes.count - id.count
+        let token = id.token
+        if id.flags.contains(.escapedID) { return append(escapedID: token, text: id.text) }
+        writer.append(token)
+        return base + writer.count - id.count - (id.flags.contains(.integerID) ? 0 : 1)
+    }
+
+    /// Appends an id that was written with escapes; returns where its text starts.
+    mutating func append(escapedID token: UnsafeRawBufferPointer, text: UnsafeRawBufferPointer) -> Int {
+        writer.append(token)
+        writer.append(byte: UInt8(truncatingIfNeeded: token.count))
+        writer.append(byte: UInt8(truncatingIfNeeded: token.count >> 8))
+        return append(text)
+    }
+
+    /// The token of an escaped id whose text starts at `text`.
+    static func token(before text: UnsafeRawPointer) -> UnsafeRawBufferPointer {
+        let low = Int(text.load(fromByteOffset: -2, as: UInt8.self))
+        let count = low | Int(text.load(fromByteOffset: -1, as: UInt8.self)) << 8
+        return UnsafeRawBufferPointer(start: text - 2 - count, count: count)
     }
 
     /// Appends a JSON value; returns where it starts. A cursor that reads a number stops at the comma behind it.
     @inline(__always)
     mutating func append(value: UnsafeRawBufferPointer) -> Int {
-        bytes.append(contentsOf: value)
-        bytes.append(UInt8(ascii: ","))
-        return bytes.count - value.count - 1
+        let start = append(value)
+        writer.append(byte: UInt8(ascii: ","))
+        return start
+    }
+
+    /// Appends bytes as they are; returns where they start.
+    @inline(__always)
+    mutating func append(_ bytes: UnsafeRawBufferPointer) -> Int {
+        defer { writer.append(bytes) }
+        return base + writer.count
     }
 
     /// The bytes and their padding, without room to spare.
     consuming func padded() -> [UInt8] {
-        bytes.append(contentsOf: JSONScanner.zeros)
-        if bytes.capacity - bytes.count <= bytes.count / 64 { return bytes }
-        return Array(unsafeUninitializedCapacity: bytes.count) { room, count in
-            (_, count) = room.initialize(from: bytes)
+        let count = writer.count
+        return Array(unsafeUninitializedCapacity: count + JSONScanner.padding) { room, used in
+            _ = room.initialize(from: writer.written)
+            room[count...].initialize(repeating: 0)
+            used = count + JSONScanner.padding
         }
     }
 }
