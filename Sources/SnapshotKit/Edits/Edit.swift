@@ -46,7 +46,14 @@ struct Edit {
 struct EditID {
     var start: UInt32
     var count: UInt16
-    var hash: UInt32 = 0
+    var hash: UInt32
+}
+
+extension EditID {
+    /// The id of a record of the batch.
+    init(_ record: some IdentifiedRecord) {
+        self.init(start: record.idStart, count: record.idCount, hash: record.hash)
+    }
 }
 
 /// What an `update` says of one item or section; nil where it says nothing.

@@ -51,33 +51,28 @@ public struct EditBatch: Sendable {
     private init(
         bytes: [UInt8], range: Range<Int>, depth: Int, limits: StateLimits, pointer: String
     ) throws(EditError) {
-        var reader = try bytes.withUnsafeBufferPointer { (text) throws(EditError) -> EditReader in
+        var read = try bytes.withUnsafeBufferPointer { (text) throws(EditError) -> EditReader.Batch in
             var reader = EditReader(
                 base: UnsafeRawPointer(text.baseAddress!), range: range, tail: text.count, limits: limits,
                 pointer: pointer)
             do throws(JSONError) { try reader.read(depth: depth) } catch { throw .json(error) }
-            return reader
+            try reader.check()
+            return reader.result()
         }
-        try reader.check()
-        let tail = reader.reader.store.bytes
-        self.bytes = tail.isEmpty ? bytes : bytes + tail + JSONScanner.zeros
-        self.pointer = pointer
-        reader.hashIDs(in: self.bytes)
-        (edits, ids, updates) = (reader.edits, reader.ids, reader.updates)
-        (nodes, sections, payloads) = (reader.nodes, reader.sections, reader.reader.builder.payloads)
-        (nodeTable, firstNode) = Self.table(nodes, self.bytes)
-        (sectionTable, firstSection) = Self.table(sections, self.bytes)
-    }
-
-    private static func table<Record: IdentifiedRecord>(_ records: [Record], _ bytes: [UInt8]) -> (IDTable, [Int32]) {
-        var first = (0..<Int32(truncatingIfNeeded: records.count)).map { $0 }
-        let table = bytes.withUnsafeBytes { text in
-            IDTable(
-                count: records.count, hash: { records[$0].hash },
-                same: { records[$0].hasSameID(as: records[$1], text.baseAddress!, text.baseAddress!) },
-                onDuplicate: { first[$1] = Int32(truncatingIfNeeded: $0) })
+        let bytes = read.tail.isEmpty ? bytes : bytes + read.tail + JSONScanner.zeros
+        var firstNode = (0..<Int32(truncatingIfNeeded: read.builder.nodes.count)).map { $0 }
+        var firstSection = (0..<Int32(truncatingIfNeeded: read.builder.sections.count)).map { $0 }
+        (nodeTable, sectionTable) = read.builder.tables(bytes) { duplicate in
+            let first = Int32(truncatingIfNeeded: duplicate.first)
+            if duplicate.isSection {
+                firstSection[duplicate.later] = first
+            } else {
+                firstNode[duplicate.later] = first
+            }
         }
-        return (table, first)
+        (self.bytes, self.pointer, self.firstNode, self.firstSection) = (bytes, pointer, firstNode, firstSection)
+        (edits, ids, updates) = (read.edits, read.ids, read.updates)
+        (nodes, sections, payloads) = (read.builder.nodes, read.builder.sections, read.builder.payloads)
     }
 }
 

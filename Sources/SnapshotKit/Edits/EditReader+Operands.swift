@@ -152,7 +152,7 @@ extension StateReader {
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            return try readID(depth: depth, at: place).map(EditID.init)
+            return try readID(depth: depth, at: place).map(editID)
         default:
             try refuse("wrong-shape", "an id is a string or an integer", at: place, depth: depth)
             return nil
@@ -170,7 +170,7 @@ extension StateReader {
             return nil
         }
         var id: FoundID?
-        var update = EditUpdate(id: EditID(start: 0, count: 0))
+        var update = EditUpdate(id: EditID(start: 0, count: 0, hash: 0))
         let what = subject == .items ? "item" : "section"
         let seen = try readMembers(depth: depth + 1, of: what, at: .element(ordinal, "")) {
             (reader, member) throws(JSONError) in
@@ -199,13 +199,14 @@ extension StateReader {
             note("wrong-shape", "an update needs an id", at: .element(ordinal, ""))
         }
         guard let id else { return nil }
-        update.id = EditID(id)
+        update.id = editID(id)
         return update
     }
-}
 
-extension EditID {
-    fileprivate init(_ id: StateReader.FoundID) {
-        self.init(start: UInt32(truncatingIfNeeded: id.start), count: UInt16(truncatingIfNeeded: id.count))
+    private func editID(_ id: FoundID) -> EditID {
+        EditID(
+            start: UInt32(truncatingIfNeeded: id.start), count: UInt16(truncatingIfNeeded: id.count),
+            hash: id.flags.contains(.escapedID)
+                ? store.idHash(at: id.start, id.count) : idHash(scanner.base + id.start, id.count))
     }
 }

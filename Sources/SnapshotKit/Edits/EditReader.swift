@@ -15,9 +15,15 @@ struct EditReader {
     /// Edits seen, too many ones included.
     private var count = 0
 
-    // What the reader of states has read, once hashed.
-    private(set) var nodes: [Node] = []
-    private(set) var sections: [SectionNode] = []
+    /// What was read, without a pointer into the memory that was.
+    struct Batch {
+        let edits: [Edit]
+        let ids: [EditID]
+        let updates: [EditUpdate]
+        var builder: ColumnsBuilder
+        /// What is to be put behind the memory.
+        let tail: ArraySlice<UInt8>
+    }
 
     /// A reader of the value at `range` of padded memory; `tail` is where bytes that it stores will stand.
     init(base: UnsafeRawPointer, range: Range<Int>, tail: Int, limits: StateLimits, pointer: String) {
@@ -158,44 +164,8 @@ struct EditReader {
         }
     }
 
-    /// Hashes the ids of everything that was read; `bytes` are final.
-    mutating func hashIDs(in bytes: [UInt8]) {
-        nodes = reader.builder.nodes
-        sections = reader.builder.sections
-        bytes.withUnsafeBytes { text in
-            let base = text.baseAddress!
-            for index in nodes.indices {
-                nodes[index].hash = idHash(base + Int(nodes[index].idStart), Int(nodes[index].idCount))
-            }
-            for index in sections.indices {
-                sections[index].hash = idHash(base + Int(sections[index].idStart), Int(sections[index].idCount))
-            }
-            for index in ids.indices { ids[index].rehash(base) }
-            for index in updates.indices { updates[index].id.rehash(base) }
-            for index in edits.indices { edits[index].place.rehash(base) }
-        }
-    }
-}
-
-extension EditID {
-    fileprivate mutating func rehash(_ base: UnsafeRawPointer) { hash = idHash(base + Int(start), Int(count)) }
-
-    fileprivate func rehashed(_ base: UnsafeRawPointer) -> EditID {
-        var id = self
-        id.rehash(base)
-        return id
-    }
-}
-
-extension Edit.Place {
-    fileprivate mutating func rehash(_ base: UnsafeRawPointer) {
-        switch self {
-        case .unsaid, .start, .end: break
-        case .before(let id): self = .before(id.rehashed(base))
-        case .after(let id): self = .after(id.rehashed(base))
-        case .into(.section(let id), let atStart): self = .into(.section(id.rehashed(base)), atStart: atStart)
-        case .into(.item(let id), let atStart): self = .into(.item(id.rehashed(base)), atStart: atStart)
-        case .into(.either(let id), let atStart): self = .into(.either(id.rehashed(base)), atStart: atStart)
-        }
+    /// What was read; `check` has not thrown.
+    consuming func result() -> Batch {
+        Batch(edits: edits, ids: ids, updates: updates, builder: reader.builder, tail: reader.store.bytes)
     }
 }

@@ -184,7 +184,7 @@ extension EditedState {
         switch vertex {
         case .newItem(let node):
             let record = batch.nodes[node]
-            let id = shown(EditID(start: record.idStart, count: record.idCount))
+            let id = shown(EditID(record))
             let ordinals = ordinals ?? SiblingOrdinals(batch.nodes, sections: batch.sections.count)
             self.ordinals = ordinals
             violations.note(
@@ -192,7 +192,7 @@ extension EditedState {
                 at: batch.pointer(toNode: node, ofEdit: index, ordinals))
         case .newSection(let section):
             let record = batch.sections[section]
-            let id = shown(EditID(start: record.idStart, count: record.idCount))
+            let id = shown(EditID(record))
             violations.note(
                 "duplicate-id", "the section \"\(id)\" \(detail)", at: batch.pointer(toSection: section, ofEdit: index))
         case .oldItem, .oldSection: break

@@ -152,14 +152,14 @@ struct EditedState {
         switch vertex {
         case .newItem(let node):
             let record = batch.nodes[node]
-            if let taken = find(.items, EditID(start: record.idStart, count: record.idCount, hash: record.hash)) {
+            if let taken = find(.items, EditID(record)) {
                 return taken
             }
             currentNode[Int(batch.firstNode[node])] = Int32(truncatingIfNeeded: self.vertex(vertex))
             itemCount += 1
         case .newSection(let section):
             let record = batch.sections[section]
-            if let taken = find(.sections, EditID(start: record.idStart, count: record.idCount, hash: record.hash)) {
+            if let taken = find(.sections, EditID(record)) {
                 return taken
             }
             currentSection[Int(batch.firstSection[section])] = Int32(truncatingIfNeeded: self.vertex(vertex))

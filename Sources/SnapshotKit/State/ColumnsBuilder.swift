@@ -160,7 +160,8 @@ struct ColumnsBuilder {
         return columns(bytes, itemTable, sectionTable, outline)
     }
 
-    private mutating func tables(_ bytes: [UInt8], onDuplicate: (Duplicate) -> Void) -> (IDTable, IDTable) {
+    /// Tables of all ids, which are hashed.
+    mutating func tables(_ bytes: [UInt8], onDuplicate: (Duplicate) -> Void) -> (IDTable, IDTable) {
         bytes.withUnsafeBytes { text in
             let base = text.baseAddress!
             let sectionTable = sections.withUnsafeMutableBufferPointer { sections in

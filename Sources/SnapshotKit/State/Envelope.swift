@@ -83,65 +83,56 @@ public struct Envelope: Sendable {
     }
 }
 
-/// A state in an envelope, on its way.
-struct NamedState {
-    let name: String
-    var reader: StateReader
+/// What an envelope held, without a pointer into the memory that was read.
+struct ReadEnvelope {
+    struct NamedState {
+        let name: String
+        var state: ReadState
+    }
+
+    var states: [NamedState] = []
+    var values: [String: Range<Int>] = [:]
+    var violations: Violations
+    var isBareState = false
+    /// Whether reading ended at a state that is not to be read.
+    var metState = false
 }
 
 /// Takes an envelope apart, member by member.
-final class EnvelopeReader {
-    let members: Envelope.Members
-    let shape: StateShape
-    let limits: StateLimits
-    private let text: UnsafeRawPointer
-    private let count: Int
+struct EnvelopeReader {
+    private let members: Envelope.Members
+    private let shape: StateShape
+    private let limits: StateLimits
     private let known: KnownState
     private var scanner: JSONScanner
-    private(set) var violations: Violations
-    var states: [NamedState] = []
-    private(set) var values: [String: Range<Int>] = [:]
+    private var found: ReadEnvelope
     /// Bytes that the states before the next one will put behind the document.
     private var tail = 0
-    private(set) var isBareState = false
-    /// Whether reading ended at a state that is not to be read.
-    private(set) var metState = false
 
     init(
         members: Envelope.Members, shape: StateShape, limits: StateLimits, known: KnownState, text: UnsafeRawPointer,
         count: Int
     ) {
-        self.members = members
-        self.shape = shape
-        self.limits = limits
-        self.known = known
-        self.text = text
-        self.count = count
+        (self.members, self.shape, self.limits, self.known) = (members, shape, limits, known)
         scanner = JSONScanner(base: text, count: count, maxDepth: limits.maxDepth)
-        violations = Violations(limit: limits.maxViolations)
+        found = ReadEnvelope(violations: Violations(limit: limits.maxViolations))
     }
 
-    func read() throws(JSONError) {
+    mutating func read() throws(JSONError) -> ReadEnvelope {
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "{"):
             try readObject()
-            if metState { return }
+            if found.metState { return found }
         default:
-            violations.note("wrong-shape", "the body is \(expectation)", at: "")
+            found.violations.note("wrong-shape", "the body is \(members.expectation)", at: "")
             try scanner.skipValue(depth: 0)
         }
         try scanner.finish()
+        return found
     }
 
-    private var expectation: String {
-        let names = (members.exactlyOne.isEmpty ? members.required : members.exactlyOne).map { "\"\($0)\"" }
-        let joined = names.joined(separator: members.exactlyOne.isEmpty ? " and " : " or ")
-        let object = names.isEmpty ? "an object" : "an object with \(joined)"
-        return members.allowsBareState ? object + ", or a state itself" : object
-    }
-
-    private func readObject() throws(JSONError) {
+    private mutating func readObject() throws(JSONError) {
         scanner.at += 1
         let frame = scanner.names.open()
         var isEmpty = scanner.takes(UInt8(ascii: "}"))
@@ -149,7 +140,7 @@ final class EnvelopeReader {
             let token = try scanner.takeName(in: frame)
             let name = String(decoding: Array(scanner.string(token).text), as: UTF8.self)
             if members.refusesStates, members.states.contains(name) || isList(token) {
-                metState = true
+                found.metState = true
                 return
             } else if members.states.contains(name) {
                 let shape = shape
@@ -160,12 +151,12 @@ final class EnvelopeReader {
                 scanner.skipSpace()
                 let start = scanner.at
                 try scanner.skipValue(depth: 1)
-                values[name] = start..<scanner.at
+                found.values[name] = start..<scanner.at
             } else if members.allowsBareState, let list = StateList(scanner.string(token)) {
-                isBareState = true
+                found.isBareState = true
                 try readState("state") { (reader) throws(JSONError) in try reader.readList(list, depth: 1) }
             } else {
-                violations.note(
+                found.violations.note(
                     "unknown-member", "no member \"\(Violations.shown(Array(name.utf8)))\" is known here",
                     at: "/" + JSONPointer.escaped(name.utf8))
                 try scanner.skipValue(depth: 1)
@@ -180,30 +171,38 @@ final class EnvelopeReader {
         members.allowsBareState && StateList(scanner.string(name)) != nil
     }
 
-    private func checkMembers() {
-        let found = states.map(\.name) + values.keys
-        for name in members.required where !found.contains(name) {
-            violations.note("missing-member", "the body is \(expectation)", at: "")
+    private mutating func checkMembers() {
+        let names = found.states.map(\.name) + found.values.keys
+        for name in members.required where !names.contains(name) {
+            found.violations.note("missing-member", "the body is \(members.expectation)", at: "")
         }
-        let alternatives = found.filter(members.exactlyOne.contains).count
+        let alternatives = names.filter(members.exactlyOne.contains).count
         if !members.exactlyOne.isEmpty, alternatives != 1 {
-            violations.note("wrong-shape", "the body is \(expectation): one of these and no more", at: "")
+            found.violations.note("wrong-shape", "the body is \(members.expectation): one of these and no more", at: "")
         }
     }
 
     /// Reads the value that stands here as a state, with the scanner handed over and back.
-    private func readState(
+    private mutating func readState(
         _ name: String, reading: (inout StateReader) throws(JSONError) -> Void
     ) throws(JSONError) {
-        let state = states.count
-        states.append(NamedState(name: name, reader: StateReader(base: text, count: count, limits: limits)))
-        states[state].reader.store = TokenBuffer(base: count + DocumentText.trailer.count + tail)
-        if name == "state" { states[state].reader.expect(known) }
-        swap(&states[state].reader.scanner, &scanner)
-        try reading(&states[state].reader)
-        swap(&states[state].reader.scanner, &scanner)
-        states[state].reader.known = nil
-        let stored = states[state].reader.store.count
-        if stored > 0 { tail += stored + JSONScanner.padding }
+        var reader = StateReader(base: scanner.base, count: scanner.end, limits: limits)
+        reader.store = TokenBuffer(base: scanner.end + DocumentText.trailer.count + tail)
+        if name == "state" { reader.expect(known) }
+        swap(&reader.scanner, &scanner)
+        try reading(&reader)
+        swap(&reader.scanner, &scanner)
+        if reader.store.count > 0 { tail += reader.store.count + JSONScanner.padding }
+        found.states.append(ReadEnvelope.NamedState(name: name, state: reader.result()))
+    }
+}
+
+extension Envelope.Members {
+    /// What a body should be, in words.
+    fileprivate var expectation: String {
+        let names = (exactlyOne.isEmpty ? required : exactlyOne).map { "\"\($0)\"" }
+        let joined = names.joined(separator: exactlyOne.isEmpty ? " and " : " or ")
+        let object = names.isEmpty ? "an object" : "an object with \(joined)"
+        return allowsBareState ? object + ", or a state itself" : object
     }
 }

@@ -16,9 +16,9 @@ struct StateDocument {
 
     /// The document as one state.
     mutating func readWhole(shape: StateShape, limits: StateLimits) throws(StateError) -> Snapshot {
-        var reader = try scan(shape, limits: limits)
-        takeTail(of: reader.store)
-        return try reader.finish(over: bytes)
+        var read = try scan(shape, limits: limits)
+        takeTail(of: read)
+        return try read.finish(over: bytes).0
     }
 
     /// Whether the document is an array, if it is JSON.
@@ -32,30 +32,28 @@ struct StateDocument {
 
     /// The document as one state in the library's own shape.
     mutating func readBareState(limits: StateLimits, known: Snapshot?) throws(StateError) -> Envelope {
-        var reader = try (known ?? .empty).columns.withView { (known) throws(StateError) in
+        var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
             try scan(.native, limits: limits, upon: KnownState(known))
         }
-        takeTail(of: reader.store)
-        let state = try reader.finish(over: bytes, upon: known)
+        takeTail(of: read)
+        let (state, reused) = try read.finish(over: bytes, upon: known)
         return Envelope(
             [Envelope.States.Named(name: "state", state: state)], values: [:], isBareState: true, text: bytes[..<count],
-            reused: reader.reused(by: state, from: known))
+            reused: reused)
     }
 
     /// Reads the document as one state, up to the check for duplicate ids.
-    func scan(_ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil) throws(StateError) -> StateReader
-    {
+    func scan(_ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil) throws(StateError) -> ReadState {
         try checkSize()
         let count = count
-        return try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> StateReader in
+        return try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> ReadState in
             var reader = StateReader(base: UnsafeRawPointer(text.baseAddress!), count: count, limits: limits)
             if let known { reader.expect(known) }
             do throws(JSONError) {
                 try reader.read(shape, depth: 0, at: "")
                 try reader.scanner.finish()
             } catch { throw .json(error) }
-            reader.known = nil
-            return reader
+            return (consume reader).result()
         }
     }
 
@@ -66,10 +64,10 @@ struct StateDocument {
     }
 
     /// Puts what a reader had to store behind the document.
-    private mutating func takeTail(of store: TokenBuffer) {
-        guard store.count > 0 else { return }
-        bytes.reserveExactly(bytes.count + store.count + JSONScanner.zeros.count)
-        bytes.append(contentsOf: store.bytes)
+    private mutating func takeTail(of read: ReadState) {
+        guard read.tail.count > 0 else { return }
+        bytes.reserveExactly(bytes.count + read.tail.count + JSONScanner.padding)
+        bytes.append(contentsOf: read.tail.bytes)
         bytes.append(contentsOf: JSONScanner.zeros)
     }
 
@@ -79,36 +77,34 @@ struct StateDocument {
     ) throws(StateError) -> Envelope {
         try checkSize()
         let count = count
-        let reading = try (known ?? .empty).columns.withView { (known) throws(StateError) -> EnvelopeReader in
-            try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> EnvelopeReader in
-                let reading = EnvelopeReader(
+        var read = try (known ?? .empty).columns.withView { (known) throws(StateError) -> ReadEnvelope in
+            try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> ReadEnvelope in
+                var reader = EnvelopeReader(
                     members: members, shape: shape, limits: limits, known: KnownState(known),
-                    text: UnsafeRawPointer(text.baseAddress!),
-                    count: count)
-                do throws(JSONError) { try reading.read() } catch { throw .json(error) }
-                return reading
+                    text: UnsafeRawPointer(text.baseAddress!), count: count)
+                do throws(JSONError) { return try reader.read() } catch { throw .json(error) }
             }
         }
-        if reading.metState { throw .unwanted }
-        if !reading.violations.list.isEmpty { throw .wrongShape(reading.violations.list) }
-        for index in reading.states.indices { takeTail(of: reading.states[index].reader.store) }
+        if read.metState { throw .unwanted }
+        if !read.violations.list.isEmpty { throw .wrongShape(read.violations.list) }
+        for index in read.states.indices { takeTail(of: read.states[index].state) }
         var states: [Envelope.States.Named] = []
         var reused: ReusedRuns?
         var failures: [Violation] = []
-        for index in reading.states.indices {
+        for index in read.states.indices {
+            let name = read.states[index].name
             do throws(StateError) {
-                let state = try reading.states[index].reader.finish(over: bytes, upon: known)
-                states.append(Envelope.States.Named(name: reading.states[index].name, state: state))
-                reused = reading.states[index].reader.reused(by: state, from: known) ?? reused
+                let (state, runs) = try read.states[index].state.finish(over: bytes, upon: known)
+                states.append(Envelope.States.Named(name: name, state: state))
+                reused = runs ?? reused
             } catch {
                 guard case .invalid(let violations) = error else { throw error }
                 failures += violations
             }
         }
         if !failures.isEmpty { throw .invalid(failures) }
-        let values = reading.values.isEmpty ? [:] : reading.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
-        return Envelope(
-            states, values: values, isBareState: reading.isBareState, text: bytes[..<count], reused: reused)
+        let values = read.values.isEmpty ? [:] : read.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
+        return Envelope(states, values: values, isBareState: read.isBareState, text: bytes[..<count], reused: reused)
     }
 }
 

@@ -234,42 +234,9 @@ struct StateReader {
 
     // MARK: The end
 
-    /// What the finished state took over from the one that it was read upon, if anything.
-    func reused(by state: Snapshot, from known: Snapshot?) -> ReusedRuns? {
-        guard let known, !taken.isEmpty else { return nil }
-        return ReusedRuns(taken, from: known.columns, to: state.columns)
-    }
-
-    /// The finished state, over `bytes`: the document's memory, its padding and the reader's tail; `known` is what it
-    /// was read upon.
-    mutating func finish(over bytes: [UInt8], upon known: Snapshot? = nil) throws(StateError) -> Snapshot {
-        if let excess { throw excess }
-        let (columns, duplicates) = exchange(&builder, with: ColumnsBuilder()).finish(
-            bytes: bytes, known: known?.columns, taken: taken)
-        if !duplicates.isEmpty { note(duplicates, in: columns) }
-        guard violations.list.isEmpty else { throw .invalid(violations.list) }
-        return Snapshot(columns)
-    }
-
-    /// Notes both places of each duplicate, and a first place once. O(items).
-    private mutating func note(_ duplicates: [ColumnsBuilder.Duplicate], in columns: Columns) {
-        columns.withView { view in
-            let ordinals = SiblingOrdinals(view.nodes, sections: view.sections.count)
-            // Sections below zero.
-            var told: Set<Int> = []
-            for duplicate in duplicates where !violations.isFull {
-                let id = duplicate.isSection ? view.id(ofSection: duplicate.first) : view.id(ofItem: duplicate.first)
-                let what = duplicate.isSection ? "sections" : "items"
-                let detail = "the id \"\(Violations.shown(Array(id.text)))\" stands at more than one of the \(what)"
-                for index in [duplicate.first, duplicate.later] {
-                    guard told.insert(duplicate.isSection ? -1 - index : index).inserted else { continue }
-                    let pointer =
-                        duplicate.isSection
-                        ? path.section(index) + path.sectionID : path.id(ofItem: index, view.nodes, ordinals)
-                    violations.note("duplicate-id", detail, at: pointer)
-                }
-            }
-        }
+    /// What was read.
+    consuming func result() -> ReadState {
+        ReadState(builder: builder, tail: store, taken: taken, path: path, violations: violations, excess: excess)
     }
 }
 

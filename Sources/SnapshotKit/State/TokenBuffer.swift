@@ -43,6 +43,11 @@ struct TokenBuffer {
         return UnsafeRawBufferPointer(start: text - 2 - count, count: count)
     }
 
+    /// The hash of the text of `count` bytes that stands here.
+    func idHash(at start: Int, _ count: Int) -> UInt32 {
+        bytes[start - base..<start - base + count].withUnsafeBytes { SnapshotKit.idHash($0.baseAddress!, $0.count) }
+    }
+
     /// Appends a JSON value; returns where it starts. A cursor that reads a number stops at the comma behind it.
     @inline(__always)
     mutating func append(value: UnsafeRawBufferPointer) -> Int {
