@@ -76,7 +76,7 @@ struct ChangesetView {
 
     /// A common section, with what an update says.
     func append(updatedSection section: Int, to writer: inout JSONWriter) {
-        writer.append(openSection: section, of: new, contentOf: style == .patch ? self : nil)
+        writer.append(openSection: section, of: new) { style == .patch && appendPatch(ofSection: section, to: &$0) }
         writer.append(byte: UInt8(ascii: "}"))
     }
 

@@ -5,25 +5,7 @@
 extension Skeleton {
     /// Writes the skeleton as a state. O(n).
     public func writeDocument(into writer: inout JSONWriter) {
-        columns.withView { view in
-            writer.append("{\"sections\":[")
-            var list = JSONList()
-            for section in view.sections.indices {
-                let node = view.sections[section]
-                list.separate(&writer)
-                writer.append("{\"id\":")
-                writer.append(view.id(ofSection: section).token)
-                if node.flags.contains(.hasContent) {
-                    writer.append(",\"content\":")
-                    writer.append(fingerprint: fingerprints.sections[section], digits: 16)
-                }
-                if node.flags.contains(.isCollapsed) { writer.append(",\"expanded\":false") }
-                writer.append(",\"items\":[")
-                writer.append(skeletons: Int(node.firstItem)..<Int(node.endItem), of: view, fingerprints.items)
-                writer.append("]}")
-            }
-            writer.append("]}")
-        }
+        columns.withView { writer.append(documentOf: $0, showing: fingerprints) }
     }
 
     /// Reads what `writeDocument` wrote. O(n).
@@ -70,7 +52,7 @@ extension Fingerprints {
 }
 
 extension UInt64 {
-    /// A fingerprint as `append(fingerprint:)` writes it; nil for anything else.
+    /// A fingerprint as a document has it; nil for anything else.
     fileprivate init?(written text: UnsafeRawBufferPointer) {
         guard (3...18).contains(text.count), text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\"") else {
             return nil
@@ -84,42 +66,5 @@ extension UInt64 {
             }
         }
         self = value
-    }
-}
-
-extension JSONWriter {
-    /// Siblings with all that is below them; `range` covers whole subtrees.
-    fileprivate mutating func append(skeletons range: Range<Int>, of view: ColumnsView, _ fingerprints: [Fingerprint]) {
-        var list = JSONList()
-        var item = range.lowerBound
-        while item < range.upperBound {
-            let node = view.nodes[item]
-            list.separate(&self)
-            append("{\"id\":")
-            append(view.id(ofItem: item).token)
-            if node.flags.contains(.hasContent) {
-                append(",\"content\":")
-                append(fingerprint: fingerprints[item].content, digits: 16)
-            }
-            if node.flags.contains(.hasKind) {
-                append(",\"kind\":")
-                append(fingerprint: UInt64(fingerprints[item].kind), digits: 8)
-            }
-            if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
-            if Int(node.end) > item + 1 {
-                append(",\"items\":[")
-                append(skeletons: item + 1..<Int(node.end), of: view, fingerprints)
-                append("]")
-            }
-            append(byte: UInt8(ascii: "}"))
-            item = Int(node.end)
-        }
-    }
-
-    /// The last `digits` hexadecimal digits, as a string.
-    fileprivate mutating func append(fingerprint: UInt64, digits: Int) {
-        append(byte: UInt8(ascii: "\""))
-        append(hex: fingerprint, digits: digits)
-        append(byte: UInt8(ascii: "\""))
     }
 }

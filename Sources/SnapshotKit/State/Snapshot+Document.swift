@@ -1,0 +1,127 @@
+// States as documents: sections and items as they were given, verbatim and nested, every item an object, defaults left
+// out.
+
+extension Snapshot {
+    /// The state as a document. O(n).
+    public func documentJSON() -> [UInt8] {
+        var writer = JSONWriter(capacity: columns.bytes.count + itemCount * 8)
+        writeDocument(into: &writer)
+        return writer.bytes()
+    }
+
+    /// Writes what `documentJSON()` returns.
+    public func writeDocument(into writer: inout JSONWriter) { columns.withView { writer.append(documentOf: $0) } }
+}
+
+extension JSONWriter {
+    /// A whole state.
+    ///
+    /// - Parameter prints: written in place of contents and kinds.
+    mutating func append(documentOf view: ColumnsView, showing prints: Fingerprints? = nil) {
+        append(sectionsOf: view, showing: prints) { section, writer in
+            let items = Int(view.sections[section].firstItem)..<Int(view.sections[section].endItem)
+            writer.append(documents: items, of: view, showing: prints)
+        }
+    }
+
+    /// All sections, each with the elements of `items` that `appendItems` writes.
+    mutating func append(
+        sectionsOf view: ColumnsView, showing prints: Fingerprints? = nil, items appendItems: (Int, inout Self) -> Void
+    ) {
+        append("{\"sections\":[")
+        var list = JSONList()
+        for section in view.sections.indices {
+            list.separate(&self)
+            append(openSection: section, of: view) { writer in
+                if let prints { writer.append(fingerprint: prints.sections[section], digits: 16, as: ",\"content\":") }
+                return prints != nil
+            }
+            append(",\"items\":[")
+            appendItems(section, &self)
+            append("]}")
+        }
+        append("]}")
+    }
+
+    /// A section's id, content and expanded; the brace stays open.
+    ///
+    /// - Parameter appendContent: says whether it wrote the content in its own way.
+    @inline(__always)
+    mutating func append(
+        openSection section: Int, of view: ColumnsView, content appendContent: (inout Self) -> Bool = { _ in false }
+    ) {
+        let node = view.sections[section]
+        emit("{\"id\":", view.id(ofSection: section).token)
+        if node.flags.contains(.hasContent), !appendContent(&self) {
+            emit(",\"content\":", view.content(ofSection: section))
+        }
+        if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
+    }
+
+    /// Siblings with all that is below them; `range` covers whole subtrees.
+    ///
+    /// - Parameters:
+    ///   - prints: written in place of contents and kinds.
+    ///   - includes: says which items are written, with all that is below them.
+    mutating func append(
+        documents range: Range<Int>, of view: ColumnsView, showing prints: Fingerprints? = nil,
+        where includes: (Int) -> Bool = { _ in true }
+    ) {
+        var list = JSONList()
+        var item = range.lowerBound
+        while item < range.upperBound {
+            if includes(item) {
+                list.separate(&self)
+                append(document: item, of: view, showing: prints, where: includes)
+            }
+            item = Int(view.nodes[item].end)
+        }
+    }
+
+    /// One item with all that is below it.
+    mutating func append(
+        document item: Int, of view: ColumnsView, showing prints: Fingerprints? = nil,
+        where includes: (Int) -> Bool = { _ in true }
+    ) {
+        let node = view.nodes[item]
+        emit("{\"id\":", view.id(ofItem: item).token)
+        if let prints {
+            let print = prints.items[item]
+            if node.flags.contains(.hasContent) { append(fingerprint: print.content, digits: 16, as: ",\"content\":") }
+            if node.flags.contains(.hasKind) { append(fingerprint: UInt64(print.kind), digits: 8, as: ",\"kind\":") }
+        } else {
+            appendShown(item, of: view)
+        }
+        if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
+        if Int(node.end) > item + 1 {
+            append(",\"items\":[")
+            append(documents: item + 1..<Int(node.end), of: view, showing: prints, where: includes)
+            append(byte: UInt8(ascii: "]"))
+        }
+        append(byte: UInt8(ascii: "}"))
+    }
+
+    /// An item's content and kind, where it has any.
+    ///
+    /// - Parameter appendContent: says whether it wrote the content in its own way.
+    @inline(__always)
+    mutating func appendShown(
+        _ item: Int, of view: ColumnsView, content appendContent: (inout Self) -> Bool = { _ in false }
+    ) {
+        let flags = view.nodes[item].flags
+        if flags.contains(.hasContent), !appendContent(&self) {
+            emit(",\"content\":", view.content(ofItem: item))
+        }
+        if flags.contains(.hasKind) {
+            emit(",\"kind\":", view.kind(ofItem: item))
+        }
+    }
+
+    /// A member whose value are the last `digits` hexadecimal digits, as a string.
+    private mutating func append(fingerprint: UInt64, digits: Int, as member: StaticString) {
+        append(member)
+        append(byte: UInt8(ascii: "\""))
+        append(hex: fingerprint, digits: digits)
+        append(byte: UInt8(ascii: "\""))
+    }
+}
