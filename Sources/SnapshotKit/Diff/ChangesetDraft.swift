@@ -209,7 +209,7 @@ struct ChangesetDraft {
     private mutating func apply(_ marks: Marks, _ new: ColumnsView) {
         for (id, redraw) in marks.items {
             id.withUnsafeBytes { text in
-                guard let item = new.item(withID: text, hash: idHash(text.baseAddress!, text.count)) else { return }
+                guard let item = new.item(withID: text) else { return }
                 let row = new.row(ofItem: item)
                 guard row >= 0, oldRowOfNew[row] >= 0 else { return }
                 rowFates[row].formUnion(redraw == .reload ? [.updated, .marked, .reload] : [.updated, .marked])
@@ -217,7 +217,7 @@ struct ChangesetDraft {
         }
         for (id, redraw) in marks.sections {
             id.withUnsafeBytes { text in
-                guard let section = new.section(withID: text, hash: idHash(text.baseAddress!, text.count)),
+                guard let section = new.section(withID: text),
                     sections.oldOfNew[section] >= 0
                 else { return }
                 sectionFates[section].formUnion(

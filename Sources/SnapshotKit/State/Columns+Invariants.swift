@@ -91,6 +91,7 @@ extension Columns {
 
     /// Each id leads to what has it, so that no two have one.
     private func brokenTables(_ view: ColumnsView) -> String? {
+        guard itemTable.isEmpty == nodes.isEmpty, sectionTable.isEmpty == sections.isEmpty else { return "a table" }
         for item in nodes.indices where view.item(withID: view.id(ofItem: item).text, hash: nodes[item].hash) != item {
             return "item \(item) is not found by its id"
         }

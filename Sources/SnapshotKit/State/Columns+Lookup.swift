@@ -1,27 +1,39 @@
 // Look-ups by id go through the tables that a state has since its ids were checked; a skeleton has none and is
 // searched, unless it was indexed.
 
-extension Columns {
-    /// Item with the given text as its id, hidden ones included. O(1), or O(n) without a table.
-    func item(withID id: UnsafeRawBufferPointer) -> Int? { find(id, nodes, itemTable) }
+extension ColumnsView {
+    /// Item with the given text as its id, hidden ones included; `hash` is that of the text, if it is known. O(1), or
+    /// O(n) without a table.
+    func item(withID id: UnsafeRawBufferPointer, hash: UInt32? = nil) -> Int? {
+        find(id, hash, in: nodes, columns.itemTable)
+    }
 
     /// Section with the given text as its id. O(1), or O(n) without a table.
-    func section(withID id: UnsafeRawBufferPointer) -> Int? { find(id, sections, sectionTable) }
+    func section(withID id: UnsafeRawBufferPointer, hash: UInt32? = nil) -> Int? {
+        find(id, hash, in: sections, columns.sectionTable)
+    }
 
+    @inline(__always)
     private func find<Record: IdentifiedRecord>(
-        _ id: UnsafeRawBufferPointer, _ records: [Record], _ table: IDTable
+        _ id: UnsafeRawBufferPointer, _ hash: UInt32?, in records: UnsafeBufferPointer<Record>, _ table: IDTable
     ) -> Int? {
         guard let start = id.baseAddress, id.count > 0 else { return nil }
-        let hash = idHash(start, id.count)
-        return bytes.withUnsafeBytes { text in
-            let matches = { (index: Int) in
-                let record = records[index]
-                return record.hash == hash && Int(record.idCount) == id.count
-                    && sameBytes(text.baseAddress! + Int(record.idStart), start, id.count)
-            }
-            return table.isEmpty ? records.indices.first(where: matches) : table.first(hash, where: matches)
+        let hash = hash ?? idHash(start, id.count)
+        let matches = { (index: Int) in
+            let record = records[index]
+            return record.hash == hash && Int(record.idCount) == id.count
+                && sameBytes(bytes + Int(record.idStart), start, id.count)
         }
+        return table.isEmpty ? records.indices.first(where: matches) : table.first(hash, where: matches)
     }
+}
+
+extension Columns {
+    /// Item with the given text as its id, hidden ones included. O(1), or O(n) without a table.
+    func item(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.item(withID: id) } }
+
+    /// Section with the given text as its id. O(1), or O(n) without a table.
+    func section(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.section(withID: id) } }
 
     /// The item that a row is; nil where there is no such row. O(1).
     func item(at path: ItemPath) -> Int? {
@@ -45,19 +57,12 @@ extension Skeleton {
     /// The same skeleton with tables of its ids: worth it from a handful of look-ups by id on. O(n).
     public func indexed() -> Skeleton {
         columns.withView { view in
-            let items = IDTable(
-                count: view.nodes.count, hash: { view.nodes[$0].hash },
-                same: { view.nodes[$0].hasSameID(as: view.nodes[$1], view.bytes, view.bytes) }, onDuplicate: { _, _ in }
-            )
-            let sections = IDTable(
-                count: view.sections.count, hash: { view.sections[$0].hash },
-                same: { view.sections[$0].hasSameID(as: view.sections[$1], view.bytes, view.bytes) },
-                onDuplicate: { _, _ in })
             return Skeleton(
                 Columns(
                     bytes: columns.bytes, nodes: columns.nodes, sections: columns.sections, isSkeleton: true,
-                    itemTable: items,
-                    sectionTable: sections, rowOfItem: columns.rowOfItem, itemOfRow: columns.itemOfRow,
+                    itemTable: IDTable(view.nodes, in: view.bytes),
+                    sectionTable: IDTable(view.sections, in: view.bytes),
+                    rowOfItem: columns.rowOfItem, itemOfRow: columns.itemOfRow,
                     outline: columns.outline),
                 fingerprints)
         }

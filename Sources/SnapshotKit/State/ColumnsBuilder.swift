@@ -186,7 +186,7 @@ struct ColumnsBuilder {
             outline: outline)
     }
 
-    /// Hashes all ids and enters them; an item whose id is missing is no duplicate of another such.
+    /// Hashes all ids and enters them.
     @inline(__always)
     private static func table<Record: IdentifiedRecord>(
         _ records: UnsafeMutableBufferPointer<Record>, _ base: UnsafeRawPointer, onDuplicate: (Int, Int) -> Void
@@ -195,10 +195,7 @@ struct ColumnsBuilder {
         for index in records.indices where records[index].hash == 0 {
             records[index].hash = idHash(base + Int(records[index].idStart), Int(records[index].idCount))
         }
-        return IDTable(
-            count: records.count, hash: { records[$0].hash },
-            same: { records[$0].hasSameID(as: records[$1], base, base) },
-            onDuplicate: { if records[$0].idCount > 0 { onDuplicate($0, $1) } })
+        return IDTable(UnsafeBufferPointer(records), in: base, onDuplicate: onDuplicate)
     }
 
     /// Growth leaves room behind an array that a state would hold for its whole life.

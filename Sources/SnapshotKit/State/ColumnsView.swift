@@ -105,24 +105,6 @@ struct ColumnsView {
         }
         return count
     }
-
-    /// Item with the given text as its id, hidden ones included. O(1).
-    func item(withID id: UnsafeRawBufferPointer, hash: UInt32) -> Int? {
-        columns.itemTable.first(hash) { (index: Int) in
-            let node = nodes[index]
-            return node.hash == hash && Int(node.idCount) == id.count
-                && (id.count == 0 || sameBytes(bytes + Int(node.idStart), id.baseAddress!, id.count))
-        }
-    }
-
-    /// Section with the given text as its id. O(1).
-    func section(withID id: UnsafeRawBufferPointer, hash: UInt32) -> Int? {
-        columns.sectionTable.first(hash) { (index: Int) in
-            let node = sections[index]
-            return node.hash == hash && Int(node.idCount) == id.count
-                && (id.count == 0 || sameBytes(bytes + Int(node.idStart), id.baseAddress!, id.count))
-        }
-    }
 }
 
 /// An id in memory: its text, and how it was written.

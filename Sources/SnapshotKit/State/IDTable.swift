@@ -19,12 +19,14 @@ struct IDTable: Sendable {
         self.indexMask = indexMask
     }
 
-    /// A table of the indexes below `count`. `hash` and `same` speak of two of them; `onDuplicate` hears of every later
-    /// one whose id an earlier one has. O(count).
+    /// A table of records with hashed ids, which stand in `text`. `onDuplicate` hears of every later one whose id an
+    /// earlier one has; one whose id is missing is no duplicate of another such. O(records).
     @inline(__always)
-    init(
-        count: Int, hash: (Int) -> UInt32, same: (Int, Int) -> Bool, onDuplicate: (_ first: Int, _ later: Int) -> Void
+    init<Record: IdentifiedRecord>(
+        _ records: UnsafeBufferPointer<Record>, in text: UnsafeRawPointer,
+        onDuplicate: (_ first: Int, _ later: Int) -> Void = { _, _ in }
     ) {
+        let count = records.count
         guard count > 0 else {
             self = .empty
             return
@@ -34,15 +36,15 @@ struct IDTable: Sendable {
         slots = [UInt32](unsafeUninitializedCapacity: capacity) { slots, used in
             slots.initialize(repeating: 0)
             for index in 0..<count {
-                let mark = hash(index)
+                let mark = records[index].hash
                 var slot = Int(mark) & (capacity - 1)
                 // The table's own bits choose the slot; rotated, other bits of the hash stand in it.
                 let tag = Self.tag(mark) & ~indexMask
                 while slots[slot] != 0 {
                     if slots[slot] & ~indexMask == tag {
                         let earlier = Int(slots[slot] & indexMask) - 1
-                        if same(earlier, index) {
-                            onDuplicate(earlier, index)
+                        if records[earlier].hasSameID(as: records[index], text, text) {
+                            if records[index].idCount > 0 { onDuplicate(earlier, index) }
                             break
                         }
                     }

@@ -130,8 +130,7 @@ struct KnownState {
         let id = UnsafeRawBufferPointer(start: text + Int(node.idStart), count: Int(node.idCount))
         if next < view.nodes.count, hasID(next, id) {
             next = Int(view.nodes[next].end)
-        } else if let item = view.item(withID: id, hash: idHash(id.baseAddress!, id.count)), view.nodes[item].level == 0
-        {
+        } else if let item = view.item(withID: id), view.nodes[item].level == 0 {
             next = Int(view.nodes[item].end)
         }
     }

@@ -38,6 +38,10 @@ struct InvariantTests {
         #expect(changed { nodes, _, _ in nodes[4].flags.remove(.isHidden) } == "the row of item 4")
         #expect(changed { _, sections, _ in sections[0].endRow += 1 } == "the rows of section 0")
         #expect(changed { nodes, _, _ in nodes[1].idStart = nodes[2].idStart } == "the hash of item 1")
+        let bare = Columns(
+            bytes: state.bytes, nodes: state.nodes, sections: state.sections, payloads: state.payloads,
+            rowOfItem: state.rowOfItem, itemOfRow: state.itemOfRow)
+        #expect(bare.brokenInvariant == "a table")
         let twice = changed { nodes, _, _ in (nodes[1].idStart, nodes[1].hash) = (nodes[2].idStart, nodes[2].hash) }
         #expect(twice == "item 1 is not found by its id")
     }
