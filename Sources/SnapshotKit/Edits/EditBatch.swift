@@ -98,7 +98,7 @@ extension EditBatch {
     /// O(levels).
     func pointer(toNode node: Int, ofEdit index: Int, _ ordinals: SiblingOrdinals) -> String {
         let edit = edits[index]
-        var path = DocumentPointers(root: pointer(toEdit: index), sections: nil, items: "/items")
+        var path = DocumentPointers(root: pointer(toEdit: index), items: "/items")
         if edit.subject == .sections {
             path.sections = "/sections"
             path.firstSection = edit.operands.lowerBound

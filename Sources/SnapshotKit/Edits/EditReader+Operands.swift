@@ -14,7 +14,7 @@ extension EditReader {
     }
 
     private mutating func readInsertedItems(at place: String, depth: Int) throws(JSONError) -> Range<Int> {
-        reader.path = DocumentPointers(root: place, sections: nil, items: "/items")
+        reader.path = DocumentPointers(root: place, items: "/items")
         let first = reader.builder.nodes.count
         reader.builder.beginSection()
         try reader.readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
@@ -36,7 +36,7 @@ extension EditReader {
     private mutating func readIDs(of subject: Edit.Subject, at place: String, depth: Int) throws(JSONError) -> Range<
         Int
     > {
-        reader.path = DocumentPointers(root: "\(place)/\(subject.rawValue)", sections: nil, items: "")
+        reader.path = DocumentPointers(root: "\(place)/\(subject.rawValue)")
         var read: [EditID] = []
         var ordinal = 0
         try reader.readElements(depth: depth, of: subject.rawValue, at: .root) { (reader) throws(JSONError) in
@@ -52,7 +52,7 @@ extension EditReader {
     private mutating func readUpdates(
         of subject: Edit.Subject, at place: String, depth: Int
     ) throws(JSONError) -> Range<Int> {
-        reader.path = DocumentPointers(root: "\(place)/\(subject.rawValue)", sections: nil, items: "")
+        reader.path = DocumentPointers(root: "\(place)/\(subject.rawValue)")
         var read: [EditUpdate] = []
         var ordinal = 0
         try reader.readElements(depth: depth, of: subject.rawValue, at: .root) { (reader) throws(JSONError) in
@@ -98,7 +98,7 @@ extension EditReader {
         if members[.at] != nil {
             reader.note("wrong-shape", "at goes with into, or stands alone", at: "\(place)/at")
         }
-        reader.path = DocumentPointers(root: "\(place)/\(anchor.rawValue)", sections: nil, items: "")
+        reader.path = DocumentPointers(root: "\(place)/\(anchor.rawValue)")
         guard let id = try reader.readEditID(depth: depth, at: .root) else { return .unsaid }
         return anchor == .before ? .before(id) : .after(id)
     }
@@ -117,30 +117,24 @@ extension EditReader {
     /// `{"section":id}`, `{"item":id}` or an id.
     private mutating func readParent(at place: String, depth: Int) throws(JSONError) -> Edit.Parent? {
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
-            reader.path = DocumentPointers(root: place, sections: nil, items: "")
+            reader.path = DocumentPointers(root: place)
             return try reader.readEditID(depth: depth, at: .root).map { .either($0) }
         }
         var parents: [Edit.Parent] = []
         var count = 0
-        reader.scanner.at += 1
-        let frame = reader.scanner.names.open()
-        var isEmpty = reader.scanner.takes(UInt8(ascii: "}"))
-        while !isEmpty {
-            let name = reader.scanner.string(try reader.scanner.takeName(in: frame))
-            let text = String(decoding: Array(name.text), as: UTF8.self)
-            reader.path = DocumentPointers(root: "\(place)/\(JSONPointer.escaped(text.utf8))", sections: nil, items: "")
+        try reader.readObject(depth: depth + 1) { (reader, token) throws(JSONError) in
+            let name = reader.scanner.string(token).string
+            reader.path = DocumentPointers(root: "\(place)/\(JSONPointer.escaped(name.utf8))")
             count += 1
-            switch text {
+            switch name {
             case "section": parents += try reader.readEditID(depth: depth + 1, at: .root).map { [.section($0)] } ?? []
             case "item": parents += try reader.readEditID(depth: depth + 1, at: .root).map { [.item($0)] } ?? []
             default:
                 try reader.refuse(
-                    "unknown-member", "into has no member \"\(Violations.shown(Array(text.utf8)))\"", at: .root,
+                    "unknown-member", "into has no member \"\(Violations.shown(Array(name.utf8)))\"", at: .root,
                     depth: depth + 1)
             }
-            isEmpty = try !reader.scanner.takesComma(or: UInt8(ascii: "}"))
         }
-        reader.scanner.names.close(frame)
         if count != 1 { reader.note("wrong-shape", "into names one section or one item", at: place) }
         return parents.count == 1 ? parents[0] : nil
     }

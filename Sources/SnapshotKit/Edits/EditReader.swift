@@ -79,25 +79,19 @@ struct EditReader {
     typealias Members = [Member: Int]
 
     private mutating func findMembers(at place: String, depth: Int) throws(JSONError) -> Members {
-        try reader.scanner.checkDepth(depth)
         var members: Members = [:]
-        reader.scanner.at += 1
-        if reader.scanner.takes(UInt8(ascii: "}")) { return members }
-        let frame = reader.scanner.names.open()
-        repeat {
-            let name = reader.scanner.string(try reader.scanner.takeName(in: frame))
+        try reader.readObject(depth: depth) { (reader, token) throws(JSONError) in
             reader.scanner.skipSpace()
-            let text = String(decoding: Array(name.text), as: UTF8.self)
-            if let member = Member(rawValue: text) {
+            let name = reader.scanner.string(token).string
+            if let member = Member(rawValue: name) {
                 members[member] = reader.scanner.at
             } else {
                 reader.note(
-                    "unknown-member", "an edit has no member \"\(Violations.shown(Array(text.utf8)))\"",
-                    at: "\(place)/\(JSONPointer.escaped(text.utf8))")
+                    "unknown-member", "an edit has no member \"\(Violations.shown(Array(name.utf8)))\"",
+                    at: "\(place)/\(JSONPointer.escaped(name.utf8))")
             }
             try reader.scanner.skipValue(depth: depth)
-        } while try reader.scanner.takesComma(or: UInt8(ascii: "}"))
-        reader.scanner.names.close(frame)
+        }
         return members
     }
 
@@ -136,7 +130,7 @@ struct EditReader {
     func word(at start: Int) -> String? {
         guard reader.scanner.byte(start) == UInt8(ascii: "\"") else { return nil }
         var cursor = JSONCursor(reader.scanner.base + start)
-        return String(decoding: Array(cursor.takeString().text), as: UTF8.self)
+        return cursor.takeString().string
     }
 
     // MARK: The end

@@ -151,4 +151,6 @@ struct JSONString {
     static func != (one: JSONString, other: JSONString) -> Bool { !(one == other) }
 
     var text: StringText { StringText(start, count) }
+
+    var string: String { String(decoding: Array(text), as: UTF8.self) }
 }

@@ -28,7 +28,7 @@ public struct JSONSlice: Sendable {
             guard cursor.enter() else { return strings }
             repeat {
                 guard cursor.byte == UInt8(ascii: "\"") else { return nil }
-                strings.append(String(decoding: Array(cursor.takeString().text), as: UTF8.self))
+                strings.append(cursor.takeString().string)
             } while cursor.takesComma()
             return strings
         }
@@ -54,7 +54,7 @@ extension JSONSlice {
             var members: [String: JSONSlice] = [:]
             guard cursor.enter() else { return members }
             repeat {
-                let name = String(decoding: Array(cursor.takeName().text), as: UTF8.self)
+                let name = cursor.takeName().string
                 members[name] = takeValue(&cursor, base)
             } while cursor.takesComma()
             return members
@@ -83,7 +83,7 @@ extension JSONSlice {
     public var string: String? {
         withCursor { cursor, _ in
             guard cursor.byte == UInt8(ascii: "\"") else { return nil }
-            return String(decoding: Array(cursor.takeString().text), as: UTF8.self)
+            return cursor.takeString().string
         }
     }
 

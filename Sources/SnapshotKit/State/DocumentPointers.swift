@@ -3,9 +3,9 @@ struct DocumentPointers {
     /// Pointer to the state or, with pointers, to the document.
     var root: String
     /// From the root to the array of sections; nil where the only section is not written as such.
-    var sections: String?
+    var sections: String? = nil
     /// From a section's element, or from the root, to its array of items.
-    var items: String
+    var items = ""
     /// The number of the section that is the first element of the array of sections.
     var firstSection = 0
     /// From a section's element, and from an item's, to its id.

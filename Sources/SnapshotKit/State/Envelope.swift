@@ -138,7 +138,7 @@ struct EnvelopeReader {
         var isEmpty = scanner.takes(UInt8(ascii: "}"))
         while !isEmpty {
             let token = try scanner.takeName(in: frame)
-            let name = String(decoding: Array(scanner.string(token).text), as: UTF8.self)
+            let name = scanner.string(token).string
             if members.refusesStates, members.states.contains(name) || isList(token) {
                 found.metState = true
                 return

@@ -34,7 +34,7 @@ public struct StateItem: Sendable {
     /// Its kind; nil if it has none, and in a skeleton.
     public var kind: String? {
         guard node.flags.contains(.hasKind), !columns.payloads.isEmpty else { return nil }
-        return columns.withView { String(decoding: Array($0.kindText(ofItem: index).text), as: UTF8.self) }
+        return columns.withView { $0.kindText(ofItem: index).string }
     }
 
     /// Its content, verbatim; nil if it has none, and in a skeleton.

@@ -21,7 +21,7 @@ enum StateMember: UInt8, CaseIterable {
 extension StateReader {
     /// Takes a state in the library's own shape; `depth` counts what stands around it.
     mutating func readState(depth: Int, at root: String) throws(JSONError) {
-        path = DocumentPointers(root: root, sections: nil, items: "")
+        path = DocumentPointers(root: root)
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "["): try readMain(depth: depth)
@@ -41,26 +41,18 @@ extension StateReader {
     }
 
     private mutating func readStateObject(depth: Int) throws(JSONError) {
-        try scanner.checkDepth(depth)
-        scanner.at += 1
-        let frame = scanner.names.open()
         var holdsList = false
-        var isEmpty = scanner.takes(UInt8(ascii: "}"))
-        while !isEmpty {
-            let name = try scanner.takeName(in: frame)
-            if let list = StateList(scanner.string(name)) {
-                if holdsList {
-                    try refuse("ambiguous-state", "a state has either sections or items", at: .root, depth: depth)
-                } else {
-                    holdsList = true
-                    try readList(list, depth: depth)
-                }
-            } else {
-                try refuseUnknown(name, of: "state", at: .root, depth: depth)
+        try readObject(depth: depth) { (reader, name) throws(JSONError) in
+            guard let list = StateList(reader.scanner.string(name)) else {
+                return try reader.refuseUnknown(name, of: "state", at: .root, depth: depth)
             }
-            isEmpty = try !scanner.takesComma(or: UInt8(ascii: "}"))
+            guard !holdsList else {
+                return try reader.refuse(
+                    "ambiguous-state", "a state has either sections or items", at: .root, depth: depth)
+            }
+            holdsList = true
+            try reader.readList(list, depth: depth)
         }
-        scanner.names.close(frame)
         if !holdsList { note("missing-sections", "a state needs sections or items", at: .root) }
     }
 

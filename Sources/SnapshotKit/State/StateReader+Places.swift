@@ -117,17 +117,10 @@ extension StateReader {
     private mutating func walkObject(
         _ trails: [Trail], _ places: StateShape.Places, _ finding: inout Finding, depth: Int
     ) throws(JSONError) {
-        try scanner.checkDepth(depth)
-        scanner.at += 1
-        if scanner.takes(UInt8(ascii: "}")) { return }
-        let frame = scanner.names.open()
-        repeat {
-            scanner.skipSpace()
-            let start = scanner.at
-            let name = scanner.string(try scanner.takeName(in: frame))
-            try walkChild(trails, places, &finding, start: start, depth: depth) { name.isText($0) }
-        } while try scanner.takesComma(or: UInt8(ascii: "}"))
-        scanner.names.close(frame)
+        try readObject(depth: depth) { (reader, token) throws(JSONError) in
+            let name = reader.scanner.string(token)
+            try reader.walkChild(trails, places, &finding, start: token.start - 1, depth: depth) { name.isText($0) }
+        }
     }
 
     private mutating func walkArray(

@@ -15,7 +15,7 @@ struct StateReader {
     var known: KnownState?
     /// Items that were taken over from that.
     var taken: [ReusedRun] = []
-    var path = DocumentPointers(root: "", sections: nil, items: "")
+    var path = DocumentPointers(root: "")
     /// Place among the siblings at each level, of the item that is being read.
     private var ordinals: [Int] = []
 
@@ -119,6 +119,18 @@ struct StateReader {
         scanner.at += 1
         if scanner.takes(UInt8(ascii: "]")) { return }
         repeat { try element(&self) } while try scanner.takesComma(or: UInt8(ascii: "]"))
+    }
+
+    /// Takes an object, each member's value by `value`.
+    mutating func readObject(
+        depth: Int, value: (inout StateReader, StringToken) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        try scanner.checkDepth(depth)
+        scanner.at += 1
+        if scanner.takes(UInt8(ascii: "}")) { return }
+        let frame = scanner.names.open()
+        repeat { try value(&self, try scanner.takeName(in: frame)) } while try scanner.takesComma(or: UInt8(ascii: "}"))
+        scanner.names.close(frame)
     }
 
     // MARK: Items
