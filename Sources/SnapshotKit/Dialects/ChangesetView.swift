@@ -9,16 +9,16 @@ struct ChangesetView {
 
     func isNew(row: Int) -> Bool { change.oldRowOfNew[row] < 0 }
     func isGone(oldRow: Int) -> Bool { change.newRowOfOld[oldRow] < 0 }
-    func stays(row: Int) -> Bool { change.rowFates[row].contains(.stays) }
+    func stays(row: Int) -> Bool { change.rowChanges[row].contains(.stays) }
     func moves(row: Int) -> Bool { !stays(row: row) && !isNew(row: row) }
-    func isUpdated(row: Int) -> Bool { change.rowFates[row].contains(.updated) }
+    func isUpdated(row: Int) -> Bool { change.rowChanges[row].contains(.updated) }
     func oldRow(of row: Int) -> Int { Int(change.oldRowOfNew[row]) }
     func newRow(of oldRow: Int) -> Int { Int(change.newRowOfOld[oldRow]) }
 
     func isNew(section: Int) -> Bool { change.sections.oldOfNew[section] < 0 }
     func isGone(oldSection: Int) -> Bool { change.sections.newOfOld[oldSection] < 0 }
-    func stays(section: Int) -> Bool { change.sectionFates[section].contains(.stays) }
-    func isUpdated(section: Int) -> Bool { change.sectionFates[section].contains(.updated) }
+    func stays(section: Int) -> Bool { change.sectionChanges[section].contains(.stays) }
+    func isUpdated(section: Int) -> Bool { change.sectionChanges[section].contains(.updated) }
     func oldSection(of section: Int) -> Int { Int(change.sections.oldOfNew[section]) }
     func newSection(of oldSection: Int) -> Int { Int(change.sections.newOfOld[oldSection]) }
 
@@ -53,14 +53,14 @@ struct ChangesetView {
 
     /// `,"as":"reload"` or reconfigure, of an updated row.
     func appendRedraw(ofRow row: Int, to writer: inout JSONWriter) {
-        writer.append(change.rowFates[row].contains(.reload) ? ",\"as\":\"reload\"" : ",\"as\":\"reconfigure\"")
+        writer.append(change.rowChanges[row].contains(.reload) ? ",\"as\":\"reload\"" : ",\"as\":\"reconfigure\"")
     }
 
     /// The same of a section; nothing unless it was marked.
     func appendRedraw(ofSection section: Int, to writer: inout JSONWriter) {
-        let fate = change.sectionFates[section]
-        guard fate.contains(.marked) else { return }
-        writer.append(fate.contains(.reload) ? ",\"as\":\"reload\"" : ",\"as\":\"reconfigure\"")
+        let outcome = change.sectionChanges[section]
+        guard outcome.contains(.marked) else { return }
+        writer.append(outcome.contains(.reload) ? ",\"as\":\"reload\"" : ",\"as\":\"reconfigure\"")
     }
 
     /// A section's id, content and expanded, without a closing brace.

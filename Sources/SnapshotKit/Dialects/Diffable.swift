@@ -15,9 +15,9 @@ extension ChangesetView {
             writer.append("]}")
         }
         writer.append("],\"reload\":[")
-        listIDs(&writer) { change.rowFates[$0].isSuperset(of: [.updated, .reload]) }
+        listIDs(&writer) { change.rowChanges[$0].isSuperset(of: [.updated, .reload]) }
         writer.append("],\"reconfigure\":[")
-        listIDs(&writer) { isUpdated(row: $0) && !change.rowFates[$0].contains(.reload) }
+        listIDs(&writer) { isUpdated(row: $0) && !change.rowChanges[$0].contains(.reload) }
         writer.append("],\"reloadSections\":[")
         list = JSONList()
         for section in new.sections.indices where isUpdated(section: section) {

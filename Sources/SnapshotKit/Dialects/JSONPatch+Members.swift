@@ -17,7 +17,8 @@ extension JSONPatch {
     }
 
     private mutating func updateSections<Comparison: ContentComparison>(_ comparison: Comparison) {
-        for section in changeset.new.sections.indices where changeset.change.sectionFates[section].contains(.updated) {
+        for section in changeset.new.sections.indices where changeset.change.sectionChanges[section].contains(.updated)
+        {
             let oldSection = changeset.oldSection(of: section)
             let (old, new) = (changeset.old.sections[oldSection].flags, changeset.new.sections[section].flags)
             let bothContent = old.contains(.hasContent) && new.contains(.hasContent)

@@ -16,7 +16,7 @@ extension Changeset {
         old.withView { oldView in
             new.withView { newView in
                 difference(
-                    sections.newOfOld, sections.oldOfNew, stays: { sectionFates[$0].contains(.stays) },
+                    sections.newOfOld, sections.oldOfNew, stays: { sectionChanges[$0].contains(.stays) },
                     oldID: { ElementID(oldView.id(ofSection: $0)) }, newID: { ElementID(newView.id(ofSection: $0)) })
             }
         }

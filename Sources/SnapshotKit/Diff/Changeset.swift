@@ -17,16 +17,16 @@
 /// ```
 public final class Changeset: Sendable {
     /// What becomes of a record of the new state.
-    struct Fate: OptionSet {
+    struct RowChange: OptionSet {
         let rawValue: UInt8
         /// In both states, and need not move.
-        static let stays = Fate(rawValue: 1)
+        static let stays = RowChange(rawValue: 1)
         /// In both states, and shows differently or is marked.
-        static let updated = Fate(rawValue: 2)
+        static let updated = RowChange(rawValue: 2)
         /// To be redrawn with a new cell.
-        static let reload = Fate(rawValue: 4)
+        static let reload = RowChange(rawValue: 4)
         /// Marked to be redrawn.
-        static let marked = Fate(rawValue: 8)
+        static let marked = RowChange(rawValue: 8)
     }
 
     let old: Columns
@@ -94,8 +94,8 @@ public final class Changeset: Sendable {
     var oldRowOfNew: [Int32] { draft.oldRowOfNew }
     var newRowOfOld: [Int32] { draft.newRowOfOld }
     /// By new row, and by new section.
-    var rowFates: [Fate] { draft.rowFates }
-    var sectionFates: [Fate] { draft.sectionFates }
+    var rowChanges: [RowChange] { draft.rowChanges }
+    var sectionChanges: [RowChange] { draft.sectionChanges }
 
     /// Whether nothing changed at all.
     public var isEmpty: Bool { counts.total == 0 }

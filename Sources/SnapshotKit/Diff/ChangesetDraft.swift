@@ -1,13 +1,13 @@
 /// A changeset in the making: pair, keep, compare, in this order.
 struct ChangesetDraft {
-    typealias Fate = Changeset.Fate
+    typealias RowChange = Changeset.RowChange
 
     private(set) var items: Pairing
     private(set) var sections: Pairing
     private(set) var oldRowOfNew: [Int32]
     private(set) var newRowOfOld: [Int32]
-    private(set) var rowFates: [Fate]
-    private(set) var sectionFates: [Fate]
+    private(set) var rowChanges: [RowChange]
+    private(set) var sectionChanges: [RowChange]
     private(set) var counts = OperationCounts()
     /// Items that show the same.
     private(set) var unchanged: [ReusedRun] = []
@@ -31,8 +31,8 @@ struct ChangesetDraft {
         }
         start = marks.isEmpty ? Self.unchangedStart(runs, old, new, sections) : 0
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
-        rowFates = [Fate](filled: .stays, count: new.rowCount)
-        sectionFates = [Fate](filled: hasSameOutline ? .stays : [], count: new.sections.count)
+        rowChanges = [RowChange](filled: .stays, count: new.rowCount)
+        sectionChanges = [RowChange](filled: hasSameOutline ? .stays : [], count: new.sections.count)
         if !hasSameOutline { keep(old, new) }
         compareSections(old, new, comparison)
         compareItems(old, new, comparison, runs)
@@ -88,16 +88,16 @@ struct ChangesetDraft {
 
     private mutating func keepSections(_ run: inout IncreasingRun) {
         run.removeAll()
-        for section in sectionFates.indices where sections.oldOfNew[section] >= 0 {
+        for section in sectionChanges.indices where sections.oldOfNew[section] >= 0 {
             run.append(sections.oldOfNew[section], at: section)
         }
-        run.find(fixedShift: 0) { sectionFates[$0].insert(.stays) }
+        run.find(fixedShift: 0) { sectionChanges[$0].insert(.stays) }
     }
 
     /// The common case: the rows that a section kept are in order, and all stay. False if they are not.
     private mutating func keepOrdered(_ oldRows: Range<Int>, _ newRows: Range<Int>) -> Bool {
         oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
-            rowFates.withUnsafeMutableBufferPointer { fates in
+            rowChanges.withUnsafeMutableBufferPointer { changes in
                 var last = oldRows.lowerBound
                 for row in newRows {
                     let oldRow = Int(oldRowOfNew[row])
@@ -106,7 +106,7 @@ struct ChangesetDraft {
                     } else if oldRows.contains(oldRow) {
                         return false
                     } else {
-                        fates[row] = []
+                        changes[row] = []
                     }
                 }
                 return true
@@ -121,12 +121,12 @@ struct ChangesetDraft {
         run.removeAll()
         run.reserve(newRows.count)
         oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
-            rowFates.withUnsafeMutableBufferPointer { fates in
+            rowChanges.withUnsafeMutableBufferPointer { changes in
                 for row in newRows {
-                    fates[row] = []
+                    changes[row] = []
                     if oldRows.contains(Int(oldRowOfNew[row])) { run.append(oldRowOfNew[row], at: row) }
                 }
-                run.find(fixedShift: shift) { fates[$0] = .stays }
+                run.find(fixedShift: shift) { changes[$0] = .stays }
             }
         }
     }
@@ -143,7 +143,7 @@ struct ChangesetDraft {
             if one.flags.intersection(.shown) != other.flags.intersection(.shown)
                 || (other.flags.contains(.hasContent) && !comparison.hasSameContent(section: oldSection, section))
             {
-                sectionFates[section].insert(.updated)
+                sectionChanges[section].insert(.updated)
             }
         }
     }
@@ -156,7 +156,7 @@ struct ChangesetDraft {
         var (unchanged, isLonger) = (runs, false)
         items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
             oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
-                rowFates.withUnsafeMutableBufferPointer { fates in
+                rowChanges.withUnsafeMutableBufferPointer { changes in
                     var item = 0
                     for next in 0...runs.count {
                         let end = next < runs.count ? runs[next].new : new.nodes.count
@@ -167,7 +167,7 @@ struct ChangesetDraft {
                             let oldItem = Int(oldOfNew[item])
                             let change = Self.change(oldItem, item, old, new, oldOfNew, comparison)
                             if !change.isEmpty {
-                                fates[row].formUnion(change)
+                                changes[row].formUnion(change)
                                 continue
                             }
                             if !isLonger { (unchanged, isLonger) = (Array(runs[..<next]), true) }
@@ -187,7 +187,7 @@ struct ChangesetDraft {
     private static func change<Comparison: ContentComparison>(
         _ oldItem: Int, _ newItem: Int, _ old: ColumnsView, _ new: ColumnsView, _ oldOfNew: UnsafeBufferPointer<Int32>,
         _ comparison: Comparison
-    ) -> Fate {
+    ) -> RowChange {
         let (one, other) = (old.nodes[oldItem], new.nodes[newItem])
         let differing = one.flags.symmetricDifference(other.flags)
         if other.flags.contains(.hasKind) || differing.contains(.hasKind) {
@@ -212,7 +212,7 @@ struct ChangesetDraft {
                 guard let item = new.item(withID: text) else { return }
                 let row = new.row(ofItem: item)
                 guard row >= 0, oldRowOfNew[row] >= 0 else { return }
-                rowFates[row].formUnion(redraw == .reload ? [.updated, .marked, .reload] : [.updated, .marked])
+                rowChanges[row].formUnion(redraw == .reload ? [.updated, .marked, .reload] : [.updated, .marked])
             }
         }
         for (id, redraw) in marks.sections {
@@ -220,7 +220,7 @@ struct ChangesetDraft {
                 guard let section = new.section(withID: text),
                     sections.oldOfNew[section] >= 0
                 else { return }
-                sectionFates[section].formUnion(
+                sectionChanges[section].formUnion(
                     redraw == .reload ? [.updated, .marked, .reload] : [.updated, .marked])
             }
         }
@@ -228,28 +228,29 @@ struct ChangesetDraft {
 
     private mutating func count() {
         if hasSameOutline {
-            counts.updates = rowFates.updates(from: start) + sectionFates.updates(from: 0)
+            counts.updates = rowChanges.updates(from: start) + sectionChanges.updates(from: 0)
         } else {
-            counts.add(rowFates, oldRowOfNew, newRowOfOld, from: start)
-            counts.add(sectionFates, sections.oldOfNew, sections.newOfOld, from: 0)
+            counts.add(rowChanges, oldRowOfNew, newRowOfOld, from: start)
+            counts.add(sectionChanges, sections.oldOfNew, sections.newOfOld, from: 0)
         }
     }
 }
 
 extension OperationCounts {
     /// Counts what becomes of one list; its first `start` elements stay and are unchanged.
-    fileprivate mutating func add(_ fates: [Changeset.Fate], _ oldOfNew: [Int32], _ newOfOld: [Int32], from start: Int)
-    {
+    fileprivate mutating func add(
+        _ changes: [Changeset.RowChange], _ oldOfNew: [Int32], _ newOfOld: [Int32], from start: Int
+    ) {
         let added = oldOfNew.sum(from: start) { UInt32(bitPattern: $0) >> 31 }
         insertions += added
         deletions += newOfOld.sum(from: start) { UInt32(bitPattern: $0) >> 31 }
         // Only common elements stay (bit 0) or are updated (bit 1).
-        moves += fates.count - start - added - fates.sum(from: start) { UInt32($0.rawValue & 1) }
-        updates += fates.updates(from: start)
+        moves += changes.count - start - added - changes.sum(from: start) { UInt32($0.rawValue & 1) }
+        updates += changes.updates(from: start)
     }
 }
 
-extension [Changeset.Fate] {
+extension [Changeset.RowChange] {
     fileprivate func updates(from start: Int) -> Int { sum(from: start) { UInt32($0.rawValue >> 1 & 1) } }
 }
 

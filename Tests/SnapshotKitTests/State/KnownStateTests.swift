@@ -35,7 +35,7 @@ struct KnownStateTests {
             Skeleton(of: state, fingerprints: carried, after: $0).document
         }
         return change.items.oldOfNew == plain.items.oldOfNew && change.items.newOfOld == plain.items.newOfOld
-            && change.rowFates == plain.rowFates && change.sectionFates == plain.sectionFates
+            && change.rowChanges == plain.rowChanges && change.sectionChanges == plain.sectionChanges
             && change.counts == plain.counts
             && carried.items == fresh.items && carried.sections == fresh.sections
             && carried.digest(salt: "") == fresh.digest(salt: "")
