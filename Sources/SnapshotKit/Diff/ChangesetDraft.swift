@@ -13,14 +13,14 @@ struct ChangesetDraft {
     private(set) var unchanged: [ReusedRun] = []
     /// Rows that both states begin with, that stay, are not updated and have no part in any search.
     private let start: Int
-    /// Whether both states are known to have the same outline: all are pairs in order, and stay.
-    private let hasSameOutline: Bool
+    /// Whether both states are known to have the same structure: all are pairs in order, and stay.
+    private let hasSameStructure: Bool
 
     init<Comparison: ContentComparison>(
         _ old: ColumnsView, _ new: ColumnsView, _ comparison: Comparison, _ marks: Marks, reused runs: [ReusedRun]
     ) {
-        hasSameOutline = old.hasOutline(of: new)
-        if hasSameOutline {
+        hasSameStructure = old.hasStructure(of: new)
+        if hasSameStructure {
             sections = Pairing(inOrder: new.sections.count)
             items = Pairing(inOrder: new.nodes.count)
         } else {
@@ -32,8 +32,8 @@ struct ChangesetDraft {
         start = marks.isEmpty ? Self.unchangedStart(runs, old, new, sections) : 0
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
         rowChanges = [RowChange](filled: .stays, count: new.rowCount)
-        sectionChanges = [RowChange](filled: hasSameOutline ? .stays : [], count: new.sections.count)
-        if !hasSameOutline { keep(old, new) }
+        sectionChanges = [RowChange](filled: hasSameStructure ? .stays : [], count: new.sections.count)
+        if !hasSameStructure { keep(old, new) }
         compareSections(old, new, comparison)
         compareItems(old, new, comparison, runs)
         if !marks.isEmpty { apply(marks, new) }
@@ -227,7 +227,7 @@ struct ChangesetDraft {
     }
 
     private mutating func count() {
-        if hasSameOutline {
+        if hasSameStructure {
             counts.updates = rowChanges.updates(from: start) + sectionChanges.updates(from: 0)
         } else {
             counts.add(rowChanges, oldRowOfNew, newRowOfOld, from: start)

@@ -63,7 +63,7 @@ extension Skeleton {
                     itemTable: IDTable(view.nodes, in: view.bytes),
                     sectionTable: IDTable(view.sections, in: view.bytes),
                     rowOfItem: columns.rowOfItem, itemOfRow: columns.itemOfRow,
-                    outline: columns.outline),
+                    structure: columns.structure),
                 fingerprints)
         }
     }

@@ -26,7 +26,7 @@ extension IdentifiedRecord {
     }
 }
 
-/// One item: its id, and where it stands in the outline.
+/// One item: its id, and where it stands in the structure.
 struct Node: IdentifiedRecord {
     /// Where the text of the id starts, behind its quote.
     var idStart: UInt32 = 0
@@ -161,12 +161,12 @@ final class Columns: Sendable {
     /// Whether no item is below another and each id stands in the text as it was written, so that ids that were read
     /// stand in ascending order.
     let isFlat: Bool
-    let outline: Outline
+    let structure: StructureID
 
     init(
         bytes: [UInt8], nodes: [Node], sections: [SectionNode], payloads: [Payload] = [], isSkeleton: Bool = false,
         itemTable: IDTable = .empty, sectionTable: IDTable = .empty, rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [],
-        room: Int = .max, isFlat: Bool = false, outline: Outline = Outline()
+        room: Int = .max, isFlat: Bool = false, structure: StructureID = StructureID()
     ) {
         self.bytes = bytes
         self.nodes = nodes
@@ -179,19 +179,19 @@ final class Columns: Sendable {
         self.itemOfRow = itemOfRow
         self.room = room
         self.isFlat = isFlat
-        self.outline = outline
+        self.structure = structure
     }
 
     var rowCount: Int { sections.rowCount }
 
     /// Memory held, in bytes.
     var footprint: Int {
-        outlineFootprint + payloads.capacity * MemoryLayout<Payload>.stride + itemTable.footprint
+        structureFootprint + payloads.capacity * MemoryLayout<Payload>.stride + itemTable.footprint
             + sectionTable.footprint
     }
 
-    /// What of it a skeleton shares with others of the same outline.
-    var outlineFootprint: Int {
+    /// What of it a skeleton shares with others of the same structure.
+    var structureFootprint: Int {
         bytes.capacity + nodes.capacity * MemoryLayout<Node>.stride + sections.capacity
             * MemoryLayout<SectionNode>.stride
             + (rowOfItem.capacity + itemOfRow.capacity) * 4

@@ -145,19 +145,19 @@ struct ColumnsBuilder {
         bytes: [UInt8], known: Columns? = nil, taken: [ReusedRun] = []
     ) -> (columns: Columns, duplicates: [Duplicate]) {
         if let known, !taken.isEmpty,
-            bytes.withUnsafeBytes({ hasOutline(of: known, reused: taken, in: $0.baseAddress!) })
+            bytes.withUnsafeBytes({ hasStructure(of: known, reused: taken, in: $0.baseAddress!) })
         {
-            return (columns(bytes, known.itemTable, known.sectionTable, known.outline), [])
+            return (columns(bytes, known.itemTable, known.sectionTable, known.structure), [])
         }
         var duplicates: [Duplicate] = []
         let (itemTable, sectionTable) = tables(bytes) { duplicates.append($0) }
-        return (columns(bytes, itemTable, sectionTable, Outline()), duplicates)
+        return (columns(bytes, itemTable, sectionTable, StructureID()), duplicates)
     }
 
     /// The columns of a state that has been one already. O(items).
-    consuming func finish(bytes: [UInt8], as outline: Outline) -> Columns {
+    consuming func finish(bytes: [UInt8], as structure: StructureID) -> Columns {
         let (itemTable, sectionTable) = tables(bytes) { _ in }
-        return columns(bytes, itemTable, sectionTable, outline)
+        return columns(bytes, itemTable, sectionTable, structure)
     }
 
     /// Tables of all ids, which are hashed.
@@ -174,7 +174,9 @@ struct ColumnsBuilder {
         }
     }
 
-    private consuming func columns(_ bytes: [UInt8], _ itemTable: IDTable, _ sectionTable: IDTable, _ outline: Outline)
+    private consuming func columns(
+        _ bytes: [UInt8], _ itemTable: IDTable, _ sectionTable: IDTable, _ structure: StructureID
+    )
         -> Columns
     {
         let (rowOfItem, itemOfRow) = countRows()
@@ -183,7 +185,7 @@ struct ColumnsBuilder {
             payloads: showsAnything ? Self.exact(payloads) : [],
             itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room,
             isFlat: isFlat,
-            outline: outline)
+            structure: structure)
     }
 
     /// Hashes all ids and enters them.

@@ -13,7 +13,7 @@ struct ColumnsView {
     /// Both empty where it is.
     private let rowOfItem: UnsafeBufferPointer<Int32>
     private let itemOfRow: UnsafeBufferPointer<UInt32>
-    private let outline: ObjectIdentifier
+    private let structure: ObjectIdentifier
 
     init(
         columns: Columns, bytes: UnsafeRawBufferPointer, nodes: UnsafeBufferPointer<Node>,
@@ -23,7 +23,7 @@ struct ColumnsView {
         (self.columns, self.bytes, byteCount) = (columns, bytes.baseAddress!, bytes.count)
         (self.nodes, self.sections, self.payloads) = (nodes, sections, payloads)
         (self.rowOfItem, self.itemOfRow, allVisible) = (rowOfItem, itemOfRow, rowOfItem.isEmpty)
-        outline = ObjectIdentifier(columns.outline)
+        structure = ObjectIdentifier(columns.structure)
     }
 
     /// Whether contents are gone.
@@ -31,8 +31,8 @@ struct ColumnsView {
 
     var rowCount: Int { sections.rowCount }
 
-    /// Whether both states are known to have the same outline.
-    func hasOutline(of other: ColumnsView) -> Bool { outline == other.outline }
+    /// Whether both states are known to have the same structure.
+    func hasStructure(of other: ColumnsView) -> Bool { structure == other.structure }
 
     @inline(__always)
     func item(ofRow row: Int) -> Int { allVisible ? row : Int(itemOfRow[row]) }

@@ -7,14 +7,14 @@ public struct PackedSnapshot: Sendable {
     private let bytes: [UInt8]
     private let records: [UInt8]
     private let room: Int
-    private let outline: Outline
+    private let structure: StructureID
     private let hash: KeyedHash
 
     /// Packs a state. O(items); the bytes are shared.
     public init(_ snapshot: Snapshot, _ fingerprints: Fingerprints) {
         bytes = snapshot.columns.bytes
         room = snapshot.columns.room
-        outline = snapshot.columns.outline
+        structure = snapshot.columns.structure
         hash = fingerprints.hash
         records = snapshot.columns.withView { view in
             let most = RecordWriter.most * (1 + view.nodes.count + view.sections.count)
@@ -83,7 +83,7 @@ public struct PackedSnapshot: Sendable {
             while let item = open.popLast() { builder.endItem(item) }
             builder.endSection()
         }
-        let snapshot = Snapshot((consume builder).finish(bytes: bytes, as: outline))
+        let snapshot = Snapshot((consume builder).finish(bytes: bytes, as: structure))
         return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, of: snapshot.columns, by: hash))
     }
 }

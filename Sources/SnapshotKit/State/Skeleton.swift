@@ -1,7 +1,7 @@
 /// What is remembered of a state that is past: ids, order, nesting, what was expanded, which members were there, and
 /// fingerprints in place of contents and kinds. Enough to compute the changeset from it to any later state.
 public struct Skeleton: Sendable {
-    /// All but the contents, together with others of the same outline.
+    /// All but the contents, together with others of the same structure.
     let columns: Columns
     let fingerprints: Fingerprints
 
@@ -12,15 +12,15 @@ public struct Skeleton: Sendable {
 
     /// Keeps what a skeleton keeps. O(n).
     ///
-    /// - Parameter last: another skeleton; if the state is known to have the same outline, that is kept once, and the
+    /// - Parameter last: another skeleton; if the state is known to have the same structure, that is kept once, and the
     ///   time is O(1).
     public init(of snapshot: Snapshot, fingerprints: Fingerprints, after last: Skeleton? = nil) {
         self.fingerprints = fingerprints
-        if let last, last.columns.outline === snapshot.columns.outline {
+        if let last, last.columns.structure === snapshot.columns.structure {
             columns = last.columns
             return
         }
-        let outline = snapshot.columns.outline
+        let structure = snapshot.columns.structure
         columns = snapshot.columns.withView { view in
             var ids = TokenBuffer(capacity: view.nodes.count * 16)
             var nodes = Array(view.nodes)
@@ -36,7 +36,7 @@ public struct Skeleton: Sendable {
             return Columns(
                 bytes: ids.padded(), nodes: nodes, sections: sections, isSkeleton: true,
                 rowOfItem: view.columns.rowOfItem,
-                itemOfRow: view.columns.itemOfRow, outline: outline)
+                itemOfRow: view.columns.itemOfRow, structure: structure)
         }
         assert(columns.brokenInvariant == nil, columns.brokenInvariant ?? "")
     }
@@ -46,7 +46,7 @@ public struct Skeleton: Sendable {
     public var records: ObjectIdentifier { ObjectIdentifier(columns) }
 
     /// How many of the bytes held are those.
-    public var recordsFootprint: Int { columns.outlineFootprint }
+    public var recordsFootprint: Int { columns.structureFootprint }
 
     /// Memory held, in bytes.
     public var footprint: Int { columns.footprint + fingerprints.footprint }

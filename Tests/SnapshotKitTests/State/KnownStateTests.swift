@@ -109,7 +109,7 @@ struct KnownStateTests {
         let known = try Snapshot(json: text(#"{"id":"c","content":1}"#))
         let state = try #require(
             Envelope(json: Array(text(last).utf8), members: Self.members, known: known).states["state"])
-        #expect((state.columns.outline === known.columns.outline) == isShared)
+        #expect((state.columns.structure === known.columns.structure) == isShared)
         #expect(try changesAreTheSame(Array(text(last).utf8), upon: known))
     }
 
@@ -128,7 +128,7 @@ struct KnownStateTests {
         for _ in 0..<30 {
             for place in shown.indices where random.below(4) == 0 { shown[place] = random.below(100_000) }
             let state = try read(text(shown), upon: known).get()
-            #expect(state.columns.outline === known.columns.outline)
+            #expect(state.columns.structure === known.columns.structure)
             #expect(try changesAreTheSame(text(shown), upon: known))
             known = state
         }

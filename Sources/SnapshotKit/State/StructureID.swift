@@ -3,14 +3,14 @@
 // them, nor keep them once more for a past revision.
 
 /// Stands for the ids of all sections and items of a state, their order, their nesting, which members they have and how
-/// they are written: states with the same outline agree in all of that. Two states that agree may still have two
-/// outlines, where nobody has compared them.
-final class Outline: Sendable {}
+/// they are written: states with the same structure agree in all of that. Two states that agree may still have two
+/// of these, where nobody has compared them.
+final class StructureID: Sendable {}
 
 extension ColumnsBuilder {
     /// Whether the records are those of a known state, but for where their texts stand, ranges and hidden flags aside.
     /// Those that are then get their hashes from there. O(sections + items that are in none of the runs).
-    mutating func hasOutline(of known: Columns, reused runs: [ReusedRun], in text: UnsafeRawPointer) -> Bool {
+    mutating func hasStructure(of known: Columns, reused runs: [ReusedRun], in text: UnsafeRawPointer) -> Bool {
         guard nodes.count == known.nodes.count, sections.count == known.sections.count,
             runs.allSatisfy({ $0.isInPlace })
         else { return false }
