@@ -7,11 +7,12 @@ import os
 import socket
 import threading
 import time
+import unittest
 from random import choice
 
 from support.case import ServiceCase
 from support.client import session_path
-from support.store import memory_only
+from support.store import KIND, memory_only
 
 MIB = 1 << 20
 SECONDS = int(os.environ.get("MEMORY_SECONDS", "6"))
@@ -175,8 +176,11 @@ class Memory:
             batch = b"".join(
                 self.message("PUT", f"/v1/sessions/small-{step * 500 + n}", b'{"state":' + body + b"}") for n in range(500))
             threading.Thread(target=self.send, args=(one, batch), daemon=True).start()
-            while one.recv(1 << 20).count(b"HTTP/1.1") == 0:
-                pass
+            try:
+                while one.recv(1 << 20).count(b"HTTP/1.1") == 0:
+                    pass
+            except OSError:
+                pass  # what was pipelined found no room
         self.holding(attack)
 
     def test_sessions_of_many_sizes(self):
@@ -217,7 +221,7 @@ class SmallBudget(Memory, ServiceCase):
     options = ("--memory", "64MiB", "--body-window", "60s", "--head-timeout", "60s")
 
 
-@memory_only
+@unittest.skipIf(KIND == "redis", "a record on its way is in no budget")
 class DefaultBudget(Memory, ServiceCase):
     budget = 512 * MIB
     options = ("--memory", "512MiB", "--body-window", "60s", "--head-timeout", "60s")
