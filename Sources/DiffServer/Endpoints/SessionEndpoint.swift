@@ -30,9 +30,11 @@ extension Call {
         case .pending(let promise):
             return .later { [self] pending in
                 promise.whenKept { [self] result in
-                    answer(pending) { () throws(Problem) in
-                        let done = try result.get()
-                        return try endpoint.reply(done.outcome, in: done.slot)
+                    offLoopIfLong { [self] in
+                        answer(pending) { () throws(Problem) in
+                            let done = try result.get()
+                            return try endpoint.reply(done.outcome, in: done.slot)
+                        }
                     }
                 }
             }

@@ -15,7 +15,7 @@ final class HeldRequest: SessionReader {
         (self.call, self.slot, self.since, self.options, self.pending) = (call, slot, since, options, pending)
     }
 
-    /// Holds a request for at most `time`. Called on its loop.
+    /// Holds a request for at most `time`. Called on its loop, or by a worker where the session is large.
     static func hold(
         _ call: Call, _ view: SessionView, _ since: Since, _ options: ChangesOptions, for time: Duration,
         _ pending: Pending
@@ -30,6 +30,8 @@ final class HeldRequest: SessionReader {
         }
         request.timer.withLock { $0 = pending.loop.schedule(after: time) { request.finish() } }
         pending.onGone { request.leave() }
+        // It may have been answered since it was added.
+        if request.isDone.load(ordering: .relaxed) { request.stopTimer() }
         // A commit may have come between the look and the registration.
         guard slot.revision != view.session.head.revision else { return }
         if request.view?.hasNothing(since: since) == true { return }
@@ -79,10 +81,14 @@ final class HeldRequest: SessionReader {
         guard !isDone.exchange(true, ordering: .relaxed) else { return false }
         call.service.table.remove(self, from: slot)
         call.service.store.watch(slot)
+        stopTimer()
+        return true
+    }
+
+    private func stopTimer() {
         timer.withLock { timer in
             timer?.cancel()
             timer = nil
         }
-        return true
     }
 }

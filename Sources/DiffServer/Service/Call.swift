@@ -15,8 +15,8 @@ final class Call: Sendable {
     let parameters: Parameters
     let acceptance: Acceptance
     let service: DiffService
-    /// What the body takes of the memory for messages, until the call goes. This and the next are set before the call
-    /// is handed to anybody.
+    /// What the body takes of the memory for messages, until the call goes. This and the next are written only by
+    /// whoever carries the call on, before it is handed to the next one.
     nonisolated(unsafe) var share: MemoryShare?
     /// Whether what is done for the request takes so long that no loop should wait for it.
     nonisolated(unsafe) var isLong = false
@@ -69,6 +69,12 @@ final class Call: Sendable {
     func goOn(_ work: @escaping @Sendable () -> Void) {
         if isLong { return service.workers.run(work) }
         if loop.isCurrent { work() } else { loop.execute(work) }
+    }
+
+    /// Does what follows something that was waited for. Where that takes long, it was done by a worker already, but for
+    /// one case: the worker was faster than the loop in asking for the result.
+    func offLoopIfLong(_ work: @escaping @Sendable () -> Void) {
+        if isLong, loop.isCurrent { service.workers.run(work) } else { work() }
     }
 
     /// Reads the session's head, and with it what a reader has, wherever that has to come from.

@@ -24,18 +24,48 @@ struct Transaction<Operation: SessionOperation>: Sendable {
 
     private var store: any SessionStore { call.service.store }
 
+    /// What a step comes to.
+    private enum Attempt {
+        case end(Result<Done, Problem>)
+        /// Somebody else was faster.
+        case conflict
+        /// A store or a worker goes on later, on the thread where that belongs.
+        case waiting(Continuation)
+
+        /// Is given what is to be done with what follows.
+        typealias Continuation = (@escaping @Sendable (Attempt) -> Void) -> Void
+    }
+
     /// Does what can be done at once: all of it, where sessions live in this process.
-    func run() -> Progress<Done, Problem> { untilDone { begin() } }
+    func run() -> Progress<Done, Problem> {
+        switch settled(begin()) {
+        case .end(let result): return .done(result)
+        case .waiting(let continuation):
+            let promise = Promise<Done, Problem>()
+            go(on: continuation, promise)
+            return .pending(promise)
+        case .conflict: preconditionFailure("a conflict is settled")
+        }
+    }
 
-    /// What a step comes to; nil where somebody else was faster.
-    private typealias Attempt = Progress<Done, Problem>?
-
-    private func untilDone(_ attempt: () -> Attempt) -> Progress<Done, Problem> {
-        var progress = attempt()
-        while true {
-            if let progress { return progress }
+    /// Begins again, on what is the head then, for as long as somebody else is faster.
+    private func settled(_ first: Attempt) -> Attempt {
+        var attempt = first
+        while case .conflict = attempt {
             call.service.metrics.count(.conflict)
-            progress = store.isSole ? begin() : load(again: true)
+            attempt = store.isSole ? begin() : load(again: true)
+        }
+        return attempt
+    }
+
+    /// Goes on until it has ended; however often that has to wait, one promise waits for it.
+    private func go(on continuation: Attempt.Continuation, _ promise: Promise<Done, Problem>) {
+        continuation { attempt in
+            switch settled(attempt) {
+            case .end(let result): promise.keep(result)
+            case .waiting(let next): go(on: next, promise)
+            case .conflict: preconditionFailure("a conflict is settled")
+            }
         }
     }
 
@@ -81,7 +111,7 @@ struct Transaction<Operation: SessionOperation>: Sendable {
         do throws(SessionError) {
             switch try operation.decide(view?.session, by: call.transition) {
             case .finish(let outcome):
-                return isHead ? .done(.success(Done(outcome: outcome, slot: view?.slot))) : load(again: true)
+                return isHead ? .end(.success(Done(outcome: outcome, slot: view?.slot))) : load(again: true)
             case .recall(let sequence): return recall(sequence, of: view)
             case .swap(let next, let outcome):
                 switch store.swap(view, named: call.session, for: next, on: call.loop) {
@@ -91,7 +121,7 @@ struct Transaction<Operation: SessionOperation>: Sendable {
             case .delete(let revision, let outcome): return delete(view, at: revision, outcome)
             }
         } catch {
-            return isHead ? .done(.failure(Problem(error))) : load(again: true)
+            return isHead ? .end(.failure(Problem(error))) : load(again: true)
         }
     }
 
@@ -105,8 +135,8 @@ struct Transaction<Operation: SessionOperation>: Sendable {
 
     private func changed(_ result: Result<SessionSlot?, StoreFailure>, _ outcome: Operation.Outcome) -> Attempt {
         switch result {
-        case .success(let slot): .done(.success(Done(outcome: outcome, slot: slot)))
-        case .failure(.conflict): nil
+        case .success(let slot): .end(.success(Done(outcome: outcome, slot: slot)))
+        case .failure(.conflict): .conflict
         case .failure(let failure): failed(failure)
         }
     }
@@ -132,7 +162,7 @@ struct Transaction<Operation: SessionOperation>: Sendable {
 
     private func failed(_ failure: StoreFailure) -> Attempt {
         call.service.metrics.count(failure)
-        return .done(.failure(Problem(failure)))
+        return .end(.failure(Problem(failure)))
     }
 
     // MARK: Waiting
@@ -141,9 +171,9 @@ struct Transaction<Operation: SessionOperation>: Sendable {
         for promise: Promise<Value, StoreFailure>,
         _ next: @escaping @Sendable (Result<Value, StoreFailure>) -> Attempt
     ) -> Attempt {
-        .of { done in
+        .waiting { resume in
             promise.whenKept { result in
-                call.goOn { untilDone { next(result) }.whenDone(done) }
+                call.goOn { resume(next(result)) }
             }
         }
     }
@@ -151,8 +181,8 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     /// Goes on with a worker, since the session is so large.
     private func leaveLoop(_ next: @escaping @Sendable () -> Attempt) -> Attempt {
         call.isLong = true
-        return .of { done in
-            call.goOn { untilDone(next).whenDone(done) }
+        return .waiting { resume in
+            call.goOn { resume(next()) }
         }
     }
 }

@@ -45,6 +45,8 @@ final class Connection: EventReceiver, TurnEndReceiver {
     // Output
     let output: OutputQueue
     var isBacklogged = false
+    /// Whether it waits for its reader, and not just for its next turn.
+    private(set) var isBlocked = false
     /// What a part of a message and what of answers only this connection holds; made when it first has to wait.
     private var incoming: MemoryShare?
     private var outgoing: MemoryShare?
@@ -160,14 +162,17 @@ final class Connection: EventReceiver, TurnEndReceiver {
 
     /// Sends what the transport has room for, and the rest of more than this in the next turn: else whoever reads as
     /// fast as the loop sends, through TLS above all, would have it to himself for a whole answer of many megabytes.
+    /// Where more waits than may, all of it is sent: what its reader takes is free then.
     private static let mostSentInTurn = 256 * 1024
 
     func flush() {
         guard lifecycle.phase != .closed else { return }
         if !output.isEmpty {
-            let result = output.flush(transport, most: Self.mostSentInTurn)
+            let isTight = shard.options.outgoing.isExceeded
+            let result = output.flush(transport, most: isTight ? .max : Self.mostSentInTurn)
             if !isBacklogged, !output.isEmpty { beginWriteWindow() }
             isBacklogged = !output.isEmpty
+            isBlocked = result == .blocked
             accountOutput()
             switch result {
             case nil: break
@@ -206,7 +211,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         let share = outgoing ?? MemoryShare(of: shard.options.outgoing)
         outgoing = share
         share.hold(output.own)
-        if shard.options.outgoing.isExceeded { shard.relief.begin() }
+        if isBlocked, shard.options.outgoing.isExceeded { shard.relief.begin() }
     }
 
     private func watchOutput() {

@@ -51,7 +51,8 @@ final class PendingLink: @unchecked Sendable {
     }
 
     func register(_ action: @escaping @Sendable () -> Void) {
-        if isLost { action() } else { whenGone = action }
+        // One that was answered meanwhile has no connection any more.
+        if isLost { action() } else if connection != nil { whenGone = action }
     }
 
     func connectionClosed() {

@@ -89,7 +89,7 @@ final class BacklogRelief: Sendable {
         for shard in all {
             shard.loop.execute {
                 let holders = shard.connections.compactMap { connection in
-                    connection.isBacklogged
+                    connection.isBlocked
                         ? Holder(shard: shard, descriptor: connection.descriptor, holdings: connection.output.holdings)
                         : nil
                 }
@@ -121,7 +121,7 @@ extension OutputQueue.Holdings {
 extension Shard {
     /// Ends the connection with this descriptor, if something waits on it still.
     fileprivate func close(holdingMost descriptor: Int32) {
-        guard let connection = loop.receiver(of: descriptor) as? Connection, connection.isBacklogged else { return }
+        guard let connection = loop.receiver(of: descriptor) as? Connection, connection.isBlocked else { return }
         counters.relieved.add(1, ordering: .relaxed)
         connection.handle(.stalled)
     }

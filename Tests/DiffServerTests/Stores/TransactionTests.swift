@@ -176,6 +176,33 @@ import Testing
         #expect(read.calls == ["load"])
     }
 
+    @Test func `however often others are faster, a write that waits takes no more room for it`() async throws {
+        let failures: [StoreFailure?] = [nil] + Array(repeating: [.conflict, nil], count: 5_000).flatMap { $0 }
+        let store = ScriptedStore(hash, failures, isLate: true)
+        _ = store.table.create("s", try session("[1]"))
+        #expect(try await run(try post("[1,2]"), on: store) == "at 2")
+        #expect(store.calls.count == 10_002)
+    }
+
+    @Test func `no answer about a large session is written on the loop`() async throws {
+        let store = ScriptedStore(hash, isLate: false)
+        let content = String(repeating: "x", count: SessionView.long)
+        _ = store.table.create("s", try session(#"[{"id":1,"content":"\#(content)"}]"#))
+        let loop = EventLoop.ofTests
+        for _ in 0..<200 {
+            let call = try call(store)
+            let isLater = await withCheckedContinuation { continuation in
+                loop.execute {
+                    guard case .later? = try? call.respond(GetSession(call), []) else {
+                        return continuation.resume(returning: false)
+                    }
+                    continuation.resume(returning: true)
+                }
+            }
+            #expect(isLater)
+        }
+    }
+
     @Test func `a store that is one process's own is asked anew behind a conflict`() async throws {
         let store = ScriptedStore(hash, [nil, .conflict], isLate: false, isSole: true)
         _ = store.table.create("s", try session("[1]"))

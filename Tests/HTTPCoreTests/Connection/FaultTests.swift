@@ -67,6 +67,15 @@ import Testing
         #expect(sent == [512, 256, 208, 0] && scripted.isOpen)
     }
 
+    @Test func whereTooMuchWaitsAllOfAnAnswerLeavesAndNobodyWhoReadsIsClosed() throws {
+        let transport = ScriptedTransport(Array("GET /bytes/1000000 HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+        transport.endsInput = false
+        let scripted = try ScriptedConnection(transport) { $0.outgoing = MemoryBudget(limit: -1) }
+        scripted.loop.turn(at: scripted.now) { scripted.connection?.receive(events: EPOLLIN.rawValue) }
+        scripted.loop.runJobs()
+        #expect(transport.output.count > 1_000_000 && scripted.isOpen)
+    }
+
     @Test func whoPipelinesGetsASliceOfATurn() throws {
         let request = "GET /bytes/10 HTTP/1.1\r\nHost: a\r\n\r\n"
         let transport = ScriptedTransport(Array(String(repeating: request, count: 300).utf8))

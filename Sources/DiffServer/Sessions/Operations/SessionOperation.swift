@@ -14,8 +14,7 @@ protocol SessionOperation: Sendable {
 
     /// What becomes of a session; nil if there is none.
     ///
-    /// A decision other than `swap` and `delete`, and an error, only holds for the head: on anything else they are
-    /// found again there.
+    /// What it finishes with, and an error, only hold for the head: on anything else they are found again there.
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome>
 }
 

@@ -286,7 +286,9 @@ final class RedisStore: SessionStore {
                     if hasChanged { forgetOldKey() }
                     done(.failure(agreement.holds ? .conflict : .disagreed))
                 }
-            case .success: done(.failure(.conflict))
+            case .success(.integer(0)): done(.failure(.conflict))
+            // To begin again would not end.
+            case .success: done(.failure(.unavailable("it answers what no commit does")))
             }
         }
     }
