@@ -10,7 +10,7 @@ struct PatchApplier {
     private(set) var document: Tree
     private(set) var operations = Operations()
     /// The move that came right before, as the first half of a detour.
-    private var lastMove: (id: Text, from: PatchPath)?
+    private var lastMove: (id: Text, isSection: Bool, from: PatchPath)?
 
     /// What a path points at.
     private enum Target {
@@ -110,11 +110,14 @@ struct PatchApplier {
     private mutating func move(_ from: PatchPath, _ path: PatchPath) throws {
         try require(!path.isBelow(from), "moved below itself")
         let id = try document.value(at: from).identity()
-        if let lastMove, lastMove.id == id {
+        // A section and an item may have one id.
+        var isSection = false
+        if case .section = try Self.target(from) { isSection = true }
+        if let lastMove, lastMove.id == id, lastMove.isSection == isSection {
             try require(path.isBelow(lastMove.from), "a detour where one move would do")
             operations.items.moved.remove(id)
         }
-        lastMove = (id, from)
+        lastMove = (id, isSection, from)
         switch (try Self.target(from), try Self.target(path)) {
         case (.section, .section): try operations.sections.moved.note(id, "moved")
         case (.item, .item): try operations.items.moved.note(id, "moved")
