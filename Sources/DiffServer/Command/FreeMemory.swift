@@ -39,8 +39,8 @@ struct FreeMemory {
 /// Gives back what evicted sessions held as soon as that is much: until then the process holds it beside what takes
 /// its place, which seldom fits into the holes.
 ///
-/// Four clients that put states of 1 KB to 1 MB to ever new sessions with 64 MiB bring the process to 94 to 103 MiB, and
-/// without this to 121 to 132, where 112 are promised. A put of theirs costs half as much again for it.
+/// Four clients that put states of 1 KB to 1 MB to ever new sessions with 64 MiB bring the process to 94 to 103 MiB,
+/// and without this to 121 to 132, where 112 are promised. A put of theirs costs half as much again for it.
 final class EvictedMemory: Sendable {
     /// Bytes that are worth a walk over the heap.
     private let worth: Int

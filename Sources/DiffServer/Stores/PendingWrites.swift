@@ -1,10 +1,10 @@
-// Writes of one session are queued, each upon what the one before it makes of the session, though the store has not said
-// yet that it came to that. So many writers of one session share one fsync or one round trip, where else all but one of
-// them would have to begin again behind each.
+// Writes of one session are queued, each upon what the one before it makes of the session, though the store has not
+// said yet that it came to that. So many writers of one session share one fsync or one round trip, where else all but
+// one of them would have to begin again behind each.
 //
-// What is queued is nobody's head: only writes are tried on it. If a write fails, those behind it find in the store that
-// the version they stood on is not there, and begin again on what is. Who must not meet writes is queued alone: SQLite
-// lets in so who reads a session, so that what comes into memory is never older than what was written.
+// What is queued is nobody's head: only writes are tried on it. If a write fails, those behind it find in the store
+// that the version they stood on is not there, and begin again on what is. Who must not meet writes is queued alone:
+// SQLite lets in so who reads a session, so that what comes into memory is never older than what was written.
 
 import HTTPCore
 import SnapshotKit

@@ -10,8 +10,8 @@
 /// request.
 ///
 /// A table of some twenty patterns is walked from end to end; a tree would save comparisons of a few octets each and
-/// cost its code. What depends on the payload is inlinable, so that it is specialised where the table is: unspecialised,
-/// a look-up spent 1,500 instructions of 2,500 on the metadata of its types.
+/// cost its code. What depends on the payload is inlinable, so that it is specialised where the table is:
+/// unspecialised, a look-up spent 1,500 instructions of 2,500 on the metadata of its types.
 public struct Router<Payload: Sendable>: Sendable {
     /// One row of the table.
     public struct Route: Sendable {

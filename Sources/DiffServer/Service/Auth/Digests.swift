@@ -5,22 +5,23 @@ import SnapshotKit
 /// SHA-256 (FIPS 180-4) and HMAC (RFC 2104), by OpenSSL.
 enum Digests {
     static func sha256(_ bytes: [UInt8]) -> [UInt8] {
-        digest(32) { EVP_Digest(bytes, bytes.count, $0, nil, algorithm, nil) }
+        digest(32) { EVP_Digest(bytes, bytes.count, $0, nil, algorithm, nil) == 1 }
     }
 
     /// SHA-256 once looked up: `SHA256` does it again for each digest, which costs more than to digest a key.
     private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
 
     /// SHA-1, for what others name by it; it proves nothing any more.
-    static func sha1(_ bytes: [UInt8]) -> [UInt8] { digest(20) { SHA1(bytes, bytes.count, $0) } }
+    static func sha1(_ bytes: [UInt8]) -> [UInt8] { digest(20) { SHA1(bytes, bytes.count, $0) != nil } }
 
     static func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
-        digest(32) { HMAC(EVP_sha256(), key, Int32(key.count), bytes, bytes.count, $0, nil) }
+        digest(32) { HMAC(EVP_sha256(), key, Int32(key.count), bytes, bytes.count, $0, nil) != nil }
     }
 
-    private static func digest<Result>(_ count: Int, _ write: (UnsafeMutablePointer<UInt8>?) -> Result) -> [UInt8] {
+    /// - Parameter write: whether it could; an OpenSSL without these functions is none to go on with.
+    private static func digest(_ count: Int, _ write: (UnsafeMutablePointer<UInt8>?) -> Bool) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, written in
-            _ = write(buffer.baseAddress)
+            guard write(buffer.baseAddress) else { preconditionFailure("OpenSSL has no SHA-1, SHA-256 or HMAC") }
             written = count
         }
     }

@@ -1,10 +1,12 @@
 // What has to happen at once happens within Redis. A session is one hash, `diffserver:{name}` (the braces keep it and
 // its channel of the same name in one slot of a cluster):
 //
-//     v  the version: a new random name with each commit. Comparing revisions would not do: a commit that only remembers an answered key
-//        keeps the revision, and a session that was deleted and made again may come to one that it had.
+//     v  the version: a new random name with each commit. Comparing revisions would not do: a commit that only
+//        remembers an answered key keeps the revision, and a session that was deleted and made again may come to one
+//        that it had.
 //     r  the revision, for people
-//     t  its time to live in milliseconds; what is read somewhere lives longer, since its readers are heard of only now and then
+//     t  its time to live in milliseconds; what is read somewhere lives longer, since its readers are heard of only
+//        now and then
 //     m<version>  the record's meta, h<version>  its head
 //     k<version>  the skeleton of the revision that was retired when the session came to that version, and behind it a
 //     sum
