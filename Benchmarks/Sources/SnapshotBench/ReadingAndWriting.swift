@@ -112,7 +112,11 @@ func measureHashing() throws {
             "the same, 99 % known",
             { UInt64(Fingerprints(of: next, from: fingerprints, reusing: change.reused).footprint) }
         ),
-        ("skeleton", { UInt64(Skeleton(of: state, fingerprints: fingerprints).footprint) }),
+        ("the way back", { UInt64(SnapshotDelta(backOver: change).bytes.count) }),
+        (
+            "the state before, made again",
+            { [back = SnapshotDelta(backOver: change)] in UInt64(next.applying([back])?.snapshot.itemCount ?? 0) }
+        ),
     ]
     for (name, work) in works {
         let watch = Stopwatch(runs: 101, work: work)
@@ -126,15 +130,15 @@ func measureHashing() throws {
 func measureMemory() throws {
     var table = Table(
         "Memory of 10,000 rows", "rows", "JSON, bytes a row", "snapshot, bytes a row", "asked: 1.3 × JSON + 40",
-        "skeleton, bytes a row")
+        "packed, bytes a row")
     for (name, json) in memoryDocuments() {
         let before = allocations_live_bytes()
         let state = try Snapshot(json: [UInt8](copying: json, room: 0))
         let held = Double(allocations_live_bytes() - before) / 10_000
         let between = allocations_live_bytes()
-        let skeleton = Skeleton(of: state, fingerprints: Fingerprints(of: state, by: .process))
+        let packed = PackedSnapshot(state, Fingerprints(of: state, by: .process))
         let remembered = Double(allocations_live_bytes() - between) / 10_000
-        checksum &+= UInt64(state.itemCount + skeleton.itemCount)
+        checksum &+= UInt64(state.itemCount + packed.footprint)
         let size = Double(json.count) / 10_000
         table.add(
             name, size.short, held.short, Table.atMost(1.3 * size + 40, held, "memory of \(name)"), remembered.short)

@@ -7,7 +7,7 @@ struct GetChanges: ReadingEndpoint {
     private static let longestWait = 60
 
     let call: Call
-    let since: Since
+    private let since: Since
     private let wait: Int
     private let options: ChangesOptions
 

@@ -6,7 +6,7 @@ extension StateItem: LookupElement {
     static var name: String { "item" }
     static var list: StaticString { "items" }
 
-    static func element(_ id: String, of subject: LookupSubject) -> StateItem? { subject.item(id) }
+    static func element(_ id: String, of subject: LookupSubject) -> StateItem? { subject.state.item(withID: id) }
 
     static func missing(_ id: String, at revision: Revision) -> Problem {
         Problem(.itemNotFound, "no item \"\(id)\" at \(revision.text)")
@@ -20,6 +20,6 @@ extension StateItem: LookupElement {
         guard numbers.count == 2, let section = numbers[0], let row = numbers[1], max(section, row) < .max else {
             throw .malformed("at is an index path as \"0,3\", not \"\(place)\"")
         }
-        return (subject.item(at: ItemPath(section: section, row: row)), "[\(section),\(row)]")
+        return (subject.state.item(at: ItemPath(section: section, row: row)), "[\(section),\(row)]")
     }
 }

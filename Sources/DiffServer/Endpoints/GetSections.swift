@@ -6,7 +6,7 @@ extension StateSection: LookupElement {
     static var name: String { "section" }
     static var list: StaticString { "sections" }
 
-    static func element(_ id: String, of subject: LookupSubject) -> StateSection? { subject.section(id) }
+    static func element(_ id: String, of subject: LookupSubject) -> StateSection? { subject.state.section(withID: id) }
 
     static func missing(_ id: String, at revision: Revision) -> Problem {
         Problem(.sectionNotFound, "no section \"\(id)\" at \(revision.text)")
@@ -18,7 +18,7 @@ extension StateSection: LookupElement {
         guard let index = Parameters.count(place), index < .max else {
             throw .malformed("at is a section's index, not \"\(place)\"")
         }
-        let section = subject.sections.indices.contains(index) ? subject.sections[index] : nil
+        let section = subject.state.sections.indices.contains(index) ? subject.state.sections[index] : nil
         return (section, "\(index)")
     }
 }

@@ -1,20 +1,15 @@
-// What leads from ids to places and back: in the head, or in a remembered revision, of which no contents are kept.
+// What leads from ids to places and back: in the head, or in a remembered revision, of which no contents are told.
 
 import HTTPCore
 import SnapshotKit
 
 /// The state that a look-up asks.
 struct LookupSubject {
-    private enum State {
-        case head(Snapshot)
-        case past(Skeleton)
-    }
-
     let revision: Revision
     /// Whether kinds and contents are told: only of the head, and only where no revision was named, so that an answer
     /// about a revision does not depend on whether it is the head still.
     let showsContent: Bool
-    private let state: State
+    let state: Snapshot
 
     /// - Parameters:
     ///   - revision: the one that `?revision=` names; nil for the head.
@@ -23,42 +18,14 @@ struct LookupSubject {
         let head = view.session.head
         showsContent = revision == nil
         guard let revision else {
-            (self.revision, state) = (head.revision, .head(head.snapshot))
+            (self.revision, state) = (head.revision, head.snapshot)
             return
         }
         self.revision = revision
         switch view.resumePoint(revision) {
-        case .head: state = .head(head.snapshot)
-        case .past(let skeleton, _): state = .past(isAskedOften ? skeleton.indexed() : skeleton)
-        case .stored, .none: throw Problem(.revisionGone, "the revision \(revision.text) is no longer kept")
-        }
-    }
-
-    func item(_ id: String) -> StateItem? {
-        switch state {
-        case .head(let snapshot): snapshot.item(withID: id)
-        case .past(let skeleton): skeleton.item(withID: id)
-        }
-    }
-
-    func item(at path: ItemPath) -> StateItem? {
-        switch state {
-        case .head(let snapshot): snapshot.item(at: path)
-        case .past(let skeleton): skeleton.item(at: path)
-        }
-    }
-
-    func section(_ id: String) -> StateSection? {
-        switch state {
-        case .head(let snapshot): snapshot.section(withID: id)
-        case .past(let skeleton): skeleton.section(withID: id)
-        }
-    }
-
-    var sections: StateSections {
-        switch state {
-        case .head(let snapshot): snapshot.sections
-        case .past(let skeleton): skeleton.sections
+        case .head: state = head.snapshot
+        case .past(let place, _): state = view.session.state(at: place, isIndexed: isAskedOften).snapshot
+        case .none: throw Problem(.revisionGone, "the revision \(revision.text) is no longer kept")
         }
     }
 }
@@ -89,8 +56,6 @@ struct GetElement<Element: LookupElement>: ReadingEndpoint {
         revision = try call.parameters.revision()
     }
 
-    var since: Since { revision.map(Since.revision) ?? .absent }
-
     func reply(_ view: SessionView) throws(Problem) -> Reply {
         let subject = try LookupSubject(view, at: revision, isAskedOften: false)
         let id = call.place[Element.name]
@@ -113,8 +78,6 @@ struct GetElements<Element: LookupElement>: ReadingEndpoint {
         questions = call.parameters.all(["at", "id"])
         guard !questions.isEmpty else { throw .malformed("ask by at or id, or both, each as often as needed") }
     }
-
-    var since: Since { revision.map(Since.revision) ?? .absent }
 
     /// `{"revision","items":[…],"missing":[…]}`.
     func reply(_ view: SessionView) throws(Problem) -> Reply {

@@ -28,7 +28,7 @@ final class PostChanges: SessionEndpoint {
         let (content, settings, edits) = try content(body)
         return ChangeSession(
             content, settings: settings, condition: WriteCondition(match: call), key: key,
-            fingerprint: keyed ?? edits.map(fingerprint), since: since)
+            fingerprint: keyed ?? edits.map(fingerprint))
     }
 
     /// At most one, of 1 to 255 bytes.

@@ -1,16 +1,14 @@
 import HTTPCore
 
-/// An endpoint that answers from a session's head, and from what a reader has of it.
+/// An endpoint that answers from a session's head and its past.
 protocol ReadingEndpoint: SessionEndpoint where Operation == ReadSession {
     var call: Call { get }
-    /// What the reader has.
-    var since: Since { get }
 
     func reply(_ view: SessionView) throws(Problem) -> Reply
 }
 
 extension ReadingEndpoint {
-    func operation(_ body: consuming [UInt8]) -> ReadSession { ReadSession(since: since) }
+    func operation(_ body: consuming [UInt8]) -> ReadSession { ReadSession() }
 
     func reply(_ session: Session, in slot: SessionSlot?) throws(Problem) -> Reply {
         try reply(SessionView(slot, session, of: call.service.table))

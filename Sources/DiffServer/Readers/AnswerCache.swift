@@ -28,9 +28,16 @@ final class AnswerCache: Sendable {
         var isAlive: Bool { kept != nil || sent != nil }
     }
 
+    /// What changed since a base, whichever way it is written.
+    private struct Changes {
+        var kept: Changeset?
+        weak var used: Changeset?
+    }
+
     private struct Content {
         var head: Revision?
         var entries: [Key: Entry] = [:]
+        var changes: [Revision: Changes] = [:]
         /// Whether the list of all caches knows that there is something to let go here.
         var isListed = false
     }
@@ -61,14 +68,30 @@ final class AnswerCache: Sendable {
         }
     }
 
+    /// What changed from a base to a head, which is computed once for all who ask at about the same time.
+    func changes(from base: Revision, at head: Revision, _ compute: () -> Changeset) -> Changeset {
+        let known = content.withLock { content in
+            content.head == head ? content.changes[base].flatMap { $0.kept ?? $0.used } : nil
+        }
+        if let known { return known }
+        let changes = compute()
+        let isKept = caches.keeps(changes.footprint)
+        let isNew = content.withLock { content in
+            if content.head != head { content = Content(head: head, isListed: content.isListed) }
+            guard content.changes.count < Self.maxEntries else { return false }
+            content.changes[base] = Changes(kept: isKept ? changes : nil, used: changes)
+            defer { content.isListed = true }
+            return !content.isListed
+        }
+        if isNew { caches.add(self) }
+        return changes
+    }
+
     /// Remembers a body, and the answer that it belongs to; those to an older head go.
     func remember(_ body: SharedBody, of answer: ChangesAnswer? = nil, _ key: Key, at head: Revision) {
-        let (isNew, old) = content.withLock { content -> (Bool, [Key: Entry]) in
-            var old: [Key: Entry] = [:]
-            if content.head != head {
-                old = content.entries
-                content = Content(head: head, isListed: content.isListed)
-            }
+        let (isNew, old) = content.withLock { content -> (Bool, Content) in
+            let old = content
+            if content.head != head { content = Content(head: head, isListed: content.isListed) }
             if content.entries.count >= Self.maxEntries {
                 content.entries = content.entries.filter { $0.value.isAlive }
             }
@@ -85,8 +108,9 @@ final class AnswerCache: Sendable {
     /// Lets go of all bodies; those that are on their way stay to be found.
     func release() {
         let old = content.withLock { content in
-            let old = content.entries
-            for key in old.keys { content.entries[key]?.kept = nil }
+            let old = content
+            for key in old.entries.keys { content.entries[key]?.kept = nil }
+            content.changes = [:]
             content.isListed = false
             return old
         }

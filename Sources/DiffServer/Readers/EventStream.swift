@@ -113,15 +113,15 @@ final class EventStream: SessionReader, @unchecked Sendable {
     }
 
     private func sendNow() {
-        guard let view, view.missing(sent) == nil else { return fetch() }
+        guard let view else { return fetch() }
         send(view)
     }
 
-    /// Has the store bring the session back, and with it what was sent last. A stream stays open while the store is out
+    /// Has the store bring the session back. A stream stays open while the store is out
     /// of reach.
     private func fetch() {
         isBusy = true
-        call.view(since: sent).whenDone { [self] result in
+        call.view().whenDone { [self] result in
             writer.loop.execute { [self] in
                 isBusy = false
                 guard isDirty, !writer.isClosed else { return }

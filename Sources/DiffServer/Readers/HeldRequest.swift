@@ -46,9 +46,9 @@ final class HeldRequest: SessionReader {
 
     private func finish() {
         guard leave() else { return }
-        if let view, view.missing(since) == nil { return answer(view) }
-        // It has left memory, or was brought back by somebody who did not need the reader's base.
-        call.view(since: since).whenDone { [self] result in
+        if let view { return answer(view) }
+        // It has left memory.
+        call.view().whenDone { [self] result in
             switch result {
             case .success(let view): answer(view)
             case .failure(let problem): answer(problem)

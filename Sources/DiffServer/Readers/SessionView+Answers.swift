@@ -10,10 +10,8 @@ extension SessionView {
     /// Whether changes can start from what a reader has; otherwise it gets the whole state.
     func isUsable(_ since: Since) -> Bool {
         guard case .revision(let revision) = since else { return false }
-        switch resumePoint(revision) {
-        case .head, .past: return true
-        case .stored, .none: return false
-        }
+        if case .none = resumePoint(revision) { return false }
+        return true
     }
 
     /// Whether there is nothing to tell to a reader yet.
@@ -29,31 +27,35 @@ extension SessionView {
             let reason: ResetReason = since == .unreadable ? .unknown : .initial
             return reset(reason, from: nil, options)
         }
-        let snapshot = session.head.snapshot
         switch resumePoint(revision) {
         case .none(let reason): return reset(reason, from: revision, options)
-        // Nobody waited for it, so it is as good as forgotten.
-        case .stored: return reset(.expired, from: revision, options)
-        case .head(let marks):
-            return shared(from: revision, options) { Changeset(from: snapshot, to: snapshot, marks: marks) }
-        case .past(let skeleton, let marks):
-            return shared(from: revision, options) {
-                Changeset(from: skeleton, to: snapshot, fingerprints: session.head.fingerprints, marks: marks)
-            }
+        case .head(let marks): return shared(from: revision, nil, marks, options)
+        case .past(let place, let marks): return shared(from: revision, place, marks, options)
         }
     }
 
     /// The answer that another reader with the same base and options got, or else a new one.
-    private func shared(from revision: Revision, _ options: ChangesOptions, _ changeset: () -> Changeset)
-        -> ChangesAnswer
-    {
+    ///
+    /// - Parameter place: of the base in the history; nil for the head.
+    private func shared(
+        from revision: Revision, _ place: Int?, _ marks: Marks, _ options: ChangesOptions
+    ) -> ChangesAnswer {
         let key = AnswerCache.Key.changes(from: revision, options)
         let answers = slot.answers(in: table.answers)
         if let known = answers.answer(key, at: session.head.revision) { return known }
-        let made = ChangesAnswer(changeset(), from: revision, to: destination, options)
+        let changeset = answers.changes(from: revision, at: session.head.revision) { changes(from: place, marks) }
+        let made = ChangesAnswer(changeset, from: revision, to: destination, options)
         let (answer, body) = made.shared(in: table.answers.budget)
         answers.remember(body, of: answer.withoutBody, key, at: session.head.revision)
         return answer
+    }
+
+    private func changes(from place: Int?, _ marks: Marks) -> Changeset {
+        let snapshot = session.head.snapshot
+        guard let place else { return Changeset(from: snapshot, to: snapshot, marks: marks) }
+        let past = session.state(at: place)
+        return Changeset(
+            from: past.snapshot, to: snapshot, marks: marks, ignoring: session.settings.ignored, reused: past.reused)
     }
 
     /// The whole state for a reader; a large one is written once for all readers, whatever they had.

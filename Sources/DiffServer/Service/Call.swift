@@ -61,7 +61,8 @@ final class Call: Sendable {
     /// Computes sessions that follow others, now.
     var transition: SessionTransition {
         SessionTransition(
-            name: session, bounds: service.table.bounds.history, hash: service.store.hash, now: .now)
+            name: session, bounds: service.table.bounds.history, hash: service.store.hash, now: .now,
+            isLogged: service.table.isCache)
     }
 
     /// Goes on where the request lives, or with a worker if it takes long: a store's thread has more to do than to
@@ -77,9 +78,9 @@ final class Call: Sendable {
         if isLong, loop.isCurrent { service.workers.run(work) } else { work() }
     }
 
-    /// Reads the session's head, and with it what a reader has, wherever that has to come from.
-    func view(since: Since) -> Progress<SessionView, Problem> {
-        Transaction(ReadSession(since: since), for: self).run().map { [table = service.table] in
+    /// Reads the session's head, wherever that has to come from.
+    func view() -> Progress<SessionView, Problem> {
+        Transaction(ReadSession(), for: self).run().map { [table = service.table] in
             SessionView($0.slot, $0.outcome, of: table)
         }
     }

@@ -1,42 +1,24 @@
 import HTTPCore
 import SnapshotKit
 
-/// Skeletons of a session's past, oldest first, bounded by count, age and bytes.
+/// The past of a session, oldest first, bounded by count, age and bytes: for each revision what leads back to its state
+/// from the next one. So it takes as much memory as has changed, however long the list is.
 struct History: Sendable {
     /// One past revision. An object, since each commit copies the list of them, and a reference is copied at less cost
     /// than what it leads to.
     final class Entry: Sendable {
         let revision: Revision
-        /// Nil while only the store has it.
-        let skeleton: Skeleton?
-        /// What the skeleton takes, here or where it would be, whether or not it shares some with its neighbours; and
-        /// the marks.
-        let bytes: Int
+        /// Leads from the state of the next revision to the one of this.
+        let back: SnapshotDelta
         /// Redrawn on the way to this revision.
         let marks: Marks
         let retired: Instant
-        /// What a store that others write to calls the skeleton: as the version of the session with which it came. 0
-        /// where it has no name.
-        let name: UInt64
-        private let records: ObjectIdentifier?
-        private let recordsBytes: Int
+        /// Memory held.
+        let bytes: Int
 
-        init(revision: Revision, skeleton: Skeleton?, bytes: Int, marks: Marks, retired: Instant, name: UInt64 = 0) {
-            (self.revision, self.skeleton, self.bytes) = (revision, skeleton, bytes)
-            (self.marks, self.retired, self.name) = (marks, retired, name)
-            (records, recordsBytes) = (skeleton?.records, skeleton?.recordsFootprint ?? 0)
-        }
-
-        /// What it holds together with its neighbour.
-        func sharedBytes(with next: Entry) -> Int { records == next.records ? recordsBytes : 0 }
-
-        /// The skeleton of the state that came next.
-        func following(_ head: Session.Head) -> Skeleton {
-            Skeleton(of: head.snapshot, fingerprints: head.fingerprints, after: skeleton)
-        }
-
-        func with(_ skeleton: Skeleton?, name: UInt64) -> Entry {
-            Entry(revision: revision, skeleton: skeleton, bytes: bytes, marks: marks, retired: retired, name: name)
+        init(revision: Revision, back: SnapshotDelta, marks: Marks, retired: Instant) {
+            (self.revision, self.back, self.marks, self.retired) = (revision, back, marks, retired)
+            bytes = back.bytes.capacity + marks.footprint + 192
         }
     }
 
@@ -46,7 +28,7 @@ struct History: Sendable {
         var revisions = 64
         /// Since it was the head. Default 1 h.
         var age = Duration.seconds(3600)
-        /// Of all skeletons of a session. Default 1 MiB.
+        /// Of all that leads back. Default 1 MiB.
         var bytes = 1 << 20
     }
 
@@ -67,9 +49,6 @@ struct History: Sendable {
         init(_ entries: [Entry]) { self.entries = entries }
     }
 
-    /// What a store knows, oldest first.
-    init(_ entries: [Entry] = []) { set(entries) }
-
     /// Oldest first. O(entries).
     var entries: [Entry] { full.flatMap(\.entries).dropFirst(forgotten) + recent }
 
@@ -78,7 +57,11 @@ struct History: Sendable {
 
     private var count: Int { full.count * Page.size - forgotten + recent.count }
 
-    private var newest: Entry? { recent.last ?? full.last?.entries.last }
+    /// The revision before the head.
+    var newest: Entry? { recent.last ?? full.last?.entries.last }
+
+    /// The sequence of the first revision.
+    var oldestSequence: UInt64? { count > 0 ? self[0].revision.sequence : nil }
 
     private subscript(index: Int) -> Entry {
         let (page, place) = (forgotten + index).quotientAndRemainder(dividingBy: Page.size)
@@ -91,18 +74,18 @@ struct History: Sendable {
     }
 
     private mutating func add(_ entry: Entry) {
-        footprint += entry.bytes - (newest?.sharedBytes(with: entry) ?? 0)
+        footprint += entry.bytes
         recent.append(entry)
         if recent.count == Page.size { full.append(Page(exchange(&recent, with: []))) }
     }
 
     // MARK: Changes
 
-    /// Adds what was the head until now, and forgets what is out of bounds.
-    mutating func retire(_ head: Session.Head, at now: Instant, bounds: Bounds) {
-        let skeleton = newest?.following(head) ?? Skeleton(of: head.snapshot, fingerprints: head.fingerprints)
-        let bytes = skeleton.footprint + head.marks.footprint
-        add(Entry(revision: head.revision, skeleton: skeleton, bytes: bytes, marks: head.marks, retired: now))
+    /// Adds a revision that was the head until now, and forgets what is out of bounds.
+    ///
+    /// - Parameter back: leads there from the state that follows.
+    mutating func retire(_ revision: Revision, marks: Marks, back: SnapshotDelta, at now: Instant, bounds: Bounds) {
+        add(Entry(revision: revision, back: back, marks: marks, retired: now))
         trim(at: now, bounds: bounds)
     }
 
@@ -113,14 +96,13 @@ struct History: Sendable {
             guard count > bounds.revisions || footprint > bounds.bytes || now - oldest.retired > bounds.age else {
                 break
             }
-            let bytes = oldest.bytes - (count > 1 ? oldest.sharedBytes(with: self[1]) : 0)
-            footprint -= bytes
+            footprint -= oldest.bytes
             if full.isEmpty {
                 recent.removeFirst()
                 continue
             }
             forgotten += 1
-            forgottenBytes += bytes
+            forgottenBytes += oldest.bytes
             if forgotten == Page.size {
                 full.removeFirst()
                 (forgotten, forgottenBytes) = (0, 0)
@@ -129,49 +111,29 @@ struct History: Sendable {
         if forgottenBytes > max(4096, footprint / 8) { set(entries) }
     }
 
-    /// Names the newest skeleton.
-    mutating func nameNewest(_ name: UInt64) {
-        guard let newest else { return }
-        let named = newest.with(newest.skeleton, name: name)
-        if recent.isEmpty { set(entries.dropLast() + [named]) } else { recent[recent.count - 1] = named }
-    }
-
-    /// Puts in the skeleton of a revision, or forgets the revision if nobody has its skeleton.
-    mutating func recall(_ sequence: UInt64, _ skeleton: Skeleton?) {
-        var entries = entries
-        guard let index = entries.firstIndex(where: { $0.revision.sequence == sequence }) else { return }
-        if let skeleton {
-            entries[index] = entries[index].with(skeleton, name: entries[index].name)
-        } else {
-            entries.remove(at: index)
-        }
-        set(entries)
-    }
-
-    /// Takes over skeletons that another reading of the same past holds already.
-    mutating func recall(from other: History) {
-        let known = other.entries
-        set(
-            entries.map { entry in
-                guard entry.skeleton == nil, let known = known.last(where: { $0.revision == entry.revision }) else {
-                    return entry
-                }
-                return entry.with(known.skeleton, name: entry.name)
-            })
-    }
-
     // MARK: Looking back
 
-    /// The newest revision with a digest; its own sequence first.
-    func entry(_ revision: Revision, at now: Instant, bounds: Bounds) -> Entry? {
-        var found: Entry?
+    /// Where the newest revision with a digest stands; its own sequence first.
+    func place(of revision: Revision, at now: Instant, bounds: Bounds) -> Int? {
+        var found: Int?
         for index in (0..<count).reversed() {
             let entry = self[index]
             guard now - entry.retired <= bounds.age else { break }
-            if entry.revision == revision { return entry }
-            if found == nil, entry.revision.digest == revision.digest { found = entry }
+            if entry.revision == revision { return index }
+            if found == nil, entry.revision.digest == revision.digest { found = index }
         }
         return found
+    }
+
+    /// What leads to a place from the head, one step after the other.
+    func way(to place: Int) -> [SnapshotDelta] {
+        var way: [SnapshotDelta] = []
+        for index in (place..<count).reversed() {
+            let back = self[index].back
+            if back.isWhole { way.removeAll(keepingCapacity: true) }
+            way.append(back)
+        }
+        return way
     }
 
     /// The sequence of the oldest revision that is still within its age.

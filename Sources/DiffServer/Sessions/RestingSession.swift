@@ -11,6 +11,7 @@ final class RestingSession: Sendable {
     let replays: ReplayWindow
     private let startedOverAt: UInt64
     let version: UInt64
+    private let log: SessionLog
 
     var revision: Revision { head.revision }
 
@@ -19,7 +20,7 @@ final class RestingSession: Sendable {
         head = session.head.origin
         snapshot = PackedSnapshot(session.head.snapshot, session.head.fingerprints)
         (history, settings, replays) = (session.history, session.settings, session.replays)
-        (startedOverAt, version) = (session.startedOverAt, session.version)
+        (startedOverAt, version, log) = (session.startedOverAt, session.version, session.log)
     }
 
     /// The session as it was. O(items).
@@ -27,8 +28,7 @@ final class RestingSession: Sendable {
         let (snapshot, fingerprints) = snapshot.opened()
         return Session(
             head: Session.Head(head, snapshot: snapshot, fingerprints: fingerprints), history: history,
-            settings: settings,
-            replays: replays, startedOverAt: startedOverAt, version: version)
+            settings: settings, replays: replays, startedOverAt: startedOverAt, version: version, log: log)
     }
 
     /// Memory held, in bytes.

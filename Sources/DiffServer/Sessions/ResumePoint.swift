@@ -5,10 +5,8 @@ import SnapshotKit
 enum ResumePoint: Sendable {
     /// The head itself, by digest; marks may have come since.
     case head(marks: Marks)
-    /// A past state.
-    case past(Skeleton, marks: Marks)
-    /// A past state whose skeleton only the store has.
-    case stored(sequence: UInt64)
+    /// A past state, by its place in the history.
+    case past(Int, marks: Marks)
     /// Nothing that a changeset could start from.
     case none(ResetReason)
 }
@@ -46,9 +44,8 @@ extension Session {
         if revision.digest == head.revision.digest {
             return .head(marks: marks(after: revision.sequence))
         }
-        if let entry = history.entry(revision, at: now, bounds: bounds) {
-            guard let skeleton = entry.skeleton else { return .stored(sequence: entry.revision.sequence) }
-            return .past(skeleton, marks: marks(after: revision.sequence))
+        if let place = history.place(of: revision, at: now, bounds: bounds) {
+            return .past(place, marks: marks(after: revision.sequence))
         }
         if revision.sequence == 0 { return .none(.unknown) }
         if revision.sequence < startedOverAt { return .none(.replaced) }
@@ -56,12 +53,15 @@ extension Session {
         return .none(revision.sequence < oldest ? .expired : .unknown)
     }
 
-    /// The sequence of a reader's revision if that has to be brought from the store before changes can start from it.
-    func missing(_ since: Since, at now: Instant, bounds: History.Bounds) -> UInt64? {
-        guard case .revision(let revision) = since,
-            case .stored(let sequence) = resumePoint(revision, at: now, bounds: bounds)
-        else { return nil }
-        return sequence
+    /// The state of a past revision, made again, and what it has in common with the head. O(what changed since), and
+    /// O(n) once as memory.
+    ///
+    /// - Parameter isIndexed: whether its ids are to be found in O(1).
+    func state(at place: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, reused: ReusedRuns) {
+        guard let made = head.snapshot.applying(history.way(to: place), isIndexed: isIndexed) else {
+            preconditionFailure("what leads back was made for this state, or was checked when it was read")
+        }
+        return (made.snapshot, made.reused.reversed)
     }
 
     private func marks(after sequence: UInt64) -> Marks {

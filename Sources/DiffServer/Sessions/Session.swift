@@ -14,31 +14,26 @@ final class Session: Sendable {
     /// What a store other than memory calls this value: a new name with each commit. 0 where it has none; of a session
     /// that is to be committed, the one that it was made of.
     let version: UInt64
+    /// What such a store has written down of it.
+    let log: SessionLog
 
     init(
         head: Head, history: History = History(), settings: Settings, replays: ReplayWindow = ReplayWindow(),
-        startedOverAt: UInt64,
-        version: UInt64 = 0
+        startedOverAt: UInt64, version: UInt64 = 0, log: SessionLog = SessionLog()
     ) {
         (self.head, self.history, self.settings, self.replays) = (head, history, settings, replays)
-        (self.startedOverAt, self.version) = (startedOverAt, version)
+        (self.startedOverAt, self.version, self.log) = (startedOverAt, version, log)
     }
 
     /// The same with another part.
-    func with(head: Head? = nil, history: History? = nil, replays: ReplayWindow? = nil, version: UInt64? = nil)
-        -> Session
-    {
+    func with(
+        head: Head? = nil, history: History? = nil, replays: ReplayWindow? = nil, version: UInt64? = nil,
+        log: SessionLog? = nil
+    ) -> Session {
         Session(
             head: head ?? self.head, history: history ?? self.history, settings: settings,
-            replays: replays ?? self.replays,
-            startedOverAt: startedOverAt, version: version ?? self.version)
-    }
-
-    /// With the skeleton of a past revision, or without the revision if nobody has its skeleton.
-    func recalling(_ sequence: UInt64, _ skeleton: Skeleton?) -> Session {
-        var history = history
-        history.recall(sequence, skeleton)
-        return with(history: history)
+            replays: replays ?? self.replays, startedOverAt: startedOverAt, version: version ?? self.version,
+            log: log ?? self.log)
     }
 
     /// The newest state. An object, which the sessions share that differ in nothing else but what is remembered beside
@@ -47,6 +42,8 @@ final class Session: Sendable {
         let origin: Origin
         let snapshot: Snapshot
         let fingerprints: Fingerprints
+        /// Leads here from the state before, for whoever writes it down; nil where nobody does.
+        let step: SnapshotDelta?
 
         /// Where a state comes from.
         struct Origin: Sendable {
@@ -66,19 +63,21 @@ final class Session: Sendable {
         var maker: RequestFingerprint? { origin.maker }
         var made: Instant { origin.made }
 
-        init(_ origin: Origin, snapshot: Snapshot, fingerprints: Fingerprints) {
-            (self.origin, self.snapshot, self.fingerprints) = (origin, snapshot, fingerprints)
+        init(_ origin: Origin, snapshot: Snapshot, fingerprints: Fingerprints, step: SnapshotDelta? = nil) {
+            (self.origin, self.snapshot, self.fingerprints, self.step) = (origin, snapshot, fingerprints, step)
         }
 
         convenience init(
             revision: Revision, snapshot: Snapshot, fingerprints: Fingerprints, marks: Marks, parent: Revision? = nil,
-            maker: RequestFingerprint? = nil, made: Instant
+            maker: RequestFingerprint? = nil, made: Instant, step: SnapshotDelta? = nil
         ) {
             let origin = Origin(revision: revision, marks: marks, parent: parent, maker: maker, made: made)
-            self.init(origin, snapshot: snapshot, fingerprints: fingerprints)
+            self.init(origin, snapshot: snapshot, fingerprints: fingerprints, step: step)
         }
 
-        var footprint: Int { snapshot.footprint + fingerprints.footprint + marks.footprint }
+        var footprint: Int {
+            snapshot.footprint + fingerprints.footprint + marks.footprint + (step?.bytes.capacity ?? 0)
+        }
     }
 
     /// What PUT or the creating POST settled.

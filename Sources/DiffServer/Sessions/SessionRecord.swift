@@ -1,20 +1,19 @@
-// A session as a store keeps it: JSON, so that an operator can read it and an older process can refuse it. The head is
-// the document that GET answers; `meta` is all else but the skeletons of past revisions, of which it only has the list:
-// those are kept one by one, since a commit adds one and forgets some, and few readers ever need one that this process
-// has not made itself.
+// A session as a store keeps it: a checkpoint, and a log of the commits behind it (`SessionLog`). The checkpoint is JSON,
+// so that an operator can read it and an older process can refuse it: the head is the document that GET answers, `meta`
+// is all else but the past, which is in the log.
 //
-// What is read is checked: the digest of the head must be that of its revision, and `meta` ends with a sum of itself.
-// So a record that was torn or altered is noticed. (Of format 1, whose digests were another function, only that the
-// head is a state; and `meta` that an older process wrote has no sum.) Numbers that are computed with are bounded, sum
-// or not.
+// What is read is checked: the digest of the head, where the log has led to, must be that of its revision, and `meta`
+// ends with a sum of itself. So a record that was torn or altered is noticed. (Of formats 1 and 2, whose digests were
+// other functions, only that the head is a state; their past, which had no contents, is forgotten; and `meta` of format 1
+// may have no sum.) Numbers that are computed with are bounded, sum or not.
 
 import SnapshotKit
 
-/// The head of a session and what is known of its past, in bytes.
+/// A state of a session and its settings, in bytes.
 struct SessionRecord: Sendable, Equatable {
-    /// Of `meta`. A process reads its own format and the one before.
-    static let format = 2
-    private static let readable = 1...2
+    /// Of `meta`. A process reads its own format and those before.
+    static let format = 3
+    private static let readable = 1...3
 
     var meta: [UInt8]
     var head: [UInt8]
@@ -49,17 +48,8 @@ struct SessionRecord: Sendable, Equatable {
         writer.number("ttl", Int(session.settings.timeToLive.components.seconds))
         writer.list("ignore", session.settings.ignored) { $0.writer.append(string: $1.description) }
         writer.list("replays", session.replays.entries) { writer, replay in
-            writer.object {
-                $0.text("writer", replay.key.writer)
-                $0.text("key", replay.key.key)
-                $0.hex("fingerprint", replay.entry.fingerprint.value)
-                // What the write was answered with.
-                $0.number("status", replay.entry.made ? 201 : 200)
-                $0.revision("before", replay.entry.before)
-                $0.number("done", calendar.milliseconds(replay.entry.done))
-            }
+            writer.object { $0.replay(replay, calendar) }
         }
-        writer.list("history", session.history.entries) { $0.entry($1, calendar) }
         return writer.finished()
     }
 
@@ -90,18 +80,19 @@ struct SessionRecord: Sendable, Equatable {
     // MARK: Reading
 
     /// Numbers that no record holds: what is computed from smaller ones cannot overflow.
-    private static let largestSequence: UInt64 = 1 << 62
-    private static let largestSkeleton = 1 << 40
+    static let largestSequence: UInt64 = 1 << 62
 
-    /// The session; of its past, only the list.
-    func session(named name: String, hash: KeyedHash) throws(Failure) -> Session {
+    /// The session as it was at the checkpoint, without its past.
+    ///
+    /// - Parameter isHead: whether no commit is behind it, so that its digest must be that of its revision; otherwise
+    ///   that is seen where the log has led to.
+    func session(named name: String, hash: KeyedHash, isHead: Bool) throws(Failure) -> Session {
         guard isWhole(by: hash) else { throw .damaged }
         guard let members = JSONSlice.members(of: meta), let format = members["format"]?.integer else { throw .damaged }
         guard Self.readable.contains(format) else { throw .format(format) }
         guard let revision = members.revision("revision"), let made = members["made"]?.integer,
             let startedOverAt = members["startedOverAt"]?.integer, let ttl = members["ttl"]?.integer,
-            let pointers = members["ignore"]?.strings, let replays = members["replays"]?.elements,
-            let history = members["history"]?.elements, revision.sequence < Self.largestSequence,
+            let pointers = members["ignore"]?.strings, let replays = members["replays"]?.elements, revision.sequence < Self.largestSequence,
             (0...Options.maxTimeToLive).contains(ttl)
         else { throw .damaged }
         let calendar = Calendar()
@@ -110,23 +101,23 @@ struct SessionRecord: Sendable, Equatable {
             throw .damaged
         }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: ignored)
-        guard format < 2 || fingerprints.digest(salt: name) == revision.digest else { throw .damaged }
+        guard !isHead || format < Self.format || fingerprints.digest(salt: name) == revision.digest else {
+            throw .damaged
+        }
         var window = ReplayWindow()
         for replay in replays { window.remember(try Self.replay(replay, calendar)) }
-        var entries: [History.Entry] = []
-        for entry in history { entries.append(try Self.entry(entry, calendar)) }
         return Session(
             head: Session.Head(
                 revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: try members.marks(),
                 parent: members.revision("parent"),
                 maker: members["maker"]?.string.flatMap { UInt64($0, radix: 16) }.map(RequestFingerprint.init(value:)),
                 made: calendar.past(milliseconds: made)),
-            history: History(entries), settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored),
+            settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored),
             replays: window,
             startedOverAt: UInt64(clamping: startedOverAt))
     }
 
-    private static func replay(_ value: JSONSlice, _ calendar: Calendar) throws(Failure) -> (
+    static func replay(_ value: JSONSlice, _ calendar: Calendar) throws(Failure) -> (
         key: ReplayWindow.Key, entry: ReplayWindow.Entry
     ) {
         guard let members = value.members, let writer = members["writer"]?.string, let key = members["key"]?.string,
@@ -141,76 +132,13 @@ struct SessionRecord: Sendable, Equatable {
                 done: calendar.past(milliseconds: done))
         )
     }
-
-    private static func entry(_ value: JSONSlice, _ calendar: Calendar) throws(Failure) -> History.Entry {
-        guard let parts = value.elements, (4...5).contains(parts.count),
-            let revision = parts[0].string.flatMap({ Revision($0) }),
-            let bytes = parts[1].integer, (0...largestSkeleton).contains(bytes), let retired = parts[2].integer,
-            let name = parts[3].string.flatMap({ UInt64($0, radix: 16) })
-        else { throw .damaged }
-        var marks = Marks.none
-        if parts.count == 5 {
-            guard let written = Marks(parts[4]) else { throw .damaged }
-            marks = written
-        }
-        return History.Entry(
-            revision: revision, skeleton: nil, bytes: bytes, marks: marks,
-            retired: calendar.past(milliseconds: retired), name: name)
-    }
-}
-
-extension SessionRecord {
-    /// What a commit changes in a store, besides the record: the skeleton that comes, and those that go. A commit
-    /// retires one head, and forgets the oldest or, to start over, all.
-    struct Past: Sendable {
-        var added: History.Entry?
-        var removed: ArraySlice<History.Entry>
-
-        init(from before: Session, to next: Session) {
-            let (old, new) = (before.history.entries, next.history.entries)
-            let oldest = new.first?.revision.sequence ?? .max
-            removed = old.prefix { $0.revision.sequence < oldest }
-            let newest = before.history.entries.last?.revision.sequence ?? 0
-            added = new.last.flatMap { $0.skeleton != nil && $0.revision.sequence > newest ? $0 : nil }
-        }
-    }
-}
-
-extension KeyedHash {
-    private static let seal = UInt8(ascii: "\n")
-
-    /// A document, and behind it on a line of its own a sum, for stores that keep none beside it.
-    func sealed(_ document: [UInt8]) -> [UInt8] {
-        var writer = JSONWriter(capacity: document.count + 32)
-        writer.append(document)
-        writer.append(byte: Self.seal)
-        writer.append(hex: sum(document))
-        return writer.bytes()
-    }
-
-    /// The document, also one that an older process wrote without a sum; nil where the sum is another.
-    func unsealed(_ bytes: [UInt8]) -> [UInt8]? {
-        let document = Array(bytes.dropLast(17))
-        guard bytes.count > 17, bytes[document.count] == Self.seal else { return bytes }
-        return sealed(document) == bytes ? document : nil
-    }
-}
-
-extension History.Entry {
-    /// The skeleton as a store keeps it; empty if it is not here.
-    var document: [UInt8] {
-        guard let skeleton else { return [] }
-        var writer = JSONWriter(capacity: bytes + 64)
-        skeleton.writeDocument(into: &writer)
-        return writer.bytes()
-    }
 }
 
 extension [String: JSONSlice] {
-    fileprivate func revision(_ name: String) -> Revision? { self[name]?.string.flatMap { Revision($0) } }
+    func revision(_ name: String) -> Revision? { self[name]?.string.flatMap { Revision($0) } }
 
     /// None are not written.
-    fileprivate func marks() throws(SessionRecord.Failure) -> Marks {
+    func marks() throws(SessionRecord.Failure) -> Marks {
         guard let value = self["marks"] else { return .none }
         guard let marks = Marks(value) else { throw .damaged }
         return marks
@@ -218,7 +146,7 @@ extension [String: JSONSlice] {
 }
 
 /// Writes the members of an object; those that are nil are left out.
-private struct RecordWriter {
+struct RecordWriter {
     var writer = JSONWriter(capacity: 1024)
     private var isEmpty = true
 
@@ -258,22 +186,15 @@ private struct RecordWriter {
         revision.write(into: &writer)
     }
 
-    /// A past revision: `[revision, bytes, retired, name, marks]`, without marks if there are none. An array, since
-    /// there are many.
-    mutating func entry(_ entry: History.Entry, _ calendar: Calendar) {
-        writer.append("[")
-        entry.revision.write(into: &writer)
-        writer.append(",")
-        writer.append(entry.bytes)
-        writer.append(",")
-        writer.append(calendar.milliseconds(entry.retired))
-        writer.append(",")
-        hex(entry.name)
-        if !entry.marks.isEmpty {
-            writer.append(",")
-            entry.marks.write(into: &writer)
-        }
-        writer.append("]")
+    /// An answered key.
+    mutating func replay(_ replay: (key: ReplayWindow.Key, entry: ReplayWindow.Entry), _ calendar: Calendar) {
+        text("writer", replay.key.writer)
+        text("key", replay.key.key)
+        hex("fingerprint", replay.entry.fingerprint.value)
+        // What the write was answered with.
+        number("status", replay.entry.made ? 201 : 200)
+        revision("before", replay.entry.before)
+        number("done", calendar.milliseconds(replay.entry.done))
     }
 
     mutating func marks(_ marks: Marks) {
@@ -292,6 +213,11 @@ private struct RecordWriter {
             write(&self, element)
         }
         writer.append("]")
+    }
+
+    mutating func object(_ name: StaticString, _ members: (inout RecordWriter) -> Void) {
+        self.name(name)
+        object(members)
     }
 
     mutating func object(_ members: (inout RecordWriter) -> Void) {

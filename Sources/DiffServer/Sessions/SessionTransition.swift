@@ -9,6 +9,8 @@ struct SessionTransition: Sendable {
     let hash: KeyedHash
     /// When it happens.
     let now: Instant
+    /// Whether what leads to a new state is written down.
+    let isLogged: Bool
 
     /// A session's first state, or the first after `before` was started over: the sequence goes on, and answered keys
     /// stay answered.
@@ -41,14 +43,16 @@ struct SessionTransition: Sendable {
         let isSame = fingerprints.areOfSameState(as: before.head.fingerprints)
         if isSame, marks.isEmpty { return (before, changeset) }
         var history = before.history
-        history.retire(before.head, at: now, bounds: bounds)
+        let back = isSame ? SnapshotDelta.unchanged : SnapshotDelta(backOver: changeset)
+        history.retire(before.head.revision, marks: before.head.marks, back: back, at: now, bounds: bounds)
         // The old snapshot stays where nothing but marks came: what it ignores must not creep in.
         let head = Session.Head(
             revision: Revision(
                 sequence: before.head.revision.sequence + 1,
                 digest: isSame ? before.head.revision.digest : fingerprints.digest(salt: name)),
             snapshot: isSame ? before.head.snapshot : snapshot, fingerprints: fingerprints, marks: marks,
-            parent: before.head.revision, maker: maker, made: now)
+            parent: before.head.revision, maker: maker, made: now,
+            step: isLogged ? isSame ? .unchanged : SnapshotDelta(over: changeset) : nil)
         return (before.with(head: head, history: history), changeset)
     }
 }

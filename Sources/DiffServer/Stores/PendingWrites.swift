@@ -109,14 +109,6 @@ final class PendingWrites: Sendable {
         }
         for goOn in ready { goOn() }
     }
-
-    /// Puts a skeleton that was brought from the store where the next writes find it.
-    func recall(_ sequence: UInt64, of slot: SessionSlot, _ skeleton: Skeleton?) {
-        queues.withLock { queues in
-            guard queues[slot.name]?.slot === slot, let newest = queues[slot.name]?.newest else { return }
-            queues[slot.name]?.newest = newest.recalling(sequence, skeleton)
-        }
-    }
 }
 
 extension Session {

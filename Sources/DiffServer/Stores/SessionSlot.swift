@@ -138,15 +138,6 @@ final class SessionSlot: Sendable {
         return true
     }
 
-    /// Changes what is remembered beside the state; nil once the session is gone.
-    func amend(_ change: (Session) -> Session) -> Session? {
-        content.withLock { content in
-            guard let session = content.value?.session.map(change) else { return nil }
-            content.value = .awake(session)
-            return session
-        }
-    }
-
     /// Takes the session away, if it is at `revision` (nil: whichever it is at).
     ///
     /// - Returns: its readers, who have to be told; nil if there was nothing to take.

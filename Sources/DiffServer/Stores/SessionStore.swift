@@ -38,8 +38,6 @@ protocol SessionStore: AnyObject, Sendable {
     func delete(_ session: SessionView, at revision: Revision?, on loop: EventLoop) -> Stored<Void>
     /// Takes away what is there under a name and cannot be read.
     func discard(_ name: String, on loop: EventLoop) -> Stored<Void>
-    /// Brings the skeleton of a past revision of a session that was loaded; nil if nobody has it any more.
-    func recall(_ sequence: UInt64, of session: SessionView, on loop: EventLoop) -> Stored<Skeleton?>
     /// Looks how many readers a slot has (`slot.readerCount`), whose first one came or last one left: while there are
     /// any, commits by others must reach the slot.
     func watch(_ slot: SessionSlot)

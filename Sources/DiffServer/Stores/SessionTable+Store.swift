@@ -30,11 +30,6 @@ extension SessionTable: SessionStore {
     /// Whatever is here can be read.
     func discard(_ name: String, on loop: EventLoop) -> Stored<Void> { .done(.success(())) }
 
-    /// None is ever missing.
-    func recall(_ sequence: UInt64, of session: SessionView, on loop: EventLoop) -> Stored<Skeleton?> {
-        .done(.success(nil))
-    }
-
     func watch(_ slot: SessionSlot) {}
 
     func sweep() { _ = sweep(at: .now) }

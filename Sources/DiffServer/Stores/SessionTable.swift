@@ -193,12 +193,6 @@ final class SessionTable: Sendable {
         }
     }
 
-    /// Puts a skeleton that a store brought into a session's history, or takes its revision out if there is none.
-    func recall(_ sequence: UInt64, of slot: SessionSlot, _ skeleton: Skeleton?) {
-        guard let session = slot.amend({ $0.recalling(sequence, skeleton) }) else { return }
-        charge(slot, session)
-    }
-
     /// Takes a session away, if it is at `revision` (nil: whichever it is at).
     func drop(_ slot: SessionSlot, at revision: Revision?) -> Result<Void, StoreFailure> {
         // Both at once: a slot without a session that still held its name would refuse the next session of that name.

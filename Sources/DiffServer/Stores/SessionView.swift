@@ -21,15 +21,6 @@ struct SessionView: Sendable {
     /// The session as it is in the slot now.
     var renewed: SessionView? { SessionView(slot, of: table, isHead: isHead) }
 
-    /// The same with a past revision's skeleton that a store brought, or without that revision if nobody has it any
-    /// more. Whether the session is still in the table does not matter.
-    func recalling(_ sequence: UInt64, _ skeleton: Skeleton?) -> SessionView {
-        SessionView(slot, session.recalling(sequence, skeleton), of: table, isHead: isHead)
-    }
-
-    /// The sequence of a reader's revision if that has to be brought from the store before an answer can start from it.
-    func missing(_ since: Since) -> UInt64? { session.missing(since, at: .now, bounds: table.bounds.history) }
-
     /// What a reader's revision stands for.
     func resumePoint(_ revision: Revision) -> ResumePoint {
         session.resumePoint(revision, at: .now, bounds: table.bounds.history)

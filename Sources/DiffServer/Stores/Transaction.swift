@@ -112,7 +112,6 @@ struct Transaction<Operation: SessionOperation>: Sendable {
             switch try operation.decide(view?.session, by: call.transition) {
             case .finish(let outcome):
                 return isHead ? .end(.success(Done(outcome: outcome, slot: view?.slot))) : load(again: true)
-            case .recall(let sequence): return recall(sequence, of: view)
             case .swap(let next, let outcome):
                 switch store.swap(view, named: call.session, for: next, on: call.loop) {
                 case .done(let result): return changed(result.map { $0 }, outcome)
@@ -137,25 +136,6 @@ struct Transaction<Operation: SessionOperation>: Sendable {
         switch result {
         case .success(let slot): .end(.success(Done(outcome: outcome, slot: slot)))
         case .failure(.conflict): .conflict
-        case .failure(let failure): failed(failure)
-        }
-    }
-
-    private func recall(_ sequence: UInt64, of view: SessionView?) -> Attempt {
-        guard let view else { preconditionFailure("nothing can be missing where nothing is") }
-        switch store.recall(sequence, of: view, on: call.loop) {
-        case .done(let result): return recalled(sequence, result, view)
-        case .pending(let promise): return wait(for: promise) { recalled(sequence, $0, view) }
-        }
-    }
-
-    /// Goes on with what was loaded, wherever the session is by now: else those that do not fit into memory together
-    /// would begin again for ever.
-    private func recalled(
-        _ sequence: UInt64, _ result: Result<Skeleton?, StoreFailure>, _ view: SessionView
-    ) -> Attempt {
-        switch result {
-        case .success(let skeleton): decide(on: view.recalling(sequence, skeleton))
         case .failure(let failure): failed(failure)
         }
     }

@@ -96,16 +96,14 @@ struct ChangesetView {
     /// smaller.
     func appendPatch(ofItem item: Int, to writer: inout JSONWriter) -> Bool {
         let oldItem = Int(change.items.oldOfNew[item])
-        guard oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent), !old.isSkeleton else { return false }
+        guard oldItem >= 0, old.nodes[oldItem].flags.contains(.hasContent) else { return false }
         return appendPatch(from: old.content(ofItem: oldItem), to: new.content(ofItem: item), &writer)
     }
 
     /// The same of a common section.
     func appendPatch(ofSection section: Int, to writer: inout JSONWriter) -> Bool {
         let oldSection = oldSection(of: section)
-        guard oldSection >= 0, old.sections[oldSection].flags.contains(.hasContent), !old.isSkeleton else {
-            return false
-        }
+        guard oldSection >= 0, old.sections[oldSection].flags.contains(.hasContent) else { return false }
         return appendPatch(from: old.content(ofSection: oldSection), to: new.content(ofSection: section), &writer)
     }
 

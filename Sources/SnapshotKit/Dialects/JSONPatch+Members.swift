@@ -4,26 +4,18 @@
 
 extension JSONPatch {
     mutating func updateAll() {
-        switch changeset.change.basis {
-        case .contents(let ignored):
-            let comparison = SnapshotComparison(old: changeset.old, new: changeset.new, ignored: ignored)
-            updateSections(comparison)
-            updateItems(comparison)
-        case .fingerprints(let old, let new):
-            let comparison = SkeletonComparison(oldPrints: old, newPrints: new)
-            updateSections(comparison)
-            updateItems(comparison)
-        }
+        updateSections()
+        updateItems()
     }
 
-    private mutating func updateSections<Comparison: ContentComparison>(_ comparison: Comparison) {
+    private mutating func updateSections() {
         for section in changeset.new.sections.indices where changeset.change.sectionChanges[section].contains(.updated)
         {
             let oldSection = changeset.oldSection(of: section)
             let (old, new) = (changeset.old.sections[oldSection].flags, changeset.new.sections[section].flags)
             let bothContent = old.contains(.hasContent) && new.contains(.hasContent)
             goTo { $0.appendPath(section: section) }
-            if !bothContent || !comparison.hasSameContent(section: oldSection, section) {
+            if !bothContent || !changeset.old.hasSameContent(section: oldSection, as: changeset.new, section) {
                 updateContent(
                     old.contains(.hasContent) ? changeset.old.content(ofSection: oldSection) : nil,
                     new.contains(.hasContent) ? changeset.new.content(ofSection: section) : nil)
@@ -32,22 +24,24 @@ extension JSONPatch {
         }
     }
 
-    private mutating func updateItems<Comparison: ContentComparison>(_ comparison: Comparison) {
-        for item in changeset.new.nodes.indices where partner(item) >= 0 {
+    private mutating func updateItems() {
+        let (source, target) = (changeset.old, changeset.new)
+        for item in target.nodes.indices where partner(item) >= 0 {
             if isKnownUnchanged(item) { continue }
             let oldItem = partner(item)
-            let (old, new) = (changeset.old.nodes[oldItem].flags, changeset.new.nodes[item].flags)
+            let (old, new) = (source.nodes[oldItem].flags, target.nodes[item].flags)
             let bothKind = old.contains(.hasKind) && new.contains(.hasKind)
             let bothContent = old.contains(.hasContent) && new.contains(.hasContent)
-            let sameKind = !bothKind || comparison.hasSameKind(item: oldItem, item)
-            let sameContent = !bothContent || comparison.hasSameContent(item: oldItem, item)
+            let sameKind = !bothKind || source.hasSameKind(item: oldItem, as: target, item)
+            let sameContent =
+                !bothContent
+                || source.hasSameContent(item: oldItem, as: target, item, ignoring: changeset.change.ignored)
             if sameKind, sameContent, old.intersection(.shown) == new.intersection(.shown) { continue }
             goTo { $0.appendPath(item: item) }
             if !sameContent || old.contains(.hasContent) != new.contains(.hasContent) {
                 updateContent(
-                    old.contains(.hasContent)
-                        ? changeset.old.content(ofItem: oldItem, known: !changeset.old.isSkeleton) : nil,
-                    new.contains(.hasContent) ? changeset.new.content(ofItem: item) : nil)
+                    old.contains(.hasContent) ? source.content(ofItem: oldItem) : nil,
+                    new.contains(.hasContent) ? target.content(ofItem: item) : nil)
             }
             updateKind(sameKind, old, item)
             updateExpanded(old, new)
@@ -111,13 +105,13 @@ extension JSONPatch {
     private typealias Value = (text: UnsafeRawBufferPointer, members: Range<Int>)
 
     /// Writes the operations between two values at the place: inside it, or the whole, whichever is smaller; none if
-    /// they are the same. An old value without text is not known.
+    /// they are the same.
     ///
     /// - Parameter limit: a length of all text beyond which it is withdrawn anyway; anything may have been written
     ///   then.
     private mutating func replace(_ old: Value, _ new: Value, limit: Int) {
         guard old.text.first == UInt8(ascii: "{"), new.text.first == UInt8(ascii: "{") else {
-            let isSame = !old.text.isEmpty && sameValue(old.text, new.text, ignoring: .none)
+            let isSame = sameValue(old.text, new.text, ignoring: .none)
             if !isSame { writeValue(new.text, by: "replace") }
             return
         }
@@ -182,12 +176,5 @@ extension JSONWriter {
             default: append(escaped: byte)
             }
         }
-    }
-}
-
-extension ColumnsView {
-    /// An item's content, or nothing where only its fingerprint is left.
-    fileprivate func content(ofItem item: Int, known: Bool) -> UnsafeRawBufferPointer {
-        known ? content(ofItem: item) : UnsafeRawBufferPointer(start: nil, count: 0)
     }
 }

@@ -30,7 +30,7 @@ extension JSONWriter {
 extension Snapshot {
     /// The state in rows, as a reset carries it: visible items only, depth first, never nested. O(n).
     public func rowsJSON() -> [UInt8] {
-        var writer = JSONWriter(capacity: columns.bytes.count + rowCount * 32)
+        var writer = JSONWriter(capacity: columns.text.count + rowCount * 32)
         writeRows(into: &writer)
         return writer.bytes()
     }

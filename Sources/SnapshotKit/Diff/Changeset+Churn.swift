@@ -11,24 +11,21 @@ extension Changeset {
                 for row in newRowOfOld.indices where newRowOfOld[row] < 0 {
                     let item = old.item(ofRow: row)
                     guard old.nodes[item].flags.contains(.hasContent) else { continue }
-                    gone.insert(contentMark(item, old, isOld: true))
+                    gone.insert(contentMark(item, old))
                 }
                 guard !gone.isEmpty else { return false }
                 var known = 0
                 for row in oldRowOfNew.indices where oldRowOfNew[row] < 0 {
                     let item = new.item(ofRow: row)
                     guard new.nodes[item].flags.contains(.hasContent) else { continue }
-                    if gone.contains(contentMark(item, new, isOld: false)) { known += 1 }
+                    if gone.contains(contentMark(item, new)) { known += 1 }
                 }
                 return known * 2 > oldRowOfNew.count
             }
         }
     }
 
-    private func contentMark(_ item: Int, _ view: ColumnsView, isOld: Bool) -> UInt64 {
-        switch basis {
-        case .contents(let ignored): fingerprint(of: view.content(ofItem: item), by: .process, ignoring: ignored)
-        case .fingerprints(let old, let new): (isOld ? old : new).items[item].content
-        }
+    private func contentMark(_ item: Int, _ view: ColumnsView) -> UInt64 {
+        fingerprint(of: view.content(ofItem: item), by: .process, ignoring: ignored)
     }
 }

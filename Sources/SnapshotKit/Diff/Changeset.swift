@@ -31,8 +31,8 @@ public final class Changeset: Sendable {
 
     let old: Columns
     let new: Columns
-    /// How contents were compared, for a dialect that looks at hidden items too.
-    let basis: Basis
+    /// What does not count as a change, for a dialect that looks at hidden items too.
+    let ignored: IgnoredPlaces
     private let draft: ChangesetDraft
     /// How many operations of each sort.
     public var counts: OperationCounts { draft.counts }
@@ -43,48 +43,22 @@ public final class Changeset: Sendable {
     ///   - marks: rows and sections to be redrawn though nothing changed.
     ///   - ignored: places inside items' contents that do not count as a change.
     ///   - reused: what is known of the two already; makes no difference but to time.
-    public convenience init(
+    public init(
         from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [],
         reused: ReusedRuns? = nil
     ) {
-        let ignored = IgnoredPlaces(ignored)
+        (self.old, self.new) = (old.columns, new.columns)
+        self.ignored = IgnoredPlaces(ignored)
         let known = reused?.runs(from: old.columns, to: new.columns) ?? []
-        self.init(old.columns, new.columns, basis: .contents(ignoring: ignored), marks: marks) { oldView, newView in
-            let runs = known.isEmpty ? [ReusedRun](comparing: oldView, newView) : known
-            return (SnapshotComparison(old: oldView, new: newView, ignored: ignored), runs)
-        }
-    }
-
-    /// Compares with a state whose contents are no longer known, only their fingerprints; `fingerprints` are those of
-    /// `new`, by the same hash.
-    public convenience init(from old: Skeleton, to new: Snapshot, fingerprints: Fingerprints, marks: Marks = .none) {
-        let basis = Basis.fingerprints(old: old.fingerprints, new: fingerprints)
-        self.init(old.columns, new.columns, basis: basis, marks: marks) { _, _ in
-            (SkeletonComparison(oldPrints: old.fingerprints, newPrints: fingerprints), [])
-        }
-    }
-
-    enum Basis: Sendable {
-        case contents(ignoring: IgnoredPlaces)
-        case fingerprints(old: Fingerprints, new: Fingerprints)
-    }
-
-    private init<Comparison: ContentComparison>(
-        _ old: Columns, _ new: Columns, basis: Basis, marks: Marks,
-        comparison: (ColumnsView, ColumnsView) -> (Comparison, [ReusedRun])
-    ) {
-        draft = old.withView { oldView in
-            new.withView { newView in
-                let (comparison, runs) = comparison(oldView, newView)
-                return ChangesetDraft(oldView, newView, comparison, marks, reused: runs)
+        draft = self.old.withView { [ignored = self.ignored] oldView in
+            new.columns.withView { newView in
+                let runs = known.isEmpty ? [ReusedRun](comparing: oldView, newView) : known
+                return ChangesetDraft(oldView, newView, ignoring: ignored, marks, reused: runs)
             }
         }
-        self.old = old
-        self.new = new
-        self.basis = basis
     }
 
-    /// Items that show the same in both states: all rows that are not updated, and some hidden items.
+    /// Items that are the same in both states, as far as they were looked at: hidden ones are where that was known.
     public var reused: ReusedRuns { ReusedRuns(draft.unchanged, from: old, to: new) }
 
     /// Of all items, hidden ones included.
@@ -96,6 +70,13 @@ public final class Changeset: Sendable {
     /// By new row, and by new section.
     var rowChanges: [RowChange] { draft.rowChanges }
     var sectionChanges: [RowChange] { draft.sectionChanges }
+
+    /// Memory held besides the new state, and the old one's text, in bytes.
+    public var footprint: Int {
+        old.footprint - old.text.footprint
+            + (items.oldOfNew.capacity + items.newOfOld.capacity + oldRowOfNew.capacity + newRowOfOld.capacity) * 4
+            + rowChanges.capacity
+    }
 
     /// Whether nothing changed at all.
     public var isEmpty: Bool { counts.total == 0 }

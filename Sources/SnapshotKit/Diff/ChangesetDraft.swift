@@ -9,15 +9,18 @@ struct ChangesetDraft {
     private(set) var rowChanges: [RowChange]
     private(set) var sectionChanges: [RowChange]
     private(set) var counts = OperationCounts()
-    /// Items that show the same.
+    /// Items that are the same.
     private(set) var unchanged: [ReusedRun] = []
     /// Rows that both states begin with, that stay, are not updated and have no part in any search.
     private let start: Int
     /// Whether both states are known to have the same structure: all are pairs in order, and stay.
     private let hasSameStructure: Bool
 
-    init<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ comparison: Comparison, _ marks: Marks, reused runs: [ReusedRun]
+    /// - Parameters:
+    ///   - ignored: places inside items' contents that do not count as a change.
+    ///   - runs: what is known of the two.
+    init(
+        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: IgnoredPlaces, _ marks: Marks, reused runs: [ReusedRun]
     ) {
         hasSameStructure = old.hasStructure(of: new)
         if hasSameStructure {
@@ -25,17 +28,17 @@ struct ChangesetDraft {
             items = Pairing(inOrder: new.nodes.count)
         } else {
             sections = Pairing(
-                old.sections, in: old.bytes, new.sections, in: new.bytes, table: new.columns.sectionTable)
+                old.sections, in: old.text, new.sections, in: new.text, table: new.columns.sectionTable)
             items = Pairing(
-                old.nodes, in: old.bytes, new.nodes, in: new.bytes, table: new.columns.itemTable, reused: runs)
+                old.nodes, in: old.text, new.nodes, in: new.text, table: new.columns.itemTable, reused: runs)
         }
         start = marks.isEmpty ? Self.unchangedStart(runs, old, new, sections) : 0
         (oldRowOfNew, newRowOfOld) = Self.rows(items, old, new)
         rowChanges = [RowChange](filled: .stays, count: new.rowCount)
         sectionChanges = [RowChange](filled: hasSameStructure ? .stays : [], count: new.sections.count)
         if !hasSameStructure { keep(old, new) }
-        compareSections(old, new, comparison)
-        compareItems(old, new, comparison, runs)
+        compareSections(old, new)
+        compareItems(old, new, ignored, runs)
         if !marks.isEmpty { apply(marks, new) }
         count()
     }
@@ -47,15 +50,17 @@ struct ChangesetDraft {
         _ runs: [ReusedRun], _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing
     ) -> Int {
         guard old.allVisible, new.allVisible else { return 0 }
-        var start = 0
-        for run in runs {
-            guard run.isInPlace, run.new == start, old.nodes[run.old].section == new.nodes[run.new].section else {
-                break
+        let start = runs.start
+        // A run may go on where an item begins another section than before.
+        for section in new.sections.indices {
+            guard Int(new.sections[section].firstItem) < start else { break }
+            guard Int(sections.oldOfNew[section]) == section else {
+                return min(start, Int(new.sections[section].firstItem))
             }
-            start += run.count
+            let (oldEnd, newEnd) = (old.sections[section].endItem, new.sections[section].endItem)
+            if oldEnd != newEnd { return min(start, Int(min(oldEnd, newEnd))) }
         }
-        let moved = sections.oldOfNew.indices.first { Int(sections.oldOfNew[$0]) != $0 }
-        return min(start, moved.map { Int(new.sections[$0].firstItem) } ?? start)
+        return start
     }
 
     /// Pairs of rows from pairs of items.
@@ -133,24 +138,22 @@ struct ChangesetDraft {
 
     // MARK: What shows differently
 
-    private mutating func compareSections<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ comparison: Comparison
-    ) {
+    private mutating func compareSections(_ old: ColumnsView, _ new: ColumnsView) {
         for section in new.sections.indices {
             let oldSection = Int(sections.oldOfNew[section])
             guard oldSection >= 0 else { continue }
             let (one, other) = (old.sections[oldSection], new.sections[section])
             if one.flags.intersection(.shown) != other.flags.intersection(.shown)
-                || (other.flags.contains(.hasContent) && !comparison.hasSameContent(section: oldSection, section))
+                || (other.flags.contains(.hasContent) && !old.hasSameContent(section: oldSection, as: new, section))
             {
                 sectionChanges[section].insert(.updated)
             }
         }
     }
 
-    /// Compares the items that are in no run; those that show the same then are in one.
-    private mutating func compareItems<Comparison: ContentComparison>(
-        _ old: ColumnsView, _ new: ColumnsView, _ comparison: Comparison, _ runs: [ReusedRun]
+    /// Compares the items that are in no run; those that are the same then are in one.
+    private mutating func compareItems(
+        _ old: ColumnsView, _ new: ColumnsView, _ ignored: IgnoredPlaces, _ runs: [ReusedRun]
     ) {
         // As long as no more are found, the list is that of the runs.
         var (unchanged, isLonger) = (runs, false)
@@ -165,11 +168,10 @@ struct ChangesetDraft {
                             let row = new.row(ofItem: item)
                             guard row >= 0, oldRowOfNew[row] >= 0 else { continue }
                             let oldItem = Int(oldOfNew[item])
-                            let change = Self.change(oldItem, item, old, new, oldOfNew, comparison)
-                            if !change.isEmpty {
-                                changes[row].formUnion(change)
-                                continue
-                            }
+                            let isSame = old.hasSameBytes(oldItem, as: new, item)
+                            let change = Self.change(oldItem, item, old, new, oldOfNew, isSame ? nil : ignored)
+                            changes[row].formUnion(change)
+                            guard isSame, change.isEmpty else { continue }
                             if !isLonger { (unchanged, isLonger) = (Array(runs[..<next]), true) }
                             unchanged.append(joining: ReusedRun(old: oldItem, new: item, count: 1))
                         }
@@ -183,22 +185,27 @@ struct ChangesetDraft {
         self.unchanged = unchanged
     }
 
+    /// - Parameter ignored: nil for items that are known to be written the same.
     @inline(__always)
-    private static func change<Comparison: ContentComparison>(
+    private static func change(
         _ oldItem: Int, _ newItem: Int, _ old: ColumnsView, _ new: ColumnsView, _ oldOfNew: UnsafeBufferPointer<Int32>,
-        _ comparison: Comparison
+        _ ignored: IgnoredPlaces?
     ) -> RowChange {
         let (one, other) = (old.nodes[oldItem], new.nodes[newItem])
         let differing = one.flags.symmetricDifference(other.flags)
-        if other.flags.contains(.hasKind) || differing.contains(.hasKind) {
-            guard !differing.contains(.hasKind), comparison.hasSameKind(item: oldItem, newItem) else {
+        if ignored != nil, other.flags.contains(.hasKind) || differing.contains(.hasKind) {
+            guard !differing.contains(.hasKind), old.hasSameKind(item: oldItem, as: new, newItem) else {
                 return [.updated, .reload]
             }
         }
         if !differing.isDisjoint(with: .shown) || one.level != other.level { return .updated }
         // On level 0 there is no parent to compare.
         if other.level > 0, one.parent != oldOfNew[Int(other.parent)] { return .updated }
-        if other.flags.contains(.hasContent), !comparison.hasSameContent(item: oldItem, newItem) { return .updated }
+        if let ignored, other.flags.contains(.hasContent),
+            !old.hasSameContent(item: oldItem, as: new, newItem, ignoring: ignored)
+        {
+            return .updated
+        }
         let (oldLeaf, newLeaf) = (Int(one.end) == oldItem + 1, Int(other.end) == newItem + 1)
         if oldLeaf, newLeaf { return [] }
         return old.childCount(ofItem: oldItem) == new.childCount(ofItem: newItem) ? [] : .updated
@@ -263,5 +270,23 @@ extension Array {
             for index in start..<elements.count { sum &+= bit(elements[index]) }
             return Int(sum)
         }
+    }
+}
+
+extension ColumnsView {
+    /// Whether an item that has a content in both states has the same JSON value.
+    @inline(__always)
+    func hasSameContent(item: Int, as other: ColumnsView, _ otherItem: Int, ignoring ignored: IgnoredPlaces) -> Bool {
+        sameValue(content(ofItem: item), other.content(ofItem: otherItem), ignoring: ignored)
+    }
+
+    /// Whether an item that has a kind in both states has the same.
+    func hasSameKind(item: Int, as other: ColumnsView, _ otherItem: Int) -> Bool {
+        kindText(ofItem: item) == other.kindText(ofItem: otherItem)
+    }
+
+    /// Whether a section that has a content in both states has the same JSON value.
+    func hasSameContent(section: Int, as other: ColumnsView, _ otherSection: Int) -> Bool {
+        sameValue(content(ofSection: section), other.content(ofSection: otherSection), ignoring: .none)
     }
 }

@@ -27,13 +27,13 @@ struct Pairing {
 
     /// - Parameter runs: records that are known to be pairs.
     init<Record: IdentifiedRecord>(
-        _ old: UnsafeBufferPointer<Record>, in oldBytes: UnsafeRawPointer,
-        _ new: UnsafeBufferPointer<Record>, in newBytes: UnsafeRawPointer, table: @autoclosure () -> IDTable,
+        _ old: UnsafeBufferPointer<Record>, in oldText: TextView,
+        _ new: UnsafeBufferPointer<Record>, in newText: TextView, table: @autoclosure () -> IDTable,
         reused runs: [ReusedRun] = []
     ) {
         oldOfNew = [Int32](filled: -1, count: new.count)
         newOfOld = [Int32](filled: -1, count: old.count)
-        var walk = PairingWalk(old: old, oldBytes: oldBytes, new: new, newBytes: newBytes)
+        var walk = PairingWalk(old: old, oldText: oldText, new: new, newText: newText)
         oldOfNew.withUnsafeMutableBufferPointer { oldOfNew in
             newOfOld.withUnsafeMutableBufferPointer { newOfOld in
                 for run in runs {
@@ -55,9 +55,9 @@ private struct PairingWalk<Record: IdentifiedRecord> {
     typealias Partners = UnsafeMutableBufferPointer<Int32>
 
     let old: UnsafeBufferPointer<Record>
-    let oldBytes: UnsafeRawPointer
+    let oldText: TextView
     let new: UnsafeBufferPointer<Record>
-    let newBytes: UnsafeRawPointer
+    let newText: TextView
     var oldRest = 0..<0
     var newRest = 0..<0
     /// Old records in `oldRest` without a partner so far, and new ones likewise.
@@ -65,7 +65,7 @@ private struct PairingWalk<Record: IdentifiedRecord> {
     var newLeft = 0
 
     @inline(__always)
-    private func same(_ one: Int, _ other: Int) -> Bool { old[one].hasSameID(as: new[other], oldBytes, newBytes) }
+    private func same(_ one: Int, _ other: Int) -> Bool { old[one].hasSameID(as: new[other], oldText, newText) }
 
     /// Whether two are a pair, which may be known already.
     @inline(__always)

@@ -62,7 +62,7 @@ public struct EditBatch: Sendable {
         let bytes = read.tail.isEmpty ? bytes : bytes + read.tail + JSONScanner.zeros
         var firstNode = (0..<Int32(truncatingIfNeeded: read.builder.nodes.count)).map { $0 }
         var firstSection = (0..<Int32(truncatingIfNeeded: read.builder.sections.count)).map { $0 }
-        (nodeTable, sectionTable) = read.builder.tables(bytes) { duplicate in
+        (nodeTable, sectionTable) = read.builder.tables(StateText(bytes)) { duplicate in
             let first = Int32(truncatingIfNeeded: duplicate.first)
             if duplicate.isSection {
                 firstSection[duplicate.later] = first

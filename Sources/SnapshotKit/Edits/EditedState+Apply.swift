@@ -10,7 +10,7 @@ extension EditedState {
         switch edit.operation {
         case .insert: insert(edit, index, &violations)
         case .move: move(edit, index, &violations)
-        case .delete: for vertex in present(edit) where tree.contains(vertex) { delete(vertex) }
+        case .delete: for vertex in present(edit) where tree.contains(vertex) { detach(vertex) }
         case .clear: clear(edit, index, &violations)
         case .update: update(edit, index, &violations)
         case .expand: each(edit, index, &violations) { $0.change($1) { $0.isCollapsed = false } }
@@ -82,7 +82,7 @@ extension EditedState {
 
     private mutating func clear(_ edit: Edit, _ index: Int, _ violations: inout Violations) {
         guard edit.subject == nil else { return each(edit, index, &violations) { $0.empty($1) } }
-        var section = tree.first(in: LinkedTree.root)
+        var section = tree.first(in: EditedTree.root)
         while section >= 0 {
             empty(section)
             section = tree.next(after: section)

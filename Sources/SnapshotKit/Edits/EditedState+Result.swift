@@ -1,153 +1,187 @@
-// The state that comes out, put together in one walk over the tree: only what is still referenced is copied, token by
-// token.
+// The state that comes out. What nobody touched is taken over stretch by stretch; all else is an item of its own, whose
+// texts stand in the old state or in the batch, which the new state's text has behind that of the old one.
 
-/// Copies a tree into columns.
+/// Says what a state is made of after its edits.
 struct EditedStateWriter {
     private let state: EditedState
     private let limits: StateLimits
-    private var builder = ColumnsBuilder()
-    private var buffer: TokenBuffer
-    /// Builder's index of the item that is open at each level.
-    private var open: [Int] = []
+    private var assembly = ColumnsAssembly()
+    private let cuts: [Int]
+    /// Where the batch's bytes stand in the new state's text.
+    private let base: UInt32
+    /// Bytes of the batch that the new state needs.
+    private var used = 0
 
     init(_ state: EditedState, limits: StateLimits) {
         (self.state, self.limits) = (state, limits)
-        builder.expect(items: state.itemCount)
-        buffer = TokenBuffer(capacity: state.old.columns.bytes.count)
+        cuts = state.tree.cuts()
+        base = UInt32(truncatingIfNeeded: state.old.columns.text.count)
     }
 
-    /// The finished state. O(n).
-    mutating func write() throws(EditError) -> Snapshot {
-        var section = state.tree.first(in: LinkedTree.root)
+    /// The finished state, and what of it is the same as before. O(edits), and O(n) as memory.
+    mutating func write() throws(EditError) -> (Snapshot, ReusedRuns) {
+        var section = state.tree.first(in: EditedTree.root)
         while section >= 0 {
-            builder.beginSection()
-            write(section: section)
+            assembly.beginSection(record(section: section))
             try writeItems(of: section)
-            builder.endSection()
+            assembly.endSection()
             section = state.tree.next(after: section)
         }
-        // Offsets are 32 bits wide; none of the columns that were cut off above gets out.
-        guard buffer.count < Int(UInt32.max) - JSONScanner.zeros.count else {
-            throw .limitExceeded(
-                what: "bytes", limit: Int(UInt32.max), actual: buffer.count, pointer: state.batch.pointer)
+        try checkCounts()
+        let size = state.old.columns.text.count + state.batch.bytes.count
+        guard size < Int(UInt32.max) else {
+            throw .limitExceeded(what: "bytes", limit: Int(UInt32.max), actual: size, pointer: state.batch.pointer)
         }
-        let (columns, duplicates) = exchange(&builder, with: ColumnsBuilder()).finish(bytes: buffer.padded())
-        precondition(duplicates.isEmpty, "edits keep ids unique")
-        return Snapshot(columns)
+        let text = state.batch.bytes.withUnsafeBytes {
+            state.old.columns.text.appending(
+                $0, dead: state.batch.bytes.count - used + assembly.bytesLeftBehind(of: state.old))
+        }
+        let (columns, runs) = exchange(&assembly, with: ColumnsAssembly())
+            .finish(from: state.old, text: text, isIndexed: true)
+        let result = text.isMostlyDead ? columns.compacted() : columns
+        return (Snapshot(result), ReusedRuns(runs, from: state.old.columns, to: result))
     }
+
+    private func checkCounts() throws(EditError) {
+        let (sections, items) = (assembly.sections.count, assembly.itemCount)
+        if sections > limits.maxSections, sections > state.old.sections.count {
+            throw .limitExceeded(
+                what: "sections", limit: limits.maxSections, actual: sections, pointer: pointerToLastInsert(.sections))
+        }
+        if items > limits.maxItems, items > state.old.nodes.count {
+            throw .limitExceeded(
+                what: "items", limit: limits.maxItems, actual: items, pointer: pointerToLastInsert(.items))
+        }
+    }
+
+    private func pointerToLastInsert(_ subject: Edit.Subject) -> String {
+        let last = state.batch.edits.lastIndex {
+            $0.operation == .insert && ($0.subject == subject || $0.subject == .sections)
+        }
+        return state.batch.pointer(toEdit: last ?? 0)
+    }
+
+    // MARK: Items
 
     /// Writes all items below a section, depth first.
     private mutating func writeItems(of section: Int) throws(EditError) {
         var vertex = state.tree.first(in: section)
+        var level = 0
         while vertex >= 0 {
-            let level = open.count
-            if level >= min(limits.maxNesting, StateLimits.none.maxNesting) {
-                throw .limitExceeded(
-                    what: "levels of items", limit: limits.maxNesting, actual: level + 1,
-                    pointer: state.batch.pointer(toEdit: state.placingEdit(of: vertex)))
+            if state.tree.isUntouchedItem(vertex), case .oldItem(let item) = state.vertex(numbered: vertex) {
+                let last = try writeStretch(from: item, vertex, level: level)
+                (vertex, level) = (state.vertex(.oldItem(last)), level + levels(from: item, to: last))
+            } else {
+                try check(level, vertex)
+                writeItem(vertex, level: level)
             }
-            let item = builder.beginItem(parent: open.last ?? -1, level: level)
-            write(item, from: vertex)
-            let child = state.tree.first(in: vertex)
-            if child >= 0 {
-                open.append(item)
-                vertex = child
-                continue
-            }
-            builder.endItem(item)
-            vertex = nextAfterSubtree(vertex)
+            (vertex, level) = following(vertex, level)
         }
     }
 
-    /// The vertex behind a subtree that is written; closes the items that end here.
-    private mutating func nextAfterSubtree(_ vertex: Int) -> Int {
-        var last = vertex
+    private func levels(from item: Int, to other: Int) -> Int {
+        Int(state.old.nodes[other].level) - Int(state.old.nodes[item].level)
+    }
+
+    /// The vertex behind another in the document, and its level; none behind the last one of a section.
+    private func following(_ vertex: Int, _ level: Int) -> (vertex: Int, level: Int) {
+        let child = state.tree.first(in: vertex)
+        if child >= 0 { return (child, level + 1) }
+        var (last, level) = (vertex, level)
         while true {
             let next = state.tree.next(after: last)
-            guard next < 0, let ended = open.popLast() else { return next }
-            builder.endItem(ended)
+            if next >= 0 || level == 0 { return (next, level) }
             last = state.tree.parent(of: last)
+            level -= 1
         }
     }
 
-    // MARK: One section, one item
-
-    private mutating func write(section vertex: Int) {
-        let override = state.override(of: vertex)
-        let (record, base) = section(vertex)
-        let id = IDText(start: base + Int(record.idStart), count: Int(record.idCount), flags: record.flags)
-        let section = builder.openSection
-        builder.setID(
-            ofSection: section, start: buffer.append(id), count: id.count, flags: id.flags.intersection(.writtenID))
-        if let content = override?.content.map(value(inBatch:)) {
-            builder.setContent(ofSection: section, start: buffer.append(value: content), count: content.count)
-        } else if record.flags.contains(.hasContent) {
-            let content = UnsafeRawBufferPointer(
-                start: base + Int(record.contentStart), count: Int(record.contentCount))
-            builder.setContent(ofSection: section, start: buffer.append(value: content), count: content.count)
+    /// Takes over what nobody touched from an item on; returns the last one that was taken.
+    private mutating func writeStretch(from item: Int, _ vertex: Int, level: Int) throws(EditError) -> Int {
+        let end = min(Int(state.old.sections[Int(state.old.nodes[item].section)].endItem), cut(behind: item))
+        let shift = level - Int(state.old.nodes[item].level)
+        if shift > 0 {
+            for other in item..<end {
+                try check(Int(state.old.nodes[other].level) + shift, state.vertex(.oldItem(other)))
+            }
         }
-        if override?.isCollapsed ?? record.flags.contains(.isCollapsed) { builder.collapse(section: section) }
+        assembly.append(item..<end, isReused: shift == 0, levelShift: shift)
+        return end - 1
     }
 
-    @inline(__always)
-    private mutating func write(_ item: Int, from vertex: Int) {
-        let override = state.override(of: vertex)
-        let (node, payload, base) = source(vertex)
-        let id = IDText(start: base + Int(node.idStart), count: Int(node.idCount), flags: node.flags)
-        let written = id.flags.intersection(.writtenID)
-        var inside: Int?
-        if let content = override?.content.map(value(inBatch:)) {
-            builder.setContent(ofItem: item, start: buffer.append(value: content), count: content.count)
-        } else if node.flags.contains(.hasContent) {
-            let content = UnsafeRawBufferPointer(
-                start: base + Int(payload.contentStart), count: Int(payload.contentCount))
-            let start = buffer.append(value: content)
-            builder.setContent(ofItem: item, start: start, count: content.count)
-            // Where a pointer led to the id, it stands inside its item's content already.
-            let offset = Int(node.idStart) - Int(payload.contentStart)
-            if !written.contains(.escapedID), offset >= 0, offset < content.count { inside = start + offset }
+    /// The first cut behind an item.
+    private func cut(behind item: Int) -> Int {
+        var (low, high) = (0, cuts.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if cuts[middle] <= item { low = middle + 1 } else { high = middle }
         }
-        builder.setID(
-            ofItem: item, start: inside ?? buffer.append(id), count: id.count, flags: written, hash: node.hash)
-        if let kind = override?.kindStart {
-            builder.setKind(ofItem: item, start: buffer.append(value: string(state.bytes + Int(kind))))
-        } else if node.flags.contains(.hasKind) {
-            builder.setKind(ofItem: item, start: buffer.append(value: string(base + Int(payload.kindStart))))
-        }
-        if override?.isCollapsed ?? node.flags.contains(.isCollapsed) { builder.collapse(item: item) }
+        return low < cuts.count ? cuts[low] : .max
     }
 
-    // MARK: Sources
+    private func check(_ level: Int, _ vertex: Int) throws(EditError) {
+        guard level >= min(limits.maxNesting, StateLimits.none.maxNesting) else { return }
+        throw .limitExceeded(
+            what: "levels of items", limit: limits.maxNesting, actual: level + 1,
+            pointer: state.batch.pointer(toEdit: state.placingEdit(of: vertex)))
+    }
 
-    private func section(_ vertex: Int) -> (SectionNode, UnsafeRawPointer) {
+    private mutating func writeItem(_ vertex: Int, level: Int) {
+        var (node, payload): (Node, Payload)
         switch state.vertex(numbered: vertex) {
-        case .newSection(let section): (state.batch.sections[section], state.bytes)
-        case .oldSection(let section): (state.old.sections[section], state.old.bytes)
-        case .oldItem, .newItem: preconditionFailure("sections stand below the root")
-        }
-    }
-
-    @inline(__always)
-    private func source(_ vertex: Int) -> (Node, Payload, UnsafeRawPointer) {
-        switch state.vertex(numbered: vertex) {
-        case .oldItem(let item): (state.old.nodes[item], state.old.payload(ofItem: item), state.old.bytes)
-        case .newItem(let node): (state.batch.nodes[node], state.batch.payloads[node], state.bytes)
+        case .oldItem(let item): (node, payload) = (state.old.nodes[item], state.old.payload(ofItem: item))
+        case .newItem(let item):
+            (node, payload) = (state.batch.nodes[item], state.batch.payloads[item])
+            node.idStart += base
+            payload.shift(by: Int(base), node.flags)
+            used += Int(node.idCount) + Int(payload.contentCount)
         case .oldSection, .newSection: preconditionFailure("items stand below sections")
         }
+        node.level = UInt8(truncatingIfNeeded: level)
+        if let override = state.override(of: vertex) {
+            if let content = override.content {
+                payload.setContent(Int(content.lowerBound + base), content.count)
+                used += content.count
+                node.flags.insert(.hasContent)
+            }
+            if let kind = override.kindStart {
+                payload.kindStart = kind + base
+                node.flags.insert(.hasKind)
+            }
+            if let isCollapsed = override.isCollapsed { node.flags.set(.isCollapsed, isCollapsed) }
+            // Where something is said of it, it is no longer its id alone.
+            node.flags.remove(.isBare)
+        }
+        assembly.append(node, payload)
     }
 
-    private func value(inBatch range: Range<UInt32>) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: state.bytes + Int(range.lowerBound), count: range.count)
-    }
-
-    /// The JSON string at an address, quotes included.
-    private func string(_ start: UnsafeRawPointer) -> UnsafeRawBufferPointer {
-        var cursor = JSONCursor(start)
-        return UnsafeRawBufferPointer(start: start, count: cursor.takeString().count + 2)
+    private mutating func record(section vertex: Int) -> SectionNode {
+        var section: SectionNode
+        switch state.vertex(numbered: vertex) {
+        case .oldSection(let index): section = state.old.sections[index]
+        case .newSection(let index):
+            section = state.batch.sections[index]
+            section.idStart += base
+            if section.flags.contains(.hasContent) { section.contentStart += base }
+            used += Int(section.idCount) + Int(section.contentCount)
+        case .oldItem, .newItem: preconditionFailure("sections stand below the root")
+        }
+        if let override = state.override(of: vertex) {
+            if let content = override.content {
+                (section.contentStart, section.contentCount) = (
+                    content.lowerBound + base, UInt32(truncatingIfNeeded: content.count)
+                )
+                used += content.count
+                section.flags.insert(.hasContent)
+            }
+            if let isCollapsed = override.isCollapsed { section.flags.set(.isCollapsed, isCollapsed) }
+        }
+        return section
     }
 }
 
 extension NodeFlags {
-    /// How an id was written.
-    static let writtenID: NodeFlags = [.integerID, .escapedID]
+    fileprivate mutating func set(_ flag: NodeFlags, _ isSet: Bool) {
+        if isSet { insert(flag) } else { remove(flag) }
+    }
 }

@@ -17,7 +17,7 @@ extension EditedState {
     /// A place between two siblings: before `next`, or at the end.
     struct Gap {
         var parent: Int
-        var next = LinkedTree.none
+        var next = EditedTree.none
     }
 
     func gap(_ target: Target) -> Gap {
@@ -48,9 +48,9 @@ extension EditedState {
             }
         case .unsaid, .start, .end:
             let spot: Target.Spot = if case .start = edit.place { .start } else { .end }
-            if edit.subject == .sections { return Target(parent: LinkedTree.root, spot: spot) }
+            if edit.subject == .sections { return Target(parent: EditedTree.root, spot: spot) }
             let isStart = if case .start = spot { true } else { false }
-            let section = isStart ? tree.first(in: LinkedTree.root) : tree.last(in: LinkedTree.root)
+            let section = isStart ? tree.first(in: EditedTree.root) : tree.last(in: EditedTree.root)
             if section >= 0 { return Target(parent: section, spot: spot) }
             violations.note("no-section", "there is no section that items could go into; insert one first", at: place)
             return nil

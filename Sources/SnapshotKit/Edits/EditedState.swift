@@ -1,15 +1,14 @@
 // A state while it is edited.
 //
-// Sections and items, those that were there and those that the batch brings, are numbered once: vertices of one tree,
-// whose root has the sections for children and whose sections have the items. So each operation is written once for
-// both, a move is O(1) however large the subtree, and a batch costs O(n) to lay the tree out, O(edits) to work on it,
-// and O(n) to copy what is left.
+// Sections and items, those that were there and those that the batch brings, are numbered once: vertices of one tree.
+// So each operation is written once for both, a move costs the same however large the subtree, and a batch costs
+// O(edits) to work on; only the columns of the state that comes out are copied, as memory.
 //
 // Ids are found in the tables that the state and the batch have already: a vertex counts only while it is in the tree.
 // Of several nodes in a batch with one id, at most one is in the tree; `current` says which.
 //
-// Rejected: applying edits to the columns directly, which is O(n) an edit; writing the result as JSON to be read again,
-// which is simpler and three times slower.
+// Rejected: applying edits to the columns directly, which is O(n) an edit; laying the whole tree out, which is O(n) with
+// a hundred times the factor of copying it.
 
 /// A state being edited: both sources as memory, and the tree.
 struct EditedState {
@@ -17,17 +16,15 @@ struct EditedState {
     let batch: EditBatch
     /// The batch's bytes.
     let bytes: UnsafeRawPointer
-    private(set) var tree: LinkedTree
-    /// Vertex of each of the batch's nodes and sections that is in the tree, by the first one with its id; -1 for none.
+    private(set) var tree: EditedTree
+    /// Vertex of each of the batch's nodes and sections that was put into the tree last, by the first one with its id;
+    /// -1 for none.
     private var currentNode: [Int32]
     private var currentSection: [Int32]
-    /// What edits changed about vertices. A place in `overrides`, or -1.
-    private var overrideOf: [Int32]
-    private(set) var overrides: [Override] = []
-    /// The edit that put a vertex where it is; -1 for one that stands where it stood.
-    private var placedBy: [Int32]
-    private(set) var itemCount: Int
-    private(set) var sectionCount: Int
+    /// What edits changed about vertices.
+    private var overrides: [Int: Override] = [:]
+    /// The edit that put a vertex where it is.
+    private var placedBy: [Int: Int] = [:]
     private var marks: [(subject: Edit.Subject, id: EditID, redraw: Marks.Redraw)] = []
     /// Vertices that a violation was noted about, and where those of the batch stood in it: both for errors only.
     var told: Set<Int> = []
@@ -44,19 +41,9 @@ struct EditedState {
 
     init(_ old: ColumnsView, _ batch: EditBatch, _ bytes: UnsafeRawPointer) {
         (self.old, self.batch, self.bytes) = (old, batch, bytes)
-        (itemCount, sectionCount) = (old.nodes.count, old.sections.count)
-        let count = 1 + old.sections.count + batch.sections.count + old.nodes.count + batch.nodes.count
-        tree = LinkedTree(count: count)
+        tree = EditedTree(old, firstItem: 1 + old.sections.count + batch.sections.count)
         currentNode = [Int32](repeating: -1, count: batch.nodes.count)
         currentSection = [Int32](repeating: -1, count: batch.sections.count)
-        overrideOf = [Int32](repeating: -1, count: count)
-        placedBy = [Int32](repeating: -1, count: count)
-        for section in old.sections.indices { tree.insert(vertex(.oldSection(section)), below: LinkedTree.root) }
-        for item in old.nodes.indices {
-            let node = old.nodes[item]
-            let parent = node.parent >= 0 ? Vertex.oldItem(Int(node.parent)) : .oldSection(Int(node.section))
-            tree.insert(vertex(.oldItem(item)), below: vertex(parent))
-        }
     }
 
     // MARK: Vertices
@@ -83,18 +70,13 @@ struct EditedState {
 
     private var firstItem: Int { 1 + old.sections.count + batch.sections.count }
 
-    private func isSection(_ vertex: Int) -> Bool { vertex < firstItem }
-
-    func override(of vertex: Int) -> Override? {
-        let place = overrideOf[vertex]
-        return place < 0 ? nil : overrides[Int(place)]
-    }
+    func override(of vertex: Int) -> Override? { overrides[vertex] }
 
     /// The last edit that put a vertex, or one of its ancestors, where it is.
     func placingEdit(of vertex: Int) -> Int {
         var (edit, ancestor) = (0, vertex)
         while ancestor > 0 {
-            edit = max(edit, Int(placedBy[ancestor]))
+            edit = max(edit, placedBy[ancestor] ?? 0)
             ancestor = tree.parent(of: ancestor)
         }
         return edit
@@ -108,19 +90,19 @@ struct EditedState {
 
     func shown(_ id: EditID) -> String { Violations.shown(text(id)) }
 
-    /// The vertex that has an id now. O(1).
+    /// The vertex that has an id now. O(levels).
     func find(_ subject: Edit.Subject, _ id: EditID) -> Int? {
         switch subject {
         case .items:
-            if let node = firstNode(id), currentNode[node] >= 0 { return Int(currentNode[node]) }
+            if let node = firstNode(id), let vertex = ifThere(Int(currentNode[node])) { return vertex }
             return old.item(withID: text(id), hash: id.hash).map { vertex(.oldItem($0)) }.flatMap(ifThere)
         case .sections:
-            if let section = firstSection(id), currentSection[section] >= 0 { return Int(currentSection[section]) }
+            if let section = firstSection(id), let vertex = ifThere(Int(currentSection[section])) { return vertex }
             return old.section(withID: text(id), hash: id.hash).map { vertex(.oldSection($0)) }.flatMap(ifThere)
         }
     }
 
-    private func ifThere(_ vertex: Int) -> Int? { tree.contains(vertex) ? vertex : nil }
+    private func ifThere(_ vertex: Int) -> Int? { vertex >= 0 && tree.contains(vertex) ? vertex : nil }
 
     /// The batch's first node with an id.
     private func firstNode(_ id: EditID) -> Int? {
@@ -156,14 +138,12 @@ struct EditedState {
                 return taken
             }
             currentNode[Int(batch.firstNode[node])] = Int32(truncatingIfNeeded: self.vertex(vertex))
-            itemCount += 1
         case .newSection(let section):
             let record = batch.sections[section]
             if let taken = find(.sections, EditID(record)) {
                 return taken
             }
             currentSection[Int(batch.firstSection[section])] = Int32(truncatingIfNeeded: self.vertex(vertex))
-            sectionCount += 1
         case .oldItem, .oldSection: break
         }
         return nil
@@ -171,44 +151,27 @@ struct EditedState {
 
     mutating func place(_ vertex: Int, in gap: Gap, by edit: Int) {
         tree.insert(vertex, below: gap.parent, before: gap.next)
-        placedBy[vertex] = Int32(truncatingIfNeeded: edit)
+        placedBy[vertex] = edit
         isTouched = true
     }
 
-    mutating func detach(_ vertex: Int) { tree.detach(vertex) }
-
-    /// Takes a vertex away for good, with all that is below it.
-    mutating func delete(_ vertex: Int) {
-        let below = tree.dissolve(below: vertex)
+    /// Takes a vertex away, with all that is below it: for good, or to be put in elsewhere.
+    mutating func detach(_ vertex: Int) {
         tree.detach(vertex)
-        forget([vertex])
-        forget(below)
+        isTouched = true
     }
 
     /// Takes away all that is below a vertex.
-    mutating func empty(_ vertex: Int) { forget(tree.dissolve(below: vertex)) }
-
-    private mutating func forget(_ vertices: [Int]) {
+    mutating func empty(_ vertex: Int) {
+        tree.clear(vertex)
         isTouched = true
-        for vertex in vertices {
-            overrideOf[vertex] = -1
-            if isSection(vertex) { sectionCount -= 1 } else { itemCount -= 1 }
-            switch self.vertex(numbered: vertex) {
-            case .newItem(let node): currentNode[Int(batch.firstNode[node])] = -1
-            case .newSection(let section): currentSection[Int(batch.firstSection[section])] = -1
-            case .oldItem, .oldSection: break
-            }
-        }
     }
 
     /// Changes what is said in place of what a vertex shows.
     mutating func change(_ vertex: Int, _ body: (inout Override) -> Void) {
         isTouched = true
-        if overrideOf[vertex] < 0 {
-            overrideOf[vertex] = Int32(truncatingIfNeeded: overrides.count)
-            overrides.append(Override())
-        }
-        body(&overrides[Int(overrideOf[vertex])])
+        tree.touch(vertex)
+        body(&overrides[vertex, default: Override()])
     }
 
     mutating func mark(_ subject: Edit.Subject, _ id: EditID, _ redraw: Marks.Redraw) {

@@ -1,4 +1,4 @@
-// What all code that reads columns relies on, unchecked. Checked after each build of a state or a skeleton wherever
+// What all code that reads columns relies on, unchecked. Checked after each build of a state wherever
 // assertions are: in the tests, and in the fuzzers.
 
 extension Columns {
@@ -6,19 +6,20 @@ extension Columns {
     var brokenInvariant: String? {
         withView { view in
             brokenBytes(view) ?? brokenSections(view) ?? brokenOutline(view) ?? brokenRows(view)
-                ?? (isSkeleton ? nil : brokenTables(view))
+                ?? brokenTables(view)
         }
     }
 
     /// Ranges lie before the padding, and hold what their flags say.
     private func brokenBytes(_ view: ColumnsView) -> String? {
-        let end = bytes.count - JSONScanner.padding
-        guard end >= 0, bytes[end...].allSatisfy({ $0 == 0 }) else { return "no padding behind the bytes" }
+        let end = text.count - JSONScanner.padding
+        guard end >= 0, (end..<text.count).allSatisfy({ view.text.at(UInt32($0)).load(as: UInt8.self) == 0 }) else {
+            return "no padding behind the text"
+        }
         guard payloads.isEmpty || payloads.count == nodes.count else { return "payloads are not one an item" }
         let holds = { (start: UInt32, count: Int) in Int(start) + count <= end }
         for (item, node) in nodes.enumerated() {
             guard node.idCount > 0, holds(node.idStart, Int(node.idCount)) else { return "the id of item \(item)" }
-            if isSkeleton { continue }
             let shown = node.flags.isDisjoint(with: [.hasContent, .hasKind]) ? Payload() : payloads[item]
             if node.flags.contains(.hasContent) {
                 guard shown.contentCount > 0, holds(shown.contentStart, Int(shown.contentCount)) else {
@@ -26,7 +27,9 @@ extension Columns {
                 }
             }
             if node.flags.contains(.hasKind) {
-                guard holds(shown.kindStart, 2), bytes[Int(shown.kindStart)] == UInt8(ascii: "\"") else {
+                guard holds(shown.kindStart, 2),
+                    view.text.at(shown.kindStart).load(as: UInt8.self) == UInt8(ascii: "\"")
+                else {
                     return "the kind of item \(item)"
                 }
             }
@@ -91,7 +94,7 @@ extension Columns {
 
     /// Each id leads to what has it, so that no two have one.
     private func brokenTables(_ view: ColumnsView) -> String? {
-        guard itemTable.isEmpty == nodes.isEmpty, sectionTable.isEmpty == sections.isEmpty else { return "a table" }
+        guard itemTable.isEmpty || !nodes.isEmpty, sectionTable.isEmpty || !sections.isEmpty else { return "a table" }
         for item in nodes.indices where view.item(withID: view.id(ofItem: item).text, hash: nodes[item].hash) != item {
             return "item \(item) is not found by its id"
         }

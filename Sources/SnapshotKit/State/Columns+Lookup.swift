@@ -1,5 +1,5 @@
-// Look-ups by id go through the tables that a state has since its ids were checked; a skeleton has none and is
-// searched, unless it was indexed.
+// Look-ups by id go through the tables that a state has since its ids were checked; a past state that was made again has
+// none and is searched.
 
 extension ColumnsView {
     /// Item with the given text as its id, hidden ones included; `hash` is that of the text, if it is known. O(1), or
@@ -22,7 +22,7 @@ extension ColumnsView {
         let matches = { (index: Int) in
             let record = records[index]
             return record.hash == hash && Int(record.idCount) == id.count
-                && sameBytes(bytes + Int(record.idStart), start, id.count)
+                && sameBytes(text.at(record.idStart), start, id.count)
         }
         return table.isEmpty ? records.indices.first(where: matches) : table.first(hash, where: matches)
     }
@@ -50,21 +50,5 @@ extension Columns {
         guard row >= 0 else { return nil }
         let section = Int(nodes[item].section)
         return ItemPath(section: section, row: row - Int(sections[section].firstRow))
-    }
-}
-
-extension Skeleton {
-    /// The same skeleton with tables of its ids: worth it from a handful of look-ups by id on. O(n).
-    public func indexed() -> Skeleton {
-        columns.withView { view in
-            return Skeleton(
-                Columns(
-                    bytes: columns.bytes, nodes: columns.nodes, sections: columns.sections, isSkeleton: true,
-                    itemTable: IDTable(view.nodes, in: view.bytes),
-                    sectionTable: IDTable(view.sections, in: view.bytes),
-                    rowOfItem: columns.rowOfItem, itemOfRow: columns.itemOfRow,
-                    structure: columns.structure),
-                fingerprints)
-        }
     }
 }

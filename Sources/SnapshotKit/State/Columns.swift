@@ -1,10 +1,10 @@
-// A state as columns over one byte buffer. Every item is a `Node` of 24 bytes in document order (depth first), so that
-// a subtree is a contiguous run and "the next sibling" is one addition; what an item shows is a range of the buffer in
-// a column beside it. Nothing is allocated per item, copying a state is one reference, and a diff reads memory in
+// A state as columns over its text. Every item is a `Node` of 24 bytes in document order (depth first), so that
+// a subtree is a contiguous run and "the next sibling" is one addition; what an item shows is a range of the text in a
+// column beside it. Nothing is allocated per item, copying a state is one reference, and a diff reads memory in
 // order.
 //
 // Invariants: sections cover the nodes without gaps, in order; node.end > its index; a child's parent stands before it;
-// ranges lie within `bytes`, which ends with at least `JSONScanner.padding` zero bytes; ids are unique.
+// ranges lie within the text, of which each stretch ends with at least `JSONScanner.padding` zero bytes; ids are unique.
 //
 // Rejected: the text of ids in a dictionary (40 times the cost, FNV or not, and Swift's String == is canonical
 // equivalence, not bytes); a tree of objects (an allocation an item); re-encoding contents (number tokens must
@@ -18,11 +18,11 @@ protocol IdentifiedRecord {
 }
 
 extension IdentifiedRecord {
-    /// Whether both ids have the same bytes; `ours` and `theirs` are the buffers they stand in.
+    /// Whether both ids have the same bytes; `ours` and `theirs` are the texts they stand in.
     @inline(__always)
-    func hasSameID(as other: Self, _ ours: UnsafeRawPointer, _ theirs: UnsafeRawPointer) -> Bool {
+    func hasSameID(as other: Self, _ ours: TextView, _ theirs: TextView) -> Bool {
         hash == other.hash && idCount == other.idCount
-            && sameBytes(ours + Int(idStart), theirs + Int(other.idStart), Int(idCount))
+            && sameBytes(ours.at(idStart), theirs.at(other.idStart), Int(idCount))
     }
 }
 
@@ -142,14 +142,12 @@ struct Fingerprint: Equatable {
 
 /// The columns of one state, immutable.
 final class Columns: Sendable {
-    let bytes: [UInt8]
+    let text: StateText
     let nodes: [Node]
     let sections: [SectionNode]
-    /// Empty in a skeleton, and where no item has a content or a kind.
+    /// Empty where no item has a content or a kind.
     let payloads: [Payload]
-    /// Whether contents are gone, so that only their fingerprints could be compared.
-    let isSkeleton: Bool
-    /// Empty in a skeleton: a base is looked up from, never in.
+    /// Both empty in a past state that was made again: a base is looked up from, seldom in.
     let itemTable: IDTable
     let sectionTable: IDTable
     /// Row of each item or -1, and item of each row. Both empty where every item is a row.
@@ -164,15 +162,14 @@ final class Columns: Sendable {
     let structure: StructureID
 
     init(
-        bytes: [UInt8], nodes: [Node], sections: [SectionNode], payloads: [Payload] = [], isSkeleton: Bool = false,
+        text: StateText, nodes: [Node], sections: [SectionNode], payloads: [Payload] = [],
         itemTable: IDTable = .empty, sectionTable: IDTable = .empty, rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [],
         room: Int = .max, isFlat: Bool = false, structure: StructureID = StructureID()
     ) {
-        self.bytes = bytes
+        self.text = text
         self.nodes = nodes
         self.sections = sections
         self.payloads = payloads
-        self.isSkeleton = isSkeleton
         self.itemTable = itemTable
         self.sectionTable = sectionTable
         self.rowOfItem = rowOfItem
@@ -186,21 +183,16 @@ final class Columns: Sendable {
 
     /// Memory held, in bytes.
     var footprint: Int {
-        structureFootprint + payloads.capacity * MemoryLayout<Payload>.stride + itemTable.footprint
-            + sectionTable.footprint
-    }
-
-    /// What of it a skeleton shares with others of the same structure.
-    var structureFootprint: Int {
-        bytes.capacity + nodes.capacity * MemoryLayout<Node>.stride + sections.capacity
-            * MemoryLayout<SectionNode>.stride
+        text.footprint + nodes.capacity * MemoryLayout<Node>.stride
+            + payloads.capacity * MemoryLayout<Payload>.stride
+            + sections.capacity * MemoryLayout<SectionNode>.stride + itemTable.footprint + sectionTable.footprint
             + (rowOfItem.capacity + itemOfRow.capacity) * 4
     }
 
     /// Calls `body` with the columns as memory, which is valid for that long.
     @inline(__always)
     func withView<Result, Failure: Error>(_ body: (ColumnsView) throws(Failure) -> Result) throws(Failure) -> Result {
-        try bytes.withUnsafeBufferPointer { (bytes) throws(Failure) in
+        try text.withView { (text) throws(Failure) in
             try nodes.withUnsafeBufferPointer { (nodes) throws(Failure) in
                 try sections.withUnsafeBufferPointer { (sections) throws(Failure) in
                     try payloads.withUnsafeBufferPointer { (payloads) throws(Failure) in
@@ -208,7 +200,7 @@ final class Columns: Sendable {
                             try itemOfRow.withUnsafeBufferPointer { (itemOfRow) throws(Failure) in
                                 try body(
                                     ColumnsView(
-                                        columns: self, bytes: UnsafeRawBufferPointer(bytes), nodes: nodes,
+                                        columns: self, text: text, nodes: nodes,
                                         sections: sections, payloads: payloads, rowOfItem: rowOfItem,
                                         itemOfRow: itemOfRow))
                             }

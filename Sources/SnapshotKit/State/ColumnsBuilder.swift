@@ -135,53 +135,50 @@ struct ColumnsBuilder {
         var later: Int
     }
 
-    /// The columns over `bytes`, which are padded, and all duplicates; with any of those the columns are not to be
+    /// The columns over `text`, and all duplicates; with any of those the columns are not to be
     /// used. O(items).
     ///
     /// - Parameters:
     ///   - known: the state that was read upon, if any.
     ///   - taken: what was taken over from it.
     consuming func finish(
-        bytes: [UInt8], known: Columns? = nil, taken: [ReusedRun] = []
+        text: StateText, known: Columns? = nil, taken: [ReusedRun] = []
     ) -> (columns: Columns, duplicates: [Duplicate]) {
         if let known, !taken.isEmpty,
-            bytes.withUnsafeBytes({ hasStructure(of: known, reused: taken, in: $0.baseAddress!) })
+            text.withView({ hasStructure(of: known, reused: taken, in: $0) })
         {
-            return (columns(bytes, known.itemTable, known.sectionTable, known.structure), [])
+            return (columns(text, known.itemTable, known.sectionTable, known.structure), [])
         }
         var duplicates: [Duplicate] = []
-        let (itemTable, sectionTable) = tables(bytes) { duplicates.append($0) }
-        return (columns(bytes, itemTable, sectionTable, StructureID()), duplicates)
+        let (itemTable, sectionTable) = tables(text) { duplicates.append($0) }
+        return (columns(text, itemTable, sectionTable, StructureID()), duplicates)
     }
 
     /// The columns of a state that has been one already. O(items).
-    consuming func finish(bytes: [UInt8], as structure: StructureID) -> Columns {
-        let (itemTable, sectionTable) = tables(bytes) { _ in }
-        return columns(bytes, itemTable, sectionTable, structure)
+    consuming func finish(text: StateText, as structure: StructureID) -> Columns {
+        let (itemTable, sectionTable) = tables(text) { _ in }
+        return columns(text, itemTable, sectionTable, structure)
     }
 
     /// Tables of all ids, which are hashed.
-    mutating func tables(_ bytes: [UInt8], onDuplicate: (Duplicate) -> Void) -> (IDTable, IDTable) {
-        bytes.withUnsafeBytes { text in
-            let base = text.baseAddress!
+    mutating func tables(_ text: StateText, onDuplicate: (Duplicate) -> Void) -> (IDTable, IDTable) {
+        text.withView { text in
             let sectionTable = sections.withUnsafeMutableBufferPointer { sections in
-                Self.table(sections, base) { onDuplicate(Duplicate(isSection: true, first: $0, later: $1)) }
+                Self.table(sections, text) { onDuplicate(Duplicate(isSection: true, first: $0, later: $1)) }
             }
             let itemTable = nodes.withUnsafeMutableBufferPointer { nodes in
-                Self.table(nodes, base) { onDuplicate(Duplicate(isSection: false, first: $0, later: $1)) }
+                Self.table(nodes, text) { onDuplicate(Duplicate(isSection: false, first: $0, later: $1)) }
             }
             return (itemTable, sectionTable)
         }
     }
 
     private consuming func columns(
-        _ bytes: [UInt8], _ itemTable: IDTable, _ sectionTable: IDTable, _ structure: StructureID
-    )
-        -> Columns
-    {
+        _ text: StateText, _ itemTable: IDTable, _ sectionTable: IDTable, _ structure: StructureID
+    ) -> Columns {
         let (rowOfItem, itemOfRow) = countRows()
         return Columns(
-            bytes: bytes, nodes: Self.exact(nodes), sections: Self.exact(sections),
+            text: text, nodes: Self.exact(nodes), sections: Self.exact(sections),
             payloads: showsAnything ? Self.exact(payloads) : [],
             itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room,
             isFlat: isFlat,
@@ -191,13 +188,13 @@ struct ColumnsBuilder {
     /// Hashes all ids and enters them.
     @inline(__always)
     private static func table<Record: IdentifiedRecord>(
-        _ records: UnsafeMutableBufferPointer<Record>, _ base: UnsafeRawPointer, onDuplicate: (Int, Int) -> Void
+        _ records: UnsafeMutableBufferPointer<Record>, _ text: TextView, onDuplicate: (Int, Int) -> Void
     ) -> IDTable {
         // Those that were taken over have theirs.
         for index in records.indices where records[index].hash == 0 {
-            records[index].hash = idHash(base + Int(records[index].idStart), Int(records[index].idCount))
+            records[index].hash = idHash(text.at(records[index].idStart), Int(records[index].idCount))
         }
-        return IDTable(UnsafeBufferPointer(records), in: base, onDuplicate: onDuplicate)
+        return IDTable(UnsafeBufferPointer(records), in: text, onDuplicate: onDuplicate)
     }
 
     /// Growth leaves room behind an array that a state would hold for its whole life.
@@ -212,6 +209,13 @@ struct ColumnsBuilder {
 
     /// Marks hidden items and numbers the rows of each section.
     private mutating func countRows() -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
+        Self.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
+    }
+
+    /// Marks hidden items and numbers the rows of each section. O(sections), or O(items) where anything is collapsed.
+    static func countRows(
+        _ nodes: inout [Node], _ sections: inout [SectionNode], hasCollapsed: Bool
+    ) -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
         guard hasCollapsed else {
             for index in sections.indices {
                 sections[index].firstRow = sections[index].firstItem
@@ -238,6 +242,6 @@ struct ColumnsBuilder {
             }
             sections[index].endRow = UInt32(truncatingIfNeeded: itemOfRow.count)
         }
-        return (rowOfItem, Self.exact(itemOfRow))
+        return (rowOfItem, exact(itemOfRow))
     }
 }

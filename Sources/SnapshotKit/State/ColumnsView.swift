@@ -2,9 +2,7 @@
 struct ColumnsView {
     /// Each use of it counts a reference: what is needed often stands beside it.
     unowned(unsafe) let columns: Columns
-    let bytes: UnsafeRawPointer
-    /// Of all bytes, padding and tail included.
-    let byteCount: Int
+    let text: TextView
     let nodes: UnsafeBufferPointer<Node>
     let sections: UnsafeBufferPointer<SectionNode>
     let payloads: UnsafeBufferPointer<Payload>
@@ -16,18 +14,15 @@ struct ColumnsView {
     private let structure: ObjectIdentifier
 
     init(
-        columns: Columns, bytes: UnsafeRawBufferPointer, nodes: UnsafeBufferPointer<Node>,
+        columns: Columns, text: TextView, nodes: UnsafeBufferPointer<Node>,
         sections: UnsafeBufferPointer<SectionNode>, payloads: UnsafeBufferPointer<Payload>,
         rowOfItem: UnsafeBufferPointer<Int32>, itemOfRow: UnsafeBufferPointer<UInt32>
     ) {
-        (self.columns, self.bytes, byteCount) = (columns, bytes.baseAddress!, bytes.count)
+        (self.columns, self.text) = (columns, text)
         (self.nodes, self.sections, self.payloads) = (nodes, sections, payloads)
         (self.rowOfItem, self.itemOfRow, allVisible) = (rowOfItem, itemOfRow, rowOfItem.isEmpty)
         structure = ObjectIdentifier(columns.structure)
     }
-
-    /// Whether contents are gone.
-    var isSkeleton: Bool { columns.isSkeleton }
 
     var rowCount: Int { sections.rowCount }
 
@@ -58,13 +53,13 @@ struct ColumnsView {
     @inline(__always)
     func id(ofItem item: Int) -> IDText {
         let node = nodes[item]
-        return IDText(start: bytes + Int(node.idStart), count: Int(node.idCount), flags: node.flags)
+        return IDText(start: text.at(node.idStart), count: Int(node.idCount), flags: node.flags)
     }
 
     @inline(__always)
     func id(ofSection section: Int) -> IDText {
         let node = sections[section]
-        return IDText(start: bytes + Int(node.idStart), count: Int(node.idCount), flags: node.flags)
+        return IDText(start: text.at(node.idStart), count: Int(node.idCount), flags: node.flags)
     }
 
     @inline(__always)
@@ -74,13 +69,13 @@ struct ColumnsView {
     @inline(__always)
     func content(ofItem item: Int) -> UnsafeRawBufferPointer {
         let payload = payload(ofItem: item)
-        return UnsafeRawBufferPointer(start: bytes + Int(payload.contentStart), count: Int(payload.contentCount))
+        return text.bytes(at: payload.contentStart, Int(payload.contentCount))
     }
 
     @inline(__always)
     func content(ofSection section: Int) -> UnsafeRawBufferPointer {
         let node = sections[section]
-        return UnsafeRawBufferPointer(start: bytes + Int(node.contentStart), count: Int(node.contentCount))
+        return text.bytes(at: node.contentStart, Int(node.contentCount))
     }
 
     /// The kind as its JSON string, quotes included; only of an item that has one.
@@ -90,7 +85,7 @@ struct ColumnsView {
     }
 
     func kindText(ofItem item: Int) -> JSONString {
-        var cursor = JSONCursor(bytes + Int(payloads[item].kindStart))
+        var cursor = JSONCursor(text.at(payloads[item].kindStart))
         return cursor.takeString()
     }
 

@@ -1,11 +1,13 @@
-// What stands at each place of a state (id, level, what is shown, the place itself) is hashed by a keyed function, and
-// the hashes are summed modulo 2^64 (AdHash of Bellare and Micciancio, 1997): a state like the one before it costs a
-// subtraction and an addition for each item that changed or moved. Sums collide at will for whoever can compute the
-// summands; without the key nobody can, and what a client sees is the sum hashed once more. `KeyedHash` says how far
-// that goes: it chooses no revision for a client, and it authenticates nothing.
+// A list is a chain: each item is hashed, by a keyed function, together with the id of the one before it and with all
+// that it shows, and each section with the ones before and behind its start. The hashes are summed modulo 2^64 (AdHash
+// of Bellare and Micciancio, 1997). Since ids are unique, the links say the whole order; and a state like the one before
+// it costs a subtraction and an addition for each item that changed, came, went or moved, and for the one behind it,
+// however long the list is. Sums collide at will for whoever can compute the summands; without the key nobody can, and
+// what a client sees is the sum hashed once more. `KeyedHash` says how far that goes: it chooses no revision for a
+// client, and it authenticates nothing.
 //
-// Rejected: a chain in which each hash goes into the next, which reads all ids again for each revision, and waits for
-// every multiplication.
+// Rejected: a chain in which each hash goes into the next, which reads all ids again for each revision; places by index,
+// which are others for all that stands behind an item that came.
 
 /// Hashes of what a state's items and sections show, by one keyed function: 12 bytes an item.
 public final class Fingerprints: Sendable {
@@ -58,7 +60,7 @@ public final class Fingerprints: Sendable {
         (self.items, self.sections, self.hash, self.sum) = (items, sections, hash, sum)
     }
 
-    /// The fingerprints of a new state, whose sum is that of the old one but for what stands elsewhere or is new.
+    /// The fingerprints of a new state, whose sum is that of the old one but for links that are others.
     private func carried(
         over runs: [ReusedRun], from old: ColumnsView, to new: ColumnsView, _ ignored: IgnoredPlaces
     ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
@@ -79,24 +81,26 @@ public final class Fingerprints: Sendable {
                 sections[section] = hash.fingerprint(ofSection: section, new)
             }
         }
-        let inPlace = runs.lazy.filter { $0.isInPlace }
-        // Each place that is not the same costs a summand on either side.
-        guard inPlace.reduce(0, { $0 + $1.count }) * 2 > old.nodes.count else {
-            return (items, sections, hash.sum(items, sections, new))
-        }
+        // Each link that is not the same costs a summand on either side.
+        let others = new.nodes.count - runs.reduce(0) { $0 + $1.count - 1 }
+        guard others * 2 < new.nodes.count else { return (items, sections, hash.sum(items, sections, new)) }
         var sum = sum
-        inPlace.forOthers(of: old.nodes.count) { sum &-= hash.summand(ofItem: $0, old, self.items[$0]) }
-        inPlace.forOthers(of: new.nodes.count) { sum &+= hash.summand(ofItem: $0, new, items[$0]) }
+        // The first of a run is linked to something that may be another.
+        let kept = runs.map { ReusedRun(old: $0.old + 1, new: $0.new + 1, count: $0.count - 1) }
+        kept.forOthers(of: new.nodes.count) { sum &+= hash.summand(ofItem: $0, new, items[$0]) }
+        let isInOrder = zip(kept, kept.dropFirst()).allSatisfy { $0.old < $1.old }
+        let byOld = (isInOrder ? kept : kept.sorted { $0.old < $1.old }).map {
+            ReusedRun(old: $0.old, new: $0.old, count: $0.count)
+        }
+        byOld.forOthers(of: old.nodes.count) { sum &-= hash.summand(ofItem: $0, old, self.items[$0]) }
         for section in 0..<max(old.sections.count, new.sections.count) {
-            let before = section < old.sections.count ? old.sections[section] : nil
-            let now = section < new.sections.count ? new.sections[section] : nil
-            if let before, let now, before.hasSamePlace(as: now, old.bytes, new.bytes),
-                self.sections[section] == sections[section]
+            if section < old.sections.count, section < new.sections.count, self.sections[section] == sections[section],
+                old.hasSameLinks(section: section, as: new)
             {
                 continue
             }
-            if before != nil { sum &-= hash.summand(ofSection: section, old, self.sections[section]) }
-            if now != nil { sum &+= hash.summand(ofSection: section, new, sections[section]) }
+            if section < old.sections.count { sum &-= hash.summand(ofSection: section, old, self.sections[section]) }
+            if section < new.sections.count { sum &+= hash.summand(ofSection: section, new, sections[section]) }
         }
         return (items, sections, sum)
     }
@@ -116,13 +120,25 @@ public final class Fingerprints: Sendable {
     }
 }
 
-extension SectionNode {
-    /// Whether a section of the same index is the same but for its content.
-    fileprivate func hasSamePlace(
-        as other: SectionNode, _ ours: UnsafeRawPointer, _ theirs: UnsafeRawPointer
-    ) -> Bool {
-        firstItem == other.firstItem && endItem == other.endItem && flags == other.flags
-            && hasSameID(as: other, ours, theirs)
+extension ColumnsView {
+    /// The item that a section starts with, or before which it starts: nil behind the last.
+    fileprivate func start(ofSection section: Int) -> Int? {
+        let item = Int(sections[section].firstItem)
+        return item < nodes.count ? item : nil
+    }
+
+    /// Whether a section of the same index is the same but for its content, starts with the same item, and is behind
+    /// the same section.
+    fileprivate func hasSameLinks(section: Int, as other: ColumnsView) -> Bool {
+        let (one, two) = (sections[section], other.sections[section])
+        guard one.flags == two.flags, one.hasSameID(as: two, text, other.text) else { return false }
+        switch (start(ofSection: section), other.start(ofSection: section)) {
+        case (nil, nil): break
+        case (let first?, let second?):
+            guard nodes[first].hasSameID(as: other.nodes[second], text, other.text) else { return false }
+        default: return false
+        }
+        return section == 0 || sections[section - 1].hasSameID(as: other.sections[section - 1], text, other.text)
     }
 }
 
@@ -144,32 +160,43 @@ extension KeyedHash {
         var sum: UInt64 = 0
         for section in sections.indices { sum &+= summand(ofSection: section, view, sections[section]) }
         items.withUnsafeBufferPointer { items in
-            for item in items.indices { sum &+= summand(ofItem: item, view, items[item]) }
+            var previous = Self.noID
+            for item in items.indices {
+                let id = hash(view.id(ofItem: item))
+                sum &+= summand(ofItem: item, id, behind: previous, view, items[item])
+                previous = id
+            }
         }
         return sum
     }
 
     /// What an item contributes to a state's sum.
-    @inline(__always)
     fileprivate func summand(ofItem item: Int, _ view: ColumnsView, _ print: Fingerprint) -> UInt64 {
+        let previous = item == 0 ? Self.noID : hash(view.id(ofItem: item - 1))
+        return summand(ofItem: item, hash(view.id(ofItem: item)), behind: previous, view, print)
+    }
+
+    @inline(__always)
+    private func summand(
+        ofItem item: Int, _ id: UInt64, behind previous: UInt64, _ view: ColumnsView, _ print: Fingerprint
+    ) -> UInt64 {
         let node = view.nodes[item]
-        return summand(
-            view.id(ofItem: item), node.flags, at: UInt64(item) << 32 | UInt64(node.level) << 16,
-            content: print.content, kind: print.kind)
+        let shown = UInt64(node.flags.intersection(.shown).rawValue) | UInt64(node.level) << 8
+        return mixed(mixed(id, previous) ^ shown ^ UInt64(print.kind) << 32, print.content)
     }
 
-    @inline(__always)
     fileprivate func summand(ofSection section: Int, _ view: ColumnsView, _ content: UInt64) -> UInt64 {
-        let node = view.sections[section]
-        let place = mixed(UInt64(section), UInt64(node.firstItem) << 32 | UInt64(node.endItem))
-        return summand(view.id(ofSection: section), node.flags, at: place, content: content)
+        let shown = UInt64(view.sections[section].flags.intersection(.shown).rawValue) | Self.isSection
+        let previous = section == 0 ? Self.noID : hash(view.id(ofSection: section - 1))
+        let start = view.start(ofSection: section).map { hash(view.id(ofItem: $0)) } ?? Self.noID
+        return mixed(mixed(mixed(hash(view.id(ofSection: section)), previous) ^ shown, start), content)
     }
 
     @inline(__always)
-    private func summand(_ id: IDText, _ flags: NodeFlags, at place: UInt64, content: UInt64, kind: UInt32 = 0)
-        -> UInt64
-    {
-        let flags = UInt64(flags.intersection(.shown).rawValue)
-        return mixed(mixed(hash(id.start, id.count), place ^ flags) ^ UInt64(kind) << 32, content)
-    }
+    private func hash(_ id: IDText) -> UInt64 { hash(id.start, id.count) }
+
+    /// In place of an id where there is none.
+    private static let noID: UInt64 = 0
+    /// Tells a section from an item with its id.
+    private static let isSection: UInt64 = 1 << 24
 }

@@ -11,7 +11,7 @@ struct IDTable: Sendable {
 
     var footprint: Int { slots.capacity * 4 }
 
-    /// Nothing to look up in: a skeleton's.
+    /// Nothing to look up in.
     var isEmpty: Bool { slots.isEmpty }
 
     private init(slots: [UInt32], indexMask: UInt32) {
@@ -23,7 +23,7 @@ struct IDTable: Sendable {
     /// earlier one has; one whose id is missing is no duplicate of another such. O(records).
     @inline(__always)
     init<Record: IdentifiedRecord>(
-        _ records: UnsafeBufferPointer<Record>, in text: UnsafeRawPointer,
+        _ records: UnsafeBufferPointer<Record>, in text: TextView,
         onDuplicate: (_ first: Int, _ later: Int) -> Void = { _, _ in }
     ) {
         let count = records.count
@@ -31,8 +31,8 @@ struct IDTable: Sendable {
             self = .empty
             return
         }
-        let capacity = 1 << (Int.bitWidth - (count + count / 2).leadingZeroBitCount)
-        let indexMask = UInt32(truncatingIfNeeded: (1 << (Int.bitWidth - count.leadingZeroBitCount)) - 1)
+        let capacity = Self.capacity(for: count)
+        let indexMask = Self.indexMask(for: count)
         slots = [UInt32](unsafeUninitializedCapacity: capacity) { slots, used in
             slots.initialize(repeating: 0)
             for index in 0..<count {
@@ -55,6 +55,80 @@ struct IDTable: Sendable {
             used = capacity
         }
         self.indexMask = indexMask
+    }
+
+    /// The table of a state that has most items of the one with this table: what is gone leaves it, what has moved is
+    /// entered by its new index, what has come is added. O(capacity), without reading an id but for those that came; nil
+    /// where a table made anew would have another size, or where two of those that came have the same id as another.
+    ///
+    /// - Parameters:
+    ///   - old: what this table was made of.
+    ///   - new: hashed.
+    ///   - newOfOld: the new index of each old record plus one, behind a zero; zero for one that is gone.
+    ///   - arrivals: indexes of the new records that are none of the old ones.
+    func carried(
+        from old: UnsafeBufferPointer<Node>, to new: UnsafeBufferPointer<Node>, in text: TextView, _ newOfOld: [UInt32],
+        arrivals: [Int]
+    ) -> IDTable? {
+        guard !slots.isEmpty, slots.count == Self.capacity(for: new.count), indexMask == Self.indexMask(for: new.count)
+        else { return nil }
+        var slots = slots
+        let isDone = slots.withUnsafeMutableBufferPointer { slots in
+            let mask = slots.count - 1
+            newOfOld.withUnsafeBufferPointer { newOfOld in
+                for item in old.indices where newOfOld[item + 1] == 0 {
+                    var slot = Int(old[item].hash) & mask
+                    while slots[slot] & indexMask != UInt32(truncatingIfNeeded: item + 1) { slot = (slot + 1) & mask }
+                    Self.close(slot, slots, old, indexMask)
+                }
+                // An empty slot stays one: nothing leads to nothing.
+                for slot in slots.indices {
+                    slots[slot] = slots[slot] & ~indexMask | newOfOld[Int(slots[slot] & indexMask)]
+                }
+            }
+            for item in arrivals {
+                let tag = Self.tag(new[item].hash) & ~indexMask
+                var slot = Int(new[item].hash) & mask
+                while slots[slot] != 0 {
+                    if slots[slot] & ~indexMask == tag,
+                        new[Int(slots[slot] & indexMask) - 1].hasSameID(as: new[item], text, text)
+                    {
+                        return false
+                    }
+                    slot = (slot + 1) & mask
+                }
+                slots[slot] = tag | UInt32(truncatingIfNeeded: item + 1)
+            }
+            return true
+        }
+        return isDone ? IDTable(slots: slots, indexMask: indexMask) : nil
+    }
+
+    /// Empties a slot, and has those behind it that could not stand where they belong move up (Knuth vol. 3, §6.4,
+    /// algorithm R).
+    private static func close(
+        _ slot: Int, _ slots: UnsafeMutableBufferPointer<UInt32>, _ records: UnsafeBufferPointer<Node>,
+        _ indexMask: UInt32
+    ) {
+        let mask = slots.count - 1
+        var (gap, next) = (slot, slot)
+        while true {
+            next = (next + 1) & mask
+            guard slots[next] != 0 else { break }
+            let home = Int(records[Int(slots[next] & indexMask) - 1].hash) & mask
+            // It may move up unless its own place lies behind the gap.
+            if (next - home) & mask >= (next - gap) & mask {
+                slots[gap] = slots[next]
+                gap = next
+            }
+        }
+        slots[gap] = 0
+    }
+
+    private static func capacity(for count: Int) -> Int { 1 << (Int.bitWidth - (count + count / 2).leadingZeroBitCount) }
+
+    private static func indexMask(for count: Int) -> UInt32 {
+        UInt32(truncatingIfNeeded: (1 << (Int.bitWidth - count.leadingZeroBitCount)) - 1)
     }
 
     @inline(__always)

@@ -40,7 +40,7 @@ struct KnownState {
     /// with what is below them. O(bytes that are the same).
     mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
-        let reach = start + commonPrefix(text, view.bytes + start, min(count, view.byteCount - start))
+        let reach = start + commonPrefix(text, view.text.first + start, min(count, view.columns.text.count - start))
         let first = next
         let siblings = siblings(from: first, within: reach, most: most, levels: levels)
         var (end, taken) = (siblings.end, siblings.count)
@@ -95,7 +95,7 @@ struct KnownState {
         let token = Int(node.idStart) - (node.flags.contains(.integerID) ? 0 : 1)
         if node.flags.contains(.isBare) { return token }
         // `{"id":` in one comparison, as compact writers have it.
-        if token >= 6, load64(view.bytes + token - 6) & 0xFFFF_FFFF_FFFF == Self.compactOpening { return token - 6 }
+        if token >= 6, load64(view.text.first + token - 6) & 0xFFFF_FFFF_FFFF == Self.compactOpening { return token - 6 }
         return spacedStart(before: token)
     }
 
@@ -106,14 +106,14 @@ struct KnownState {
         let colon = skipSpaceBack(token) - 1
         guard colon >= 0, byte(colon) == UInt8(ascii: ":") else { return nil }
         let name = skipSpaceBack(colon) - 4
-        guard name > 0, load32(view.bytes + name) == Self.idName else { return nil }
+        guard name > 0, load32(view.text.first + name) == Self.idName else { return nil }
         let brace = skipSpaceBack(name) - 1
         return brace >= 0 && byte(brace) == UInt8(ascii: "{") ? brace : nil
     }
 
     private static let idName: UInt64 = 0x2264_6922
 
-    private func byte(_ offset: Int) -> UInt8 { view.bytes.load(fromByteOffset: offset, as: UInt8.self) }
+    private func byte(_ offset: Int) -> UInt8 { view.text.first.load(fromByteOffset: offset, as: UInt8.self) }
 
     private func skipSpaceBack(_ offset: Int) -> Int {
         var at = offset
@@ -138,7 +138,7 @@ struct KnownState {
     @inline(__always)
     private func hasID(_ item: Int, _ id: UnsafeRawBufferPointer) -> Bool {
         let node = view.nodes[item]
-        return Int(node.idCount) == id.count && sameBytes(view.bytes + Int(node.idStart), id.baseAddress!, id.count)
+        return Int(node.idCount) == id.count && sameBytes(view.text.at(node.idStart), id.baseAddress!, id.count)
     }
 
     /// Puts the records of a run into a state that is being read, in which its text stands `shift` bytes further on.

@@ -8,7 +8,7 @@ extension Snapshot {
         let hash = KeyedHash.process
         return columns.withView { view in
             var folded: UInt64 = 0
-            for node in view.nodes { folded ^= hash.hash(view.bytes + Int(node.idStart), Int(node.idCount)) }
+            for node in view.nodes { folded ^= hash.hash(view.text.at(node.idStart), Int(node.idCount)) }
             return folded
         }
     }

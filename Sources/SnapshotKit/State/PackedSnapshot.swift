@@ -1,18 +1,18 @@
-// A state at rest. Its bytes stay as they are; of its records only what cannot be computed from the others is kept, as
+// A state at rest. Its text stays as they are; of its records only what cannot be computed from the others is kept, as
 // differences in LEB128: some 5 bytes an item, where the columns of a state in use take 24 to 48. Fingerprints stay,
 // since to compute them is to read all contents.
 
 /// A state that is kept, but not in use, and its fingerprints.
 public struct PackedSnapshot: Sendable {
-    private let bytes: [UInt8]
+    private let text: StateText
     private let records: [UInt8]
     private let room: Int
     private let structure: StructureID
     private let hash: KeyedHash
 
-    /// Packs a state. O(items); the bytes are shared.
+    /// Packs a state. O(items); the text is shared.
     public init(_ snapshot: Snapshot, _ fingerprints: Fingerprints) {
-        bytes = snapshot.columns.bytes
+        text = snapshot.columns.text
         room = snapshot.columns.room
         structure = snapshot.columns.structure
         hash = fingerprints.hash
@@ -34,7 +34,7 @@ public struct PackedSnapshot: Sendable {
     }
 
     /// Memory held, in bytes.
-    public var footprint: Int { bytes.capacity + records.capacity }
+    public var footprint: Int { text.footprint + records.capacity }
 
     /// The state and its fingerprints as they were. O(items).
     public func opened() -> (Snapshot, Fingerprints) {
@@ -83,7 +83,7 @@ public struct PackedSnapshot: Sendable {
             while let item = open.popLast() { builder.endItem(item) }
             builder.endSection()
         }
-        let snapshot = Snapshot((consume builder).finish(bytes: bytes, as: structure))
+        let snapshot = Snapshot((consume builder).finish(text: text, as: structure))
         return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, of: snapshot.columns, by: hash))
     }
 }

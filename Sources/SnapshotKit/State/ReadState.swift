@@ -16,7 +16,7 @@ struct ReadState {
     ) throws(StateError) -> (Snapshot, reused: ReusedRuns?) {
         if let excess { throw excess }
         let (columns, duplicates) = exchange(&builder, with: ColumnsBuilder()).finish(
-            bytes: bytes, known: known?.columns, taken: taken)
+            text: StateText(bytes), known: known?.columns, taken: taken)
         if !duplicates.isEmpty { note(duplicates, in: columns) }
         guard violations.list.isEmpty else { throw .invalid(violations.list) }
         let reused = known.flatMap { taken.isEmpty ? nil : ReusedRuns(taken, from: $0.columns, to: columns) }

@@ -1,12 +1,13 @@
-// States that follow each other show the same almost everywhere. What they share is written down once, as runs of
-// items, and used by all who compare the two: ids in a run are neither hashed nor paired, and contents are neither
-// compared nor hashed again.
+// States that follow each other are the same almost everywhere. What they share is written down once, as runs of items,
+// and used by all who compare the two: ids in a run are neither hashed nor paired, contents are neither compared nor
+// hashed again, and what leads from one state to the other only names them.
 //
-// Who reads a state upon the one before it finds runs as text that is the same (`KnownState`). For two states that were
-// read apart `init(comparing:_:)` finds those that stand in the same place. A changeset adds to either what it has
-// compared itself, and fingerprints are carried over the result.
+// Who reads a state upon the one before it finds runs as text that is the same (`KnownState`); who makes a state of
+// another (`ColumnsAssembly`) knows what he took over. For two states that were read apart `init(comparing:_:)` finds
+// those that stand in the same place. A changeset adds to either what it has compared itself.
 
-/// Items in a row that show the same in two states, hidden ones among them.
+/// Items in a row that are the same in two states, byte by byte, and need no update: they also have the same parents and
+/// as many children. Hidden ones are among them.
 struct ReusedRun: Equatable {
     /// The first one, in either state.
     var old: Int
@@ -18,7 +19,7 @@ struct ReusedRun: Equatable {
     var isInPlace: Bool { old == new }
 }
 
-/// Which items of two states show the same, as far as that is known. An object, since it goes through many hands.
+/// Which items of two states are the same, as far as that is known. An object, since it goes through many hands.
 public final class ReusedRuns: Sendable {
     let old: Columns
     let new: Columns
@@ -27,11 +28,19 @@ public final class ReusedRuns: Sendable {
 
     init(_ runs: [ReusedRun], from old: Columns, to new: Columns) { (self.runs, self.old, self.new) = (runs, old, new) }
 
+    /// The same from the other state's side. O(runs log runs).
+    public var reversed: ReusedRuns { ReusedRuns(runs.reversedDirection, from: new, to: old) }
+
     /// The runs between two states; none if these are others.
     func runs(from old: Columns, to new: Columns) -> [ReusedRun] { self.old === old && self.new === new ? runs : [] }
 }
 
 extension [ReusedRun] {
+    /// The same from the other state's side.
+    var reversedDirection: [ReusedRun] {
+        map { ReusedRun(old: $0.new, new: $0.old, count: $0.count) }.sorted { $0.new < $1.new }
+    }
+
     /// Appends a run, as part of the last one where it goes on with that.
     @inline(__always)
     mutating func append(joining run: ReusedRun) {
@@ -52,16 +61,16 @@ extension [ReusedRun] {
         return start
     }
 
-    /// The items that two states, of which both contents are at hand, have in the same places and show with the same
-    /// bytes, up to the first that stands elsewhere. O(n).
+    /// The items that two states have in the same places and with the same bytes, up to the first that stands elsewhere.
+    /// O(n).
     init(comparing old: ColumnsView, _ new: ColumnsView) {
         self = []
         let limit = Swift.min(old.nodes.count, new.nodes.count)
         var item = 0
         while item < limit, Node.haveSamePlace(old.nodes.baseAddress! + item, new.nodes.baseAddress! + item),
-            old.nodes[item].hasSameID(as: new.nodes[item], old.bytes, new.bytes)
+            old.nodes[item].hasSameID(as: new.nodes[item], old.text, new.text)
         {
-            if old.showsSameBytes(as: new, item) { append(joining: ReusedRun(old: item, new: item, count: 1)) }
+            if old.hasSameBytes(item, as: new, item) { append(joining: ReusedRun(old: item, new: item, count: 1)) }
             item += 1
         }
         guard item < old.nodes.count else { return }
@@ -114,13 +123,18 @@ extension Node {
 }
 
 extension ColumnsView {
-    /// Whether the item at an index has the same bytes as content and kind as in another state, in which it has the
-    /// same flags.
+    /// Whether an item is written the same as one of another state that has the same text as its id: flags and level,
+    /// and byte by byte id, content and kind.
     @inline(__always)
-    fileprivate func showsSameBytes(as other: ColumnsView, _ item: Int) -> Bool {
-        let flags = nodes[item].flags
-        if flags.isDisjoint(with: [.hasContent, .hasKind]) { return true }
-        return content(ofItem: item).hasSameBytes(as: other.content(ofItem: item))
-            && (!flags.contains(.hasKind) || kindText(ofItem: item) == other.kindText(ofItem: item))
+    func hasSameBytes(_ item: Int, as other: ColumnsView, _ otherItem: Int) -> Bool {
+        let (one, two) = (nodes[item], other.nodes[otherItem])
+        let flags = one.flags
+        guard flags.subtracting(.isHidden) == two.flags.subtracting(.isHidden), one.level == two.level else {
+            return false
+        }
+        if flags.isDisjoint(with: [.hasContent, .hasKind, .escapedID]) { return true }
+        return content(ofItem: item).hasSameBytes(as: other.content(ofItem: otherItem))
+            && (!flags.contains(.hasKind) || kind(ofItem: item).hasSameBytes(as: other.kind(ofItem: otherItem)))
+            && (!flags.contains(.escapedID) || id(ofItem: item).token.hasSameBytes(as: other.id(ofItem: otherItem).token))
     }
 }

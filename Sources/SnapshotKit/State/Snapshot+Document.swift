@@ -4,7 +4,7 @@
 extension Snapshot {
     /// The state as a document. O(n).
     public func documentJSON() -> [UInt8] {
-        var writer = JSONWriter(capacity: columns.bytes.count + itemCount * 8)
+        var writer = JSONWriter(capacity: columns.text.count + itemCount * 8)
         writeDocument(into: &writer)
         return writer.bytes()
     }
@@ -15,27 +15,22 @@ extension Snapshot {
 
 extension JSONWriter {
     /// A whole state.
-    ///
-    /// - Parameter prints: written in place of contents and kinds.
-    mutating func append(documentOf view: ColumnsView, showing prints: Fingerprints? = nil) {
-        append(sectionsOf: view, showing: prints) { section, writer in
+    mutating func append(documentOf view: ColumnsView) {
+        append(sectionsOf: view) { section, writer in
             let items = Int(view.sections[section].firstItem)..<Int(view.sections[section].endItem)
-            writer.append(documents: items, of: view, showing: prints)
+            writer.append(documents: items, of: view)
         }
     }
 
     /// All sections, each with the elements of `items` that `appendItems` writes.
     mutating func append(
-        sectionsOf view: ColumnsView, showing prints: Fingerprints? = nil, items appendItems: (Int, inout Self) -> Void
+        sectionsOf view: ColumnsView, items appendItems: (Int, inout Self) -> Void
     ) {
         append("{\"sections\":[")
         var list = JSONList()
         for section in view.sections.indices {
             list.separate(&self)
-            append(openSection: section, of: view) { writer in
-                if let prints { writer.append(fingerprint: prints.sections[section], digits: 16, as: ",\"content\":") }
-                return prints != nil
-            }
+            append(openSection: section, of: view)
             append(",\"items\":[")
             appendItems(section, &self)
             append("]}")
@@ -60,19 +55,16 @@ extension JSONWriter {
 
     /// Siblings with all that is below them; `range` covers whole subtrees.
     ///
-    /// - Parameters:
-    ///   - prints: written in place of contents and kinds.
-    ///   - includes: says which items are written, with all that is below them.
+    /// - Parameter includes: says which items are written, with all that is below them.
     mutating func append(
-        documents range: Range<Int>, of view: ColumnsView, showing prints: Fingerprints? = nil,
-        where includes: (Int) -> Bool = { _ in true }
+        documents range: Range<Int>, of view: ColumnsView, where includes: (Int) -> Bool = { _ in true }
     ) {
         var list = JSONList()
         var item = range.lowerBound
         while item < range.upperBound {
             if includes(item) {
                 list.separate(&self)
-                append(document: item, of: view, showing: prints, where: includes)
+                append(document: item, of: view, where: includes)
             }
             item = Int(view.nodes[item].end)
         }
@@ -80,22 +72,16 @@ extension JSONWriter {
 
     /// One item with all that is below it.
     mutating func append(
-        document item: Int, of view: ColumnsView, showing prints: Fingerprints? = nil,
+        document item: Int, of view: ColumnsView,
         where includes: (Int) -> Bool = { _ in true }
     ) {
         let node = view.nodes[item]
         emit("{\"id\":", view.id(ofItem: item).token)
-        if let prints {
-            let print = prints.items[item]
-            if node.flags.contains(.hasContent) { append(fingerprint: print.content, digits: 16, as: ",\"content\":") }
-            if node.flags.contains(.hasKind) { append(fingerprint: UInt64(print.kind), digits: 8, as: ",\"kind\":") }
-        } else {
-            appendShown(item, of: view)
-        }
+        appendShown(item, of: view)
         if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
         if Int(node.end) > item + 1 {
             append(",\"items\":[")
-            append(documents: item + 1..<Int(node.end), of: view, showing: prints, where: includes)
+            append(documents: item + 1..<Int(node.end), of: view, where: includes)
             append(byte: UInt8(ascii: "]"))
         }
         append(byte: UInt8(ascii: "}"))
@@ -115,13 +101,5 @@ extension JSONWriter {
         if flags.contains(.hasKind) {
             emit(",\"kind\":", view.kind(ofItem: item))
         }
-    }
-
-    /// A member whose value are the last `digits` hexadecimal digits, as a string.
-    private mutating func append(fingerprint: UInt64, digits: Int, as member: StaticString) {
-        append(member)
-        append(byte: UInt8(ascii: "\""))
-        append(hex: fingerprint, digits: digits)
-        append(byte: UInt8(ascii: "\""))
     }
 }

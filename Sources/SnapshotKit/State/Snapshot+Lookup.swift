@@ -23,29 +23,3 @@ extension Snapshot {
     /// The sections, in order; each is found in O(1).
     public var sections: StateSections { StateSections(columns: columns) }
 }
-
-extension Skeleton {
-    /// The item with an id, hidden ones included, without kind and content. O(n), or O(1) in one that was `indexed()`.
-    public func item(withID id: String) -> StateItem? { item(withID: Array(id.utf8)) }
-
-    /// The item whose id's text has these UTF-8 bytes. O(n), or O(1) in one that was `indexed()`.
-    public func item(withID id: [UInt8]) -> StateItem? {
-        id.withUnsafeBytes(columns.item(withID:)).map { StateItem(columns: columns, index: $0) }
-    }
-
-    /// The item that was shown at a path; nil where nothing was. O(1).
-    public func item(at path: ItemPath) -> StateItem? {
-        columns.item(at: path).map { StateItem(columns: columns, index: $0) }
-    }
-
-    /// The section with an id, without content. O(sections), or O(1) in one that was `indexed()`.
-    public func section(withID id: String) -> StateSection? { section(withID: Array(id.utf8)) }
-
-    /// The section whose id's text has these UTF-8 bytes. O(sections), or O(1) in one that was `indexed()`.
-    public func section(withID id: [UInt8]) -> StateSection? {
-        id.withUnsafeBytes(columns.section(withID:)).map { StateSection(columns: columns, index: $0) }
-    }
-
-    /// The sections, in order; each is found in O(1).
-    public var sections: StateSections { StateSections(columns: columns) }
-}

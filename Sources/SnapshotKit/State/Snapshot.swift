@@ -15,7 +15,7 @@ public struct Snapshot: Sendable {
     }
 
     /// A state without sections.
-    public static let empty = Snapshot(Columns(bytes: DocumentText.trailer, nodes: [], sections: []))
+    public static let empty = Snapshot(Columns(text: StateText(DocumentText.trailer), nodes: [], sections: []))
 
     /// Reads a state from a JSON document. O(n); about 1.5 GB a second and core.
     ///

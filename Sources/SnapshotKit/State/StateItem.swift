@@ -31,15 +31,15 @@ public struct StateItem: Sendable {
         StateItem.siblings(columns, index + 1..<Int(node.end))
     }
 
-    /// Its kind; nil if it has none, and in a skeleton.
+    /// Its kind; nil if it has none.
     public var kind: String? {
-        guard node.flags.contains(.hasKind), !columns.payloads.isEmpty else { return nil }
+        guard node.flags.contains(.hasKind) else { return nil }
         return columns.withView { $0.kindText(ofItem: index).string }
     }
 
-    /// Its content, verbatim; nil if it has none, and in a skeleton.
+    /// Its content, verbatim; nil if it has none.
     public var content: [UInt8]? {
-        guard node.flags.contains(.hasContent), !columns.payloads.isEmpty else { return nil }
+        guard node.flags.contains(.hasContent) else { return nil }
         return columns.withView { Array($0.content(ofItem: index)) }
     }
 
@@ -73,7 +73,7 @@ public struct StateItem: Sendable {
             if let path { writer.append(path: path.section, path.row) } else { writer.append("null") }
             writer.append(isVisible ? ",\"visible\":true" : ",\"visible\":false")
             writer.append(isExpanded ? ",\"expanded\":true" : ",\"expanded\":false")
-            guard showsContent, !view.isSkeleton else { return }
+            guard showsContent else { return }
             if node.flags.contains(.hasKind) {
                 writer.append(",\"kind\":")
                 writer.append(view.kind(ofItem: index))

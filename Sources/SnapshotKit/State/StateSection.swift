@@ -21,10 +21,9 @@ public struct StateSection: Sendable {
     /// Its items that have no parent, hidden ones included. O(items).
     public var items: [StateItem] { StateItem.siblings(columns, Int(node.firstItem)..<Int(node.endItem)) }
 
-    /// Its content, verbatim; nil if it has none, and in a skeleton.
+    /// Its content, verbatim; nil if it has none.
     public var content: [UInt8]? {
-        // No JSON value is empty: a skeleton has cut the range off.
-        guard node.flags.contains(.hasContent), node.contentCount > 0 else { return nil }
+        guard node.flags.contains(.hasContent) else { return nil }
         return columns.withView { Array($0.content(ofSection: index)) }
     }
 
@@ -41,7 +40,7 @@ public struct StateSection: Sendable {
             writer.append(isExpanded ? ",\"expanded\":true" : ",\"expanded\":false")
             writer.append(",\"rows\":")
             writer.append(rowCount)
-            if showsContent, node.flags.contains(.hasContent), node.contentCount > 0 {
+            if showsContent, node.flags.contains(.hasContent) {
                 writer.append(",\"content\":")
                 writer.append(view.content(ofSection: index))
             }

@@ -56,6 +56,28 @@ struct TokenBuffer {
         return start
     }
 
+    /// Appends a string without escapes, in quotes; returns where its text starts.
+    mutating func append(string text: UnsafeRawBufferPointer) -> Int {
+        writer.append(byte: UInt8(ascii: "\""))
+        let start = append(text)
+        writer.append(byte: UInt8(ascii: "\""))
+        return start
+    }
+
+    /// Appends a JSON value in three parts; returns where it starts.
+    mutating func append(
+        _ start: ArraySlice<UInt8>, _ middle: UnsafeRawBufferPointer, _ end: ArraySlice<UInt8>
+    ) -> Int {
+        defer { writer.append(byte: UInt8(ascii: ",")) }
+        let place = start.withUnsafeBytes { append($0) }
+        _ = append(middle)
+        _ = end.withUnsafeBytes { append($0) }
+        return place
+    }
+
+    /// Bytes that were appended.
+    func bytes(at start: Int, _ count: Int) -> [UInt8] { Array(bytes[start - base..<start - base + count]) }
+
     /// Appends bytes as they are; returns where they start.
     @inline(__always)
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Int {

@@ -49,7 +49,7 @@ struct SessionRecordTests {
         let writing = SessionTransition(name: "a", bounds: .init(), hash: hash, now: .now)
         let same = try Snapshot(json: Array("[{\"id\":1,\"content\":\"x\"},2]".utf8))
         #expect(writing.session(after: session, same, maker: nil).0.head.revision == session.head.revision)
-        let (marked, marks) = try session.head.snapshot.applying(EditBatch(json: #"[{"op":"reload","items":[2]}]"#))
+        let (marked, marks, _) = try session.head.snapshot.applying(EditBatch(json: #"[{"op":"reload","items":[2]}]"#))
         let after = writing.session(after: session, marked, marks: marks, maker: nil).0
         #expect(after.head.revision.text == "2-0123456789abcdef")
         #expect(throws: SessionRecord.Failure.format(3)) {

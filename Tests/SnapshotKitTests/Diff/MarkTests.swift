@@ -13,7 +13,7 @@ struct MarkTests {
     /// The changeset from a state to what edits make of it.
     private func changes(from json: String = state, by edits: String) throws -> Changeset {
         let old = try Snapshot(json: json)
-        let (new, marks) = try old.applying(try EditBatch(json: edits))
+        let (new, marks, _) = try old.applying(try EditBatch(json: edits))
         return Changeset(from: old, to: new, marks: marks)
     }
 

@@ -81,7 +81,7 @@ struct LibraryExamples {
                  {"op":"move","items":["c"],"at":"start"},
                  {"op":"reload","items":["b"]}]
                 """#)
-        let (edited, marks) = try old.applying(batch)
+        let (edited, marks, _) = try old.applying(batch)
         let drawn = Changeset(from: old, to: edited, marks: marks)
 
         #expect(edited.sections[0].rows.map(\.id) == ["c", "a", "x", "b"])

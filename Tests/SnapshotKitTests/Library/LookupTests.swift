@@ -49,22 +49,32 @@ struct LookupTests {
     @Test("An id leads to all that there is to say of an item", arguments: items)
     func itemsByID(_ row: LookupCase) throws {
         let snapshot = try Snapshot(json: json)
-        let skeleton = Skeleton(of: snapshot, fingerprints: Fingerprints(of: snapshot, by: .process))
+        let pasts = try pasts(snapshot)
         let item = try #require(snapshot.item(withID: row.id))
         #expect(written { item.writeLookup(into: &$0) } == row.expected.filter { $0 != "|" })
         #expect(item.path.flatMap(snapshot.item(at:))?.id == (item.isVisible ? item.id : nil))
-        for skeleton in [skeleton, skeleton.indexed()] {
-            let past = try #require(skeleton.item(withID: row.id))
-            #expect(written { past.writeLookup(into: &$0) } == String(row.expected.prefix { $0 != "|" }))
-            #expect(past.path == item.path && past.kind == nil && past.content == nil)
-            #expect(past.path.flatMap(skeleton.item(at:))?.id == past.path.map { _ in past.id })
+        for state in pasts {
+            let past = try #require(state.item(withID: row.id))
+            #expect(written { past.writeLookup(into: &$0) } == row.expected.filter { $0 != "|" })
+            #expect(
+                written { past.writeLookup(into: &$0, showsContent: false) }
+                    == String(row.expected.prefix { $0 != "|" }))
+            #expect(past.path == item.path && past.kind == item.kind && past.content == item.content)
+            #expect(past.path.flatMap(state.item(at:))?.id == past.path.map { _ in past.id })
         }
+    }
+
+    /// The state as it is made again from what leads back to it, with and without tables of its ids.
+    private func pasts(_ snapshot: Snapshot) throws -> [Snapshot] {
+        let next = try Snapshot(json: #"["other"]"#)
+        let back = SnapshotDelta(backOver: Changeset(from: snapshot, to: next))
+        return try [false, true].map { try #require(next.applying([back], isIndexed: $0)).snapshot }
     }
 
     @Test("An id leads to all that there is to say of a section")
     func sectionsByID() throws {
         let snapshot = try Snapshot(json: json)
-        let skeleton = Skeleton(of: snapshot, fingerprints: Fingerprints(of: snapshot, by: .process))
+        let pasts = try pasts(snapshot)
         let rows = [
             ("s", #""id":"s","index":0,"expanded":true,"rows":4"#, #","content":{"title":1}"#),
             ("t", #""id":"t","index":1,"expanded":false,"rows":0"#, ""),
@@ -74,29 +84,30 @@ struct LookupTests {
             let section = try #require(snapshot.section(withID: id))
             #expect(written { section.writeLookup(into: &$0) } == expected + content)
             #expect(snapshot.sections[section.index].id == section.id)
-            let past = try #require(skeleton.section(withID: id))
-            #expect(written { past.writeLookup(into: &$0) } == expected && past.content == nil)
-            #expect(skeleton.indexed().section(withID: id)?.index == past.index)
-            #expect(skeleton.sections[past.index].rows.map(\.id) == section.rows.map(\.id))
+            for state in pasts {
+                let past = try #require(state.section(withID: id))
+                #expect(written { past.writeLookup(into: &$0) } == expected + content)
+                #expect(written { past.writeLookup(into: &$0, showsContent: false) } == expected)
+                #expect(state.sections[past.index].rows.map(\.id) == section.rows.map(\.id))
+            }
         }
     }
 
     @Test("What is not there is not found")
     func nothing() throws {
         let snapshot = try Snapshot(json: json)
-        let skeleton = Skeleton(of: snapshot, fingerprints: Fingerprints(of: snapshot, by: .process))
+        let pasts = try pasts(snapshot)
         for id in ["", "x", "s", "é", String(repeating: "x", count: 70_000)] {
             #expect(snapshot.item(withID: id) == nil)
-            #expect(skeleton.item(withID: id) == nil)
-            #expect(skeleton.indexed().item(withID: id) == nil)
+            #expect(pasts.allSatisfy { $0.item(withID: id) == nil })
         }
         for id in ["", "a", "S"] {
             #expect(snapshot.section(withID: id) == nil)
-            #expect(skeleton.section(withID: id) == nil)
+            #expect(pasts.allSatisfy { $0.section(withID: id) == nil })
         }
         for path in [(-1, 0), (0, -1), (0, 4), (1, 0), (2, 1), (3, 0), (Int.max, 0), (0, Int.max)] {
             #expect(snapshot.item(at: ItemPath(section: path.0, row: path.1)) == nil)
-            #expect(skeleton.item(at: ItemPath(section: path.0, row: path.1)) == nil)
+            #expect(pasts.allSatisfy { $0.item(at: ItemPath(section: path.0, row: path.1)) == nil })
         }
         #expect(Snapshot.empty.item(withID: "a") == nil)
         #expect(Snapshot.empty.item(at: ItemPath(section: 0, row: 0)) == nil)

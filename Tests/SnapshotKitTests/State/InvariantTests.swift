@@ -18,7 +18,7 @@ struct InvariantTests {
         var (nodes, sections, payloads) = (state.nodes, state.sections, state.payloads)
         change(&nodes, &sections, &payloads)
         return Columns(
-            bytes: bytes ?? state.bytes, nodes: nodes, sections: sections, payloads: payloads,
+            text: StateText(bytes ?? state.text.bytes), nodes: nodes, sections: sections, payloads: payloads,
             itemTable: state.itemTable, sectionTable: state.sectionTable, rowOfItem: state.rowOfItem,
             itemOfRow: state.itemOfRow
         ).brokenInvariant
@@ -27,7 +27,7 @@ struct InvariantTests {
     @Test("each break of one is found")
     func breaks() {
         #expect(changed() == nil)
-        #expect(changed(bytes: state.bytes.dropLast(8) + [1]) == "no padding behind the bytes")
+        #expect(changed(bytes: state.text.bytes.dropLast(8) + [1]) == "no padding behind the text")
         #expect(changed { nodes, _, _ in nodes[1].idStart = .max } == "the id of item 1")
         #expect(changed { _, _, payloads in payloads[0].contentCount = .max } == "the content of item 0")
         #expect(changed { _, _, payloads in payloads[2].kindStart += 1 } == "the kind of item 2")
@@ -38,10 +38,8 @@ struct InvariantTests {
         #expect(changed { nodes, _, _ in nodes[4].flags.remove(.isHidden) } == "the row of item 4")
         #expect(changed { _, sections, _ in sections[0].endRow += 1 } == "the rows of section 0")
         #expect(changed { nodes, _, _ in nodes[1].idStart = nodes[2].idStart } == "the hash of item 1")
-        let bare = Columns(
-            bytes: state.bytes, nodes: state.nodes, sections: state.sections, payloads: state.payloads,
-            rowOfItem: state.rowOfItem, itemOfRow: state.itemOfRow)
-        #expect(bare.brokenInvariant == "a table")
+        let empty = Columns(text: state.text, nodes: [], sections: [], itemTable: state.itemTable)
+        #expect(empty.brokenInvariant == "a table")
         let twice = changed { nodes, _, _ in (nodes[1].idStart, nodes[1].hash) = (nodes[2].idStart, nodes[2].hash) }
         #expect(twice == "item 1 is not found by its id")
     }

@@ -24,15 +24,13 @@ final class ChangeSession: SessionOperation {
     private let key: ReplayWindow.Key?
     /// Of edits, and of whatever has a key: a state is compared itself.
     private let fingerprint: RequestFingerprint?
-    /// What the writer has.
-    private let since: Since
 
     init(
         _ content: Content, settings: Session.Settings, condition: WriteCondition, key: ReplayWindow.Key?,
-        fingerprint: RequestFingerprint?, since: Since
+        fingerprint: RequestFingerprint?
     ) {
         (self.content, self.settings, self.condition) = (content, settings, condition)
-        (self.key, self.fingerprint, self.since) = (key, fingerprint, since)
+        (self.key, self.fingerprint) = (key, fingerprint)
     }
 
     var isWrite: Bool { true }
@@ -40,7 +38,7 @@ final class ChangeSession: SessionOperation {
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome> {
         guard let before = session else { return try first(transition) }
         if let entry = try replayed(before, transition) {
-            return again(before, made: entry.made, from: entry.before, transition)
+            return .finish(.repeated(before, made: entry.made, from: entry.before))
         }
         let revision = before.head.revision
         if try !condition.isMet(by: revision) {
@@ -49,9 +47,8 @@ final class ChangeSession: SessionOperation {
             guard let parent = before.head.parent, condition.match?.revision == parent,
                 try leads(to: before, transition)
             else { throw .mismatch(current: revision) }
-            return again(before, made: false, from: parent, transition)
+            return .finish(.repeated(before, made: false, from: parent))
         }
-        if let sequence = missing(since, in: before, transition) { return .recall(sequence) }
         let (after, changeset) = try next(after: before, transition)
         let outcome = Outcome.changed(after, changeset, from: revision)
         if key == nil, after.head.revision == revision { return .finish(outcome) }
@@ -79,8 +76,8 @@ final class ChangeSession: SessionOperation {
             return transition.session(after: before, state, reused, maker: fingerprint)
         case .edits(let batch, let limits):
             do throws(EditError) {
-                let (snapshot, marks) = try before.head.snapshot.applying(batch, limits: limits)
-                return transition.session(after: before, snapshot, marks: marks, maker: fingerprint)
+                let (snapshot, marks, reused) = try before.head.snapshot.applying(batch, limits: limits)
+                return transition.session(after: before, snapshot, reused, marks: marks, maker: fingerprint)
             } catch { throw .edits(error) }
         }
     }
@@ -102,19 +99,6 @@ final class ChangeSession: SessionOperation {
         case .state: try next(after: head, transition).0.head.revision == head.head.revision
         case .edits: fingerprint != nil && head.head.maker == fingerprint
         }
-    }
-
-    /// What a write that was done before would answer now: from the head before the first try, if the client names no
-    /// other.
-    private func again(
-        _ session: Session, made: Bool, from before: Revision?, _ transition: SessionTransition
-    ) -> Decision<Outcome> {
-        let outcome = Outcome.repeated(session, made: made, from: before)
-        return missing(since.orElse(before), in: session, transition).map(Decision.recall) ?? .finish(outcome)
-    }
-
-    private func missing(_ since: Since, in session: Session, _ transition: SessionTransition) -> UInt64? {
-        session.missing(since, at: transition.now, bounds: transition.bounds)
     }
 
     /// The session, which knows from now on that the key was answered; nil without a key.

@@ -26,8 +26,6 @@ extension SessionOperation {
 enum Decision<Outcome: Sendable>: Sendable {
     /// Nothing is to be done any more.
     case finish(Outcome)
-    /// A past revision's skeleton, which only the store has, is needed first.
-    case recall(UInt64)
     /// The session becomes this one; or is made, where there was none.
     case swap(Session, Outcome)
     /// The session goes, if it is at a revision (nil: whichever it is at).

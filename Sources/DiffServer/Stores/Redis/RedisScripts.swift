@@ -7,13 +7,17 @@
 //     r  the revision, for people
 //     t  its time to live in milliseconds; what is read somewhere lives longer, since its readers are heard of only
 //        now and then
-//     m<version>  the record's meta, h<version>  its head
-//     k<version>  the skeleton of the revision that was retired when the session came to that version, and behind it a
-//     sum
+//     n  the position of the last entry of its log, f that of the first, c that of the last one that the checkpoint
+//        holds
+//     e<position>  an entry, which begins with the version that it made
+//     b  the version with which the checkpoint came, m<that> its meta, h<that> its head
 //
-// A commit puts its fields there first, under its own version and so in nobody's way, then has the script compare: that
-// makes them the session, or takes them away again. Both happen in one transaction. The large values never pass through
-// a script, where Lua would hash each of their bytes (31 in place of 78 µs of Redis's time for a state of 13 KB).
+// A commit puts a new checkpoint there first, under its own version and so in nobody's way, then has the script compare:
+// that makes it the session's, or takes it away again. Both happen in one transaction. So large values never pass
+// through a script, where Lua would hash each of their bytes (31 in place of 78 µs of Redis's time for a state of
+// 13 KB). Most commits bring no checkpoint, and are one script.
+//
+// A record of an older process has neither n nor b: its version is that of its checkpoint. The next commit begins a log.
 //
 // Time is written anew by a use only where a sixteenth of it is gone, and then for a seventeenth more, so that reads
 // seldom write, and a session never ends early.
@@ -36,38 +40,64 @@ enum RedisScripts {
         return String(key.dropFirst(prefix.count + 1).dropLast())
     }
 
-    /// The version that is known, and by how much longer than its time it is to live → nothing if there is none, `{}`
-    /// if it is the same, else `{version, meta, head}`.
+    /// The version that is known (empty: none), by how much longer than its time it is to live, its position (empty:
+    /// none) and the version as an entry begins with it → nothing if there is none; `{}` if it is the same;
+    /// `{version, entries}` if the log goes on from there; else `{version, meta, head, checkpoint's position, first
+    /// position, entries}`, without the last three where there is no log.
     static let read = RedisScript(
         """
-        local found = redis.call('HMGET', KEYS[1], 'v', 't')
+        local found = redis.call('HMGET', KEYS[1], 'v', 't', 'n', 'f', 'c', 'b')
         if not found[1] then return false end
         local time = tonumber(found[2])
         local least = time + tonumber(ARGV[2])
         if redis.call('PTTL', KEYS[1]) < least then redis.call('PEXPIRE', KEYS[1], math.floor(least + time / 16)) end
         if found[1] == ARGV[1] then return {} end
-        local record = redis.call('HMGET', KEYS[1], 'm' .. found[1], 'h' .. found[1])
-        return {found[1], record[1], record[2]}
+        local last, first, known = tonumber(found[3]), tonumber(found[4]), tonumber(ARGV[3])
+        local entries = function(from)
+            local names = {}
+            for position = from, last do names[#names + 1] = 'e' .. position end
+            return redis.call('HMGET', KEYS[1], unpack(names))
+        end
+        if last and known and first <= known and known < last then
+            local entry = redis.call('HGET', KEYS[1], 'e' .. known)
+            if entry and string.sub(entry, 1, 16) == ARGV[4] then return {found[1], entries(known + 1)} end
+        end
+        local base = found[6] or found[1]
+        local record = redis.call('HMGET', KEYS[1], 'm' .. base, 'h' .. base)
+        if not last then return {found[1], record[1], record[2]} end
+        return {found[1], record[1], record[2], found[5], found[4], entries(first)}
         """)
 
-    /// The version that is expected (empty: none), the new one, whose fields are there, revision, time, the key of its
-    /// digests, then the names of skeletons that go → 1, also where somebody on the way had it done before; 0 where the
-    /// version is another; -1 where nodes agree on another key, or on none: then this node has not heard yet that Redis
-    /// was emptied, and what it writes nobody else could read. (That the key is in another slot does not matter to a
-    /// single Redis, nor does one in cluster mode mind that has all slots.)
+    /// The version that is expected (empty: none), the new one, revision, time, the key of its digests, the position of
+    /// its entry, the entry, the position of the first entry that stays, and what becomes of the checkpoint: nothing
+    /// (empty), it is that of the new version, whose fields are there (`new`), and with it all begins anew (`start`) →
+    /// 1, also where somebody on the way had it done before; 0 where the version is another; -1 where nodes agree on
+    /// another key, or on none: then this node has not heard yet that Redis was emptied, and what it writes nobody else
+    /// could read. (That the key is in another slot does not matter to a single Redis, nor does one in cluster mode mind
+    /// that has all slots.)
     static let commit = RedisScript(
         """
-        local found = redis.call('HMGET', KEYS[1], 'v', 't')
+        local found = redis.call('HMGET', KEYS[1], 'v', 't', 'b', 'f')
         local before = found[1] or ''
+        local meta, head = 'm' .. ARGV[2], 'h' .. ARGV[2]
         if before == ARGV[2] then return 1 end
         local agrees = redis.call('GET', '\(digestKey)') == ARGV[5]
         if before ~= ARGV[1] or not agrees then
-            redis.call('HDEL', KEYS[1], 'm' .. ARGV[2], 'h' .. ARGV[2], 'k' .. ARGV[2])
+            if ARGV[9] ~= '' then redis.call('HDEL', KEYS[1], meta, head) end
             return agrees and 0 or -1
         end
-        redis.call('HSET', KEYS[1], 'v', ARGV[2], 'r', ARGV[3], 't', ARGV[4])
-        redis.call('HDEL', KEYS[1], 'm' .. before, 'h' .. before)
-        for i = 6, #ARGV do redis.call('HDEL', KEYS[1], 'k' .. ARGV[i]) end
+        if ARGV[9] == 'start' then
+            for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+                if field ~= meta and field ~= head then redis.call('HDEL', KEYS[1], field) end
+            end
+        else
+            if ARGV[9] == 'new' then redis.call('HDEL', KEYS[1], 'm' .. found[3], 'h' .. found[3]) end
+            for position = tonumber(found[4]), tonumber(ARGV[8]) - 1 do redis.call('HDEL', KEYS[1], 'e' .. position) end
+        end
+        redis.call('HSET', KEYS[1], 'v', ARGV[2], 'r', ARGV[3], 'n', ARGV[6], 'e' .. ARGV[6], ARGV[7])
+        if ARGV[9] ~= '' then redis.call('HSET', KEYS[1], 'b', ARGV[2], 'c', ARGV[6]) end
+        if ARGV[9] == 'start' or found[4] ~= ARGV[8] then redis.call('HSET', KEYS[1], 'f', ARGV[8]) end
+        if ARGV[9] == 'start' or found[2] ~= ARGV[4] then redis.call('HSET', KEYS[1], 't', ARGV[4]) end
         local time = math.floor(tonumber(ARGV[4]) * 17 / 16)
         if found[2] ~= ARGV[4] or redis.call('PTTL', KEYS[1]) < time then redis.call('PEXPIRE', KEYS[1], time) end
         redis.call('PUBLISH', KEYS[1], ARGV[2])
@@ -97,36 +127,34 @@ enum RedisScripts {
         return 1
         """)
 
-    /// What a commit comes to: the command that puts its fields there, and the arguments of `commit`.
+    /// What a commit comes to: the command that puts a checkpoint there, if it brings one, and the arguments of
+    /// `commit`.
     struct Commit {
         let staging: [RedisArgument]
         let arguments: [RedisArgument]
 
         /// - Parameters:
-        ///   - next: under its new version.
-        ///   - before: what the session is to follow; nil for a new one.
-        ///   - hash: of the store.
-        ///   - digestKey: of that hash.
-        init(
-            _ next: Session, to key: RedisArgument, after before: Session?, by hash: KeyedHash, digestKey: String
-        ) {
-            let name = next.versionText
-            let past = before.map { SessionRecord.Past(from: $0, to: next) }
-            let record = SessionRecord(next, by: hash)
-            var staging: [RedisArgument] = [
-                "HSET", key, RedisArgument("m" + name), RedisArgument(record.meta), RedisArgument("h" + name),
-                RedisArgument(record.head),
+        ///   - commit: of a session under its new version.
+        ///   - before: what it is to follow; nil for a new one.
+        ///   - digestKey: of the digests.
+        init(_ commit: LogCommit, to key: RedisArgument, after before: Session?, digestKey: String) {
+            let session = commit.session
+            let name = session.versionText
+            staging =
+                commit.checkpoint.map { record in
+                    [
+                        "HSET", key, RedisArgument("m" + name), RedisArgument(record.meta), RedisArgument("h" + name),
+                        RedisArgument(record.head),
+                    ]
+                } ?? []
+            arguments = [
+                RedisArgument(before?.versionText ?? ""), RedisArgument(name),
+                RedisArgument(session.head.revision.text),
+                RedisArgument(Int(session.settings.timeToLive / .milliseconds(1))), RedisArgument(digestKey),
+                RedisArgument(String(commit.id)), RedisArgument(commit.entry),
+                RedisArgument(String(session.log.entries.first?.id ?? commit.id)),
+                RedisArgument(commit.isStart ? "start" : commit.checkpoint == nil ? "" : "new"),
             ]
-            if let added = past?.added {
-                staging += [RedisArgument("k" + name), RedisArgument(hash.sealed(added.document))]
-            }
-            self.staging = staging
-            arguments =
-                [
-                    RedisArgument(before?.versionText ?? ""), RedisArgument(name),
-                    RedisArgument(next.head.revision.text),
-                    RedisArgument(Int(next.settings.timeToLive / .milliseconds(1))), RedisArgument(digestKey),
-                ] + (past?.removed ?? []).map { RedisArgument(Session.text($0.name)) }
         }
     }
 }

@@ -30,9 +30,6 @@ final class RedisStore: SessionStore {
     private let pendingWrites = PendingWrites()
     private let workers: Workers
 
-    /// Records above this take longer to read than the other requests of a loop should wait.
-    private static let largeRecord = 256 * 1024
-
     /// Waits for a first answer; a Redis that cannot be reached or used now may come later.
     ///
     /// - Throws: if Redis does not take our credentials, or its sessions were made with another key.
@@ -108,22 +105,27 @@ final class RedisStore: SessionStore {
 
     private func open(_ name: String, on loop: EventLoop, _ done: @escaping Completion<SessionView?>) {
         let known = table.view(name)
-        read(name, known, version: known?.session.versionText ?? "", keepingFor: .zero, on: loop, done)
+        read(name, known, version: known?.session.version, keepingFor: .zero, on: loop, done)
     }
 
     /// - Parameters:
-    ///   - known: what the table has of it.
+    ///   - known: what the table has of it: then the log from there on is enough.
     ///   - version: of which only that it is the head has to be told; then the answer is `known`.
     ///   - longer: what is added to its time to live.
     ///   - attempts: how often it is asked at most.
     private func read(
-        _ name: String, _ known: SessionView?, version: String, keepingFor longer: Duration, attempts: Int = 4,
+        _ name: String, _ known: SessionView?, version: UInt64?, keepingFor longer: Duration, attempts: Int = 4,
         on loop: EventLoop, _ done: @escaping Completion<SessionView?>
     ) {
         guard agreement.holds else { return done(.failure(.disagreed)) }
         let slot = known?.slot ?? table.awaySlot(name)
         let revision = known?.session.head.revision ?? slot?.revision
-        let arguments = [RedisArgument(version), RedisArgument(Int(longer / .milliseconds(1)))]
+        let log = known?.session.log.entries.isEmpty == false ? known?.session : nil
+        let arguments = [
+            RedisArgument(Session.text(version ?? 0)), RedisArgument(Int(longer / .milliseconds(1))),
+            RedisArgument(log.map { String($0.log.last) } ?? ""),
+            RedisArgument(log.map { LogEntry.digits($0.version) } ?? []),
+        ]
         client(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], arguments) {
             [self] result in
             switch result {
@@ -134,11 +136,11 @@ final class RedisStore: SessionStore {
             // It may have left memory meanwhile, and was the head all the same.
             case .success(.array(let parts)) where parts.isEmpty: done(.success(known?.renewed ?? known))
             case .success(let reply):
-                guard let found = FoundRecord(reply) else {
+                guard let found = FoundRecord(reply, behind: known?.session.log.last ?? 0) else {
                     return done(.failure(.unavailable("what it holds is no session")))
                 }
                 let takeOver = { @Sendable [self] in adopt(found, name, inPlaceOf: known, attempts, on: loop, done) }
-                if found.record.head.count > Self.largeRecord { workers.run(takeOver) } else { takeOver() }
+                if found.isLarge || known?.isLong ?? false { workers.run(takeOver) } else { takeOver() }
             }
         }
     }
@@ -148,57 +150,32 @@ final class RedisStore: SessionStore {
         _ done: @escaping Completion<SessionView?>
     ) {
         do throws(SessionRecord.Failure) {
-            var session = try found.record.session(named: name, hash: hash).with(version: found.version)
-            if let known { session = session.inheriting(from: known.session) }
+            let session = try found.session(
+                after: known?.session,
+                by: SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true))
             let adopted = table.adopt(session, as: name, inPlaceOf: known?.slot, at: known?.session.head.revision)
             // Where somebody else was faster, it is asked again, so that nobody here is told something older than his
             // neighbour. At the last what was read is the answer: it was the head while it was asked for, and a write
             // that stands on it is compared.
             guard let slot = adopted ?? (attempts > 1 ? nil : table.anySlot(name)) else {
                 let known = table.view(name)
-                let version = known?.session.versionText ?? ""
                 let left = max(1, attempts - 1)
-                return read(name, known, version: version, keepingFor: .zero, attempts: left, on: loop, done)
+                return read(name, known, version: known?.session.version, keepingFor: .zero, attempts: left, on: loop, done)
             }
             done(.success(SessionView(slot, session, of: table)))
         } catch {
             switch error {
+            case .damaged where found.record == nil:
+                // What is known does not lead there, or the log does not.
+                read(name, nil, version: nil, keepingFor: .zero, attempts: attempts, on: loop, done)
             case .damaged:
                 // Perhaps nodes have agreed on another key since.
                 agreement.renew { [self] hasChanged in
                     if hasChanged { forgetOldKey() }
                     guard hasChanged, attempts > 1 else { return done(.failure(.damaged(name))) }
-                    read(name, nil, version: "", keepingFor: .zero, attempts: attempts - 1, on: loop, done)
+                    read(name, nil, version: nil, keepingFor: .zero, attempts: attempts - 1, on: loop, done)
                 }
             case .format(let format): done(.failure(.unavailable("the record of \"\(name)\" has format \(format)")))
-            }
-        }
-    }
-
-    func recall(_ sequence: UInt64, of session: SessionView, on loop: EventLoop) -> Stored<Skeleton?> {
-        guard let entry = session.session.history.entries.first(where: { $0.revision.sequence == sequence }) else {
-            return .done(.success(nil))
-        }
-        return .of { recall(entry, of: session.slot, on: loop, $0) }
-    }
-
-    private func recall(
-        _ entry: History.Entry, of slot: SessionSlot, on loop: EventLoop, _ done: @escaping Completion<Skeleton?>
-    ) {
-        let sequence = entry.revision.sequence
-        let field = RedisArgument("k" + Session.text(entry.name))
-        client(on: loop).send(RedisCommand("HGET", RedisArgument(RedisScripts.key(slot.name)), field)) {
-            [table, pendingWrites, hash] result in
-            switch result {
-            case .failure(let failure): done(.failure(StoreFailure(failure)))
-            case .success(let reply):
-                var skeleton: Skeleton?
-                if case .bytes(let bytes) = reply, let document = hash.unsealed(bytes) {
-                    skeleton = try? Skeleton(document: document, hash: hash)
-                }
-                table.recall(sequence, of: slot, skeleton)
-                pendingWrites.recall(sequence, of: slot, skeleton)
-                done(.success(skeleton))
             }
         }
     }
@@ -226,8 +203,9 @@ final class RedisStore: SessionStore {
         _ name: String, _ session: Session, on loop: EventLoop, _ done: @escaping Completion<SessionSlot>
     ) {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
-        let session = session.renamed()
-        put(session, name, after: nil, on: loop) { [table] result in
+        let commit = LogCommit(session.renamed(), after: nil, id: 1, revisions: table.bounds.history.revisions, by: hash)
+        let session = commit.session
+        put(commit, name, after: nil, on: loop) { [table] result in
             done(
                 result.flatMap {
                     switch table.create(name, session) {
@@ -250,15 +228,12 @@ final class RedisStore: SessionStore {
         else {
             return done(.failure(.conflict))
         }
-        var next = next.renamed()
-        if SessionRecord.Past(from: before, to: next).added != nil {
-            var history = next.history
-            history.nameNewest(next.version)
-            next = next.with(history: history)
-        }
+        let commit = LogCommit(
+            next.renamed(), after: before, id: before.log.last + 1, revisions: table.bounds.history.revisions, by: hash)
+        let next = commit.session
         guard pendingWrites.enter(slot, behind: before.version, next: next) else { return done(.failure(.conflict)) }
         // Other loops have connections of their own. One that comes in before those that it stands behind begins again.
-        put(next, slot.name, after: before, on: loop) { [next, table, pendingWrites] result in
+        put(commit, slot.name, after: before, on: loop) { [table, pendingWrites] result in
             // A slot that moved on meanwhile is no loss: whoever needs the session next asks for it.
             if case .success = result { _ = table.commit(next, to: slot, at: revision) }
             pendingWrites.leave(slot.name, result)
@@ -267,14 +242,14 @@ final class RedisStore: SessionStore {
     }
 
     private func put(
-        _ next: Session, _ name: String, after before: Session?, on loop: EventLoop, _ done: @escaping Completion<Void>
+        _ commit: LogCommit, _ name: String, after before: Session?, on loop: EventLoop,
+        _ done: @escaping Completion<Void>
     ) {
         guard let digestKey = agreement.key else { return done(.failure(.disagreed)) }
-        let hash = KeyedHash.digests(digestKey)
         // Computed before nodes agreed on another key.
-        guard next.head.fingerprints.hash == hash else { return done(.failure(.conflict)) }
+        guard commit.session.head.fingerprints.hash == .digests(digestKey) else { return done(.failure(.conflict)) }
         let key = RedisArgument(RedisScripts.key(name))
-        let commit = RedisScripts.Commit(next, to: key, after: before, by: hash, digestKey: digestKey)
+        let commit = RedisScripts.Commit(commit, to: key, after: before, digestKey: digestKey)
         let client = client(on: loop)
         client.run(RedisScripts.commit, keys: [key], commit.arguments, staging: commit.staging) { [self] result in
             heed(result)
@@ -353,7 +328,7 @@ final class RedisStore: SessionStore {
         // Its readers use it all the time, but are told so only here, and that one in a while.
         let known = table.view(slot.name)
         // Of one that is away, it is enough to hear that nothing is new.
-        let version = Session.text(known?.session.version ?? slot.version ?? 0)
+        let version = known?.session.version ?? slot.version
         read(slot.name, known, version: version, keepingFor: RedisWatch.period * 2, on: loop) { [watch] _ in
             watch.revalidated(slot)
         }
@@ -375,29 +350,73 @@ final class RedisStore: SessionStore {
 /// What `read` brings.
 private struct FoundRecord: Sendable {
     let version: UInt64
-    let record: SessionRecord
+    /// Nil where the log goes on from what is known.
+    let record: SessionRecord?
+    /// The position of the last entry that the record holds.
+    let covered: UInt64
+    /// The position of the first one that was brought.
+    let first: UInt64
+    /// Nil where one is not there.
+    let entries: [[UInt8]]?
 
-    init?(_ reply: RedisReply) {
-        guard let parts = reply.elements, parts.count == 3, let text = parts[0].text,
-            let version = UInt64(text, radix: 16),
-            case .bytes(let meta) = parts[1], case .bytes(let head) = parts[2]
-        else { return nil }
-        self.version = version
-        record = SessionRecord(meta: meta, head: head)
-    }
-}
-
-extension Session {
-    /// Takes over the skeletons that a reading of the same session's past holds, and the one of its head, at which its
-    /// readers stand.
-    fileprivate func inheriting(from other: Session) -> Session {
-        var history = history
-        history.recall(from: other.history)
-        let revision = other.head.revision
-        if history.entries.contains(where: { $0.revision == revision && $0.skeleton == nil }) {
-            history.recall(revision.sequence, Skeleton(of: other.head.snapshot, fingerprints: other.head.fingerprints))
+    /// - Parameter known: the position of what it was asked with.
+    init?(_ reply: RedisReply, behind known: UInt64) {
+        guard let parts = reply.elements, let version = parts.first?.text.flatMap({ UInt64($0, radix: 16) }) else {
+            return nil
         }
-        return with(history: history)
+        self.version = version
+        if parts.count == 2 {
+            (record, covered, first, entries) = (nil, known, known + 1, Self.entries(parts[1]))
+            return
+        }
+        guard [3, 6].contains(parts.count), case .bytes(let meta) = parts[1], case .bytes(let head) = parts[2] else {
+            return nil
+        }
+        record = SessionRecord(meta: meta, head: head)
+        guard parts.count == 6 else {
+            (covered, first, entries) = (0, 1, [])
+            return
+        }
+        guard let covered = parts[3].text.flatMap({ UInt64($0) }), let first = parts[4].text.flatMap({ UInt64($0) })
+        else { return nil }
+        (self.covered, self.first, entries) = (covered, first, Self.entries(parts[5]))
+    }
+
+    private static func entries(_ reply: RedisReply) -> [[UInt8]]? {
+        guard let elements = reply.elements else { return nil }
+        var entries: [[UInt8]] = []
+        for element in elements {
+            guard case .bytes(let bytes) = element else { return nil }
+            entries.append(bytes)
+        }
+        return entries
+    }
+
+    /// Whether to read it takes longer than the other requests of a loop should wait.
+    var isLarge: Bool { (record?.bytes ?? 0) + (entries ?? []).reduce(0) { $0 + $1.count } > 256 * 1024 }
+
+    func session(
+        after known: Session?, by transition: SessionTransition
+    ) throws(SessionRecord.Failure) -> Session {
+        guard let entries else { throw .damaged }
+        var found: [FoundEntry] = []
+        for (index, bytes) in entries.enumerated() {
+            found.append(
+                FoundEntry(
+                    id: first + UInt64(index), entry: try LogEntry(bytes, by: transition.hash), bytes: bytes.count))
+        }
+        let session: Session
+        if let record {
+            let border = found.firstIndex { $0.id > covered } ?? found.count
+            session = try .found(
+                record, covered: Array(found[..<border]), behind: Array(found[border...]), version: version,
+                by: transition)
+        } else {
+            guard let known else { throw .damaged }
+            session = try known.advanced(by: found, by: transition)
+        }
+        guard session.version == version else { throw .damaged }
+        return session
     }
 }
 

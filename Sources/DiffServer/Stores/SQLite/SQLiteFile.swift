@@ -5,7 +5,7 @@ struct SQLiteFile {
     /// Tells our databases from those of other programs ("diff").
     private static let applicationID = 0x6469_6666
     /// Of the tables. A process reads its own format and the one before, and upgrades that.
-    static let format = 1
+    static let format = 2
 
     let path: String
     private let lock: Int32
@@ -47,16 +47,19 @@ struct SQLiteFile {
     func connection(isDurable: Bool) throws(StoreError) -> SQLiteDatabase {
         do throws(SQLiteDatabase.Failure) {
             let database = try SQLiteDatabase(path: path)
-            // A state of some hundred rows takes one or two: 16,384 writes more of a small one, 4,096 costs more
-            // processor time.
-            try database.run("PRAGMA page_size = 8192")
+            // Some seven entries of a log.
+            try database.run("PRAGMA page_size = 4096")
             // Made before the log is: the header has to tell, whenever the process ends.
-            if try database.integer("SELECT count(*) FROM sqlite_schema") == 0 { try create(database) }
+            if try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
+                try create(database)
+            } else if try database.integer("PRAGMA user_version") < Self.format {
+                try change(database, by: SQLiteDatabase.upgrade)
+            }
             try database.run("PRAGMA journal_mode = WAL")
             try database.run(isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
             try database.run("PRAGMA foreign_keys = ON")
             // 32 MiB, all of which a start has to look through; a log that grew beyond twice that is cut.
-            try database.run("PRAGMA wal_autocheckpoint = 4096")
+            try database.run("PRAGMA wal_autocheckpoint = 8192")
             try database.run("PRAGMA journal_size_limit = 67108864")
             try database.run("PRAGMA cache_size = -16384")
             return database
@@ -71,9 +74,12 @@ struct SQLiteFile {
     }
 
     private func create(_ database: SQLiteDatabase) throws(SQLiteDatabase.Failure) {
+        try change(database, by: SQLiteDatabase.schema + ["PRAGMA application_id = \(Self.applicationID)"])
+    }
+
+    private func change(_ database: SQLiteDatabase, by statements: [String]) throws(SQLiteDatabase.Failure) {
         try database.run("BEGIN")
-        for table in SQLiteDatabase.schema { try database.run(table) }
-        try database.run("PRAGMA application_id = \(Self.applicationID)")
+        for statement in statements { try database.run(statement) }
         try database.run("PRAGMA user_version = \(Self.format)")
         try database.run("COMMIT")
     }

@@ -23,8 +23,8 @@ extension SQLiteStore {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
         guard !table.holds(name) else { return done(.failure(.conflict)) }
         guard pendingWrites.enterAlone(name, again: { [self] in create(name, session, done) }) else { return }
-        let session = session.renamed()
-        let row = SessionRow(session, named: name, by: hash)
+        let commit = logCommit(session.renamed(), after: nil)
+        let (session, row) = (commit.session, SessionRow(commit, named: name, after: nil))
         writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
             try database.insert(row, hash: hash) ? .written : .conflict
         } done: { [self] result in
@@ -50,13 +50,11 @@ extension SQLiteStore {
     private func commit(
         _ next: Session, to slot: SessionSlot, standingOn before: Session, _ done: @escaping Completion<SessionSlot>
     ) {
-        let row = SessionRow(next, named: slot.name, by: hash)
-        let past = SessionRow.Past(from: before, to: next)
-        let isNews = next.head.revision != before.head.revision
+        let commit = logCommit(next, after: before)
+        let (next, row) = (commit.session, SessionRow(commit, named: slot.name, after: before))
         let hasEntered = pendingWrites.enter(slot, behind: before.version, next: next) {
             writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
-                try database.update(row, standingOn: before.version, withHead: isNews, past, hash: hash)
-                    ? .written : .conflict
+                try database.update(row, standingOn: before.version, hash: hash) ? .written : .conflict
             } done: { [self] result in
                 switch result {
                 // A session that made room meanwhile comes back with this.

@@ -6,6 +6,7 @@ import Dispatch
 import Glibc
 import HTTPCore
 import SnapshotKit
+import Synchronization
 
 /// Sessions that survive the process, and the machine.
 final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belongs to `readQueue`
@@ -20,6 +21,8 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     private let health: StoreHealth
     let writer: SQLiteWriter
     let pendingWrites = PendingWrites()
+    /// The newest entry of the log.
+    private let lastEntry: Atomic<UInt64>
     /// Who waits for sessions that are being read.
     private let waiting = Locked<[String: [Completion<SessionView?>]]>([:])
 
@@ -44,6 +47,9 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         watch = SQLiteWatch(path: path)
         _ = watch.trouble(connection)
         try file.startClock(connection, wall: wall())
+        do throws(SQLiteDatabase.Failure) {
+            lastEntry = Atomic(try connection.lastEntry())
+        } catch { throw StoreError("\(path): \(error.message)") }
         writer = SQLiteWriter(connection, watch, health)
         database = try file.connection(isDurable: isDurable)
         database.clock = connection.clock
@@ -59,6 +65,13 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         keepClock()
         writer.close()
         file.release()
+    }
+
+    /// What writes a session down behind another.
+    func logCommit(_ next: Session, after before: Session?) -> LogCommit {
+        LogCommit(
+            next, after: before, id: lastEntry.add(1, ordering: .relaxed).newValue,
+            revisions: table.bounds.history.revisions, by: hash)
     }
 
     // MARK: Reading
@@ -122,8 +135,12 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     private func adopt(_ found: FoundSession, _ name: String) -> Result<SessionView?, StoreFailure> {
         do throws(SessionRecord.Failure) {
-            guard hash.sum(found.record.meta) == found.sum else { throw .damaged }
-            let session = try found.record.session(named: name, hash: hash).with(version: found.version)
+            guard hash.sum(found.record.meta) == found.sum, !found.hasGap else { throw .damaged }
+            let transition = SessionTransition(
+                name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true)
+            let session = try Session.found(
+                found.record, covered: entries(found.covered), behind: entries(found.behind), version: found.version,
+                by: transition)
             guard session.head.revision.text == found.revision else { throw .damaged }
             guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return self.found(name) }
             let left = database.clock.moment(milliseconds: found.expires) - .now
@@ -137,23 +154,12 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         }
     }
 
-    func recall(_ sequence: UInt64, of session: SessionView, on loop: EventLoop) -> Stored<Skeleton?> {
-        .of { done in recall(sequence, of: session.slot, done) }
-    }
-
-    private func recall(_ sequence: UInt64, of slot: SessionSlot, _ done: @escaping Completion<Skeleton?>) {
-        readQueue.async { [self] in
-            let body = self.reading { (database) throws(SQLiteDatabase.Failure) in
-                try database.skeleton(sequence, of: slot.name, hash: hash)
-            }
-            done(
-                body.map { body in
-                    let skeleton = body.flatMap { try? Skeleton(document: $0, hash: hash) }
-                    table.recall(sequence, of: slot, skeleton)
-                    pendingWrites.recall(sequence, of: slot, skeleton)
-                    return skeleton
-                })
+    private func entries(_ found: [(id: UInt64, body: [UInt8])]) throws(SessionRecord.Failure) -> [FoundEntry] {
+        var entries: [FoundEntry] = []
+        for (id, body) in found {
+            entries.append(FoundEntry(id: id, entry: try LogEntry(body, by: hash), bytes: body.count))
         }
+        return entries
     }
 
     // MARK: Time

@@ -1,38 +1,28 @@
-// The tables, and all that is said to them. Sums stand beside what nothing else would show to be damaged: a head has
-// the digest in its revision (see `SessionRecord`).
+// The tables, and all that is said to them. A commit writes an entry of the log, all of which stand one behind the other
+// in the order in which they were written, whoever's they are: those of many sessions that are written together take few
+// pages. An entry names the one before it, so no index is needed, and a gap is noticed. Sums stand beside what nothing
+// else would show to be damaged: a head has the digest in its revision, an entry ends with a sum (see `SessionRecord`
+// and `LogEntry`).
 
 import HTTPCore
 import SnapshotKit
 
-/// A session as a row.
+/// A commit as it is written down.
 struct SessionRow: Sendable {
-    var name: String
+    let name: String
     /// A new one with each write: what a write stood on is still there if this is.
-    var version: UInt64
-    var revision: Revision
-    var timeToLive: Duration
-    var record: SessionRecord
+    let version: UInt64
+    let revision: Revision
+    let timeToLive: Duration
+    /// The entry before this one; 0 for the first.
+    let previous: UInt64
+    let commit: LogCommit
 
-    init(_ session: Session, named name: String, by hash: KeyedHash) {
-        self.name = name
-        version = session.version
-        revision = session.head.revision
-        timeToLive = session.settings.timeToLive
-        record = SessionRecord(session, by: hash)
-    }
-}
-
-extension SessionRow {
-    /// The skeletons that a commit brings and takes away.
-    struct Past: Sendable {
-        let added: (sequence: UInt64, body: [UInt8])?
-        let removed: [UInt64]
-
-        init(from before: Session, to next: Session) {
-            let past = SessionRecord.Past(from: before, to: next)
-            added = past.added.map { ($0.revision.sequence, $0.document) }
-            removed = past.removed.map(\.revision.sequence)
-        }
+    init(_ commit: LogCommit, named name: String, after before: Session?) {
+        let session = commit.session
+        (self.name, version, revision) = (name, session.version, session.head.revision)
+        (timeToLive, previous) = (session.settings.timeToLive, commit.isStart ? 0 : before?.log.last ?? 0)
+        self.commit = commit
     }
 }
 
@@ -45,107 +35,157 @@ struct FoundSession: Sendable {
     var record: SessionRecord
     /// Of `record.meta`.
     var sum: UInt64
+    /// Entries that the record holds already, and those behind it, oldest first.
+    var covered: [(id: UInt64, body: [UInt8])] = []
+    var behind: [(id: UInt64, body: [UInt8])] = []
+    /// Whether an entry behind the record is not there.
+    var hasGap = false
 }
 
 extension SQLiteDatabase {
     static let schema = [
         "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    ] + sessionSchema
+
+    private static let sessionSchema = [
+        // `last` is the newest entry of the log, `covered` the newest that the checkpoint holds.
         """
         CREATE TABLE session (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, revision TEXT NOT NULL,
-            expires INTEGER NOT NULL, sum INTEGER NOT NULL, meta BLOB NOT NULL, head BLOB NOT NULL)
+            expires INTEGER NOT NULL, last INTEGER NOT NULL, covered INTEGER NOT NULL)
         """,
         "CREATE INDEX session_by_end ON session (expires)",
         """
-        CREATE TABLE skeleton (
-            session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE, sequence INTEGER NOT NULL,
-            sum INTEGER NOT NULL, body BLOB NOT NULL,
-            PRIMARY KEY (session, sequence))
+        CREATE TABLE checkpoint (
+            session INTEGER PRIMARY KEY REFERENCES session ON DELETE CASCADE, sum INTEGER NOT NULL, meta BLOB NOT NULL,
+            head BLOB NOT NULL)
         """,
+        "CREATE TABLE entry (id INTEGER PRIMARY KEY, previous INTEGER NOT NULL, body BLOB NOT NULL)",
     ]
+
+    /// From format 1, which kept the whole of a session in one row, and of its past what could lead to no contents.
+    static let upgrade =
+        ["DROP INDEX session_by_end", "DROP TABLE skeleton", "ALTER TABLE session RENAME TO session_1"]
+        + sessionSchema + [
+            "INSERT INTO session SELECT id, name, version, revision, expires, 0, 0 FROM session_1",
+            "INSERT INTO checkpoint SELECT id, sum, meta, head FROM session_1", "DROP TABLE session_1",
+        ]
 
     // MARK: Sessions
 
     func session(named name: String) throws(Failure) -> FoundSession? {
         var found: FoundSession?
+        var (last, covered): (UInt64, UInt64) = (0, 0)
         try run(
-            "SELECT version, revision, expires, sum, meta, head FROM session WHERE name = ? AND expires > ?",
+            """
+            SELECT version, revision, expires, sum, meta, head, last, covered
+                FROM session JOIN checkpoint ON session.id = checkpoint.session WHERE name = ? AND expires > ?
+            """,
             [.text(name), .integer(now)]
         ) { row in
             found = FoundSession(
                 version: row.word(0), revision: row.text(1), expires: row.integer(2),
                 record: SessionRecord(meta: row.blob(4), head: row.blob(5)), sum: row.word(3))
+            (last, covered) = (row.word(6), row.word(7))
         }
+        guard var found else { return nil }
+        (found.covered, found.behind, found.hasGap) = try log(from: last, covered: covered)
         return found
+    }
+
+    private typealias Log = [(id: UInt64, body: [UInt8])]
+
+    private func log(
+        from last: UInt64, covered: UInt64
+    ) throws(Failure) -> (covered: Log, behind: Log, hasGap: Bool) {
+        var (past, behind): (Log, Log) = ([], [])
+        var (id, isPast) = (last, last == covered)
+        while id != 0 {
+            var entry: (previous: UInt64, body: [UInt8])?
+            try run("SELECT previous, body FROM entry WHERE id = ?", [.word(id)]) { entry = ($0.word(0), $0.blob(1)) }
+            guard let entry else { break }
+            if isPast { past.append((id, entry.body)) } else { behind.append((id, entry.body)) }
+            id = entry.previous
+            if id == covered { isPast = true }
+        }
+        return (past.reversed(), behind.reversed(), !isPast)
     }
 
     /// False if there is one of this name.
     func insert(_ row: SessionRow, hash: KeyedHash) throws(Failure) -> Bool {
         try forgetExpired(row.name)
-        let count = try run(
+        var id: Int?
+        try run(
             """
-            INSERT INTO session (name, version, revision, expires, sum, meta, head) VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (name) DO NOTHING
+            INSERT INTO session (name, version, revision, expires, last, covered) VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT (name) DO NOTHING RETURNING id
             """,
             [
                 .text(row.name), .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)),
-                .word(hash.sum(row.record.meta)), .blob(row.record.meta), .blob(row.record.head),
-            ])
-        return count == 1
+                .word(row.commit.id), .word(row.commit.id),
+            ]
+        ) { id = $0.integer(0) }
+        guard let id else { return false }
+        try write(row, of: id, hash)
+        return true
     }
 
     /// False if the version that it stands on is not there.
-    func update(
-        _ row: SessionRow, standingOn version: UInt64, withHead: Bool, _ past: SessionRow.Past, hash: KeyedHash
-    ) throws(Failure) -> Bool {
+    func update(_ row: SessionRow, standingOn version: UInt64, hash: KeyedHash) throws(Failure) -> Bool {
         var values: [Value] = [
-            .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)),
-            .word(hash.sum(row.record.meta)),
-            .blob(row.record.meta),
+            .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)), .word(row.commit.id),
         ]
-        if withHead { values.append(.blob(row.record.head)) }
+        let isCovered = row.commit.checkpoint != nil
+        if isCovered { values.append(.word(row.commit.id)) }
         values += [.text(row.name), .word(version)]
         var id: Int?
         try run(
             """
-            UPDATE session SET version = ?, revision = ?, expires = ?, sum = ?, meta = ?\(withHead ? ", head = ?" : "")
+            UPDATE session SET version = ?, revision = ?, expires = ?, last = ?\(isCovered ? ", covered = ?" : "")
                 WHERE name = ? AND version = ? RETURNING id
             """, values
         ) { id = $0.integer(0) }
         guard let id else { return false }
-        for sequence in past.removed {
-            try run("DELETE FROM skeleton WHERE session = ? AND sequence = ?", [.integer(id), .word(sequence)])
-        }
-        if let added = past.added {
-            try run(
-                "INSERT OR REPLACE INTO skeleton VALUES (?, ?, ?, ?)",
-                [.integer(id), .word(added.sequence), .word(hash.sum(added.body)), .blob(added.body)])
-        }
+        try write(row, of: id, hash)
         return true
+    }
+
+    /// Writes the entry of a commit, and what else it brings; takes away what nobody needs any more.
+    private func write(_ row: SessionRow, of id: Int, _ hash: KeyedHash) throws(Failure) {
+        try run(
+            "INSERT INTO entry VALUES (?, ?, ?)",
+            [.word(row.commit.id), .word(row.previous), .blob(row.commit.entry)])
+        if let record = row.commit.checkpoint {
+            try run(
+                "INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?, ?)",
+                [.integer(id), .word(hash.sum(record.meta)), .blob(record.meta), .blob(record.head)])
+        }
+        for entry in row.commit.removed { try run("DELETE FROM entry WHERE id = ?", [.word(entry)]) }
     }
 
     /// False if there is none of this version.
     func delete(_ name: String, version: UInt64) throws(Failure) -> Bool {
-        try run("DELETE FROM session WHERE name = ? AND version = ?", [.text(name), .word(version)]) == 1
+        try delete("name = ? AND version = ?", [.text(name), .word(version)])
     }
 
     /// Whatever is there under a name.
-    func delete(_ name: String) throws(Failure) { try run("DELETE FROM session WHERE name = ?", [.text(name)]) }
+    func delete(_ name: String) throws(Failure) { _ = try delete("name = ?", [.text(name)]) }
 
-    // MARK: Skeletons
-
-    func skeleton(_ sequence: UInt64, of name: String, hash: KeyedHash) throws(Failure) -> [UInt8]? {
-        var body: [UInt8]?
-        try run(
-            "SELECT skeleton.sum, body FROM skeleton JOIN session ON session = session.id"
-                + " WHERE name = ? AND sequence = ?",
-            [.text(name), .word(sequence)]
-        ) { row in
-            let found = row.blob(1)
-            if hash.sum(found) == row.word(0) { body = found }
+    /// Takes a session away with all that is kept of it; false if there is none.
+    private func delete(_ condition: String, _ values: [Value]) throws(Failure) -> Bool {
+        var last: UInt64?
+        try run("DELETE FROM session WHERE \(condition) RETURNING last", values) { last = $0.word(0) }
+        guard var id = last else { return false }
+        while id != 0 {
+            var previous: UInt64 = 0
+            try run("DELETE FROM entry WHERE id = ? RETURNING previous", [.word(id)]) { previous = $0.word(0) }
+            id = previous
         }
-        return body
+        return true
     }
+
+    /// The newest entry of all.
+    func lastEntry() throws(Failure) -> UInt64 { UInt64(try integer("SELECT ifnull(max(id), 0) FROM entry")) }
 
     // MARK: Time
 
@@ -168,7 +208,7 @@ extension SQLiteDatabase {
     /// Takes a session away that ends within `span`.
     func forgetExpired(_ name: String, within span: Duration = .zero) throws(Failure) {
         let end = clock.milliseconds(.now + span)
-        try run("DELETE FROM session WHERE name = ? AND expires <= ?", [.text(name), .integer(end)])
+        _ = try delete("name = ? AND expires <= ?", [.text(name), .integer(end)])
     }
 
     // MARK: Settings

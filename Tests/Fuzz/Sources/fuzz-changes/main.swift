@@ -78,7 +78,7 @@ private func examine(_ bytes: [UInt8]) {
         try checkCounts(change, old, new)
     } catch { fatalError("\(dialect): \(error)") }
     check(Changeset(from: new, to: new).isEmpty, "a change between a state and itself")
-    checkSkeleton(old, new, change)
+    checkDeltas(old, new, change)
 }
 
 /// Both the oracle of a dialect and the client lead the old state to the new one.
@@ -123,13 +123,17 @@ private func checkCounts(_ change: Changeset, _ old: Snapshot, _ new: Snapshot) 
     check(change.isEmpty == (counts.total == 0), "empty")
 }
 
-/// From what is remembered of a state the same follows, and equal digests are equal states.
-private func checkSkeleton(_ old: Snapshot, _ new: Snapshot, _ change: Changeset) {
+/// What leads back makes the state again, byte by byte, from which the same follows; and equal digests are equal states.
+private func checkDeltas(_ old: Snapshot, _ new: Snapshot, _ change: Changeset) {
     let (known, fingerprints) = (Fingerprints(of: old, by: hash), Fingerprints(of: new, by: hash))
-    let skeleton = Skeleton(of: old, fingerprints: known)
-    let later = Changeset(from: skeleton, to: new, fingerprints: fingerprints)
-    for dialect in Dialect.allCases where dialect != .jsonPatch {
-        check(later.json(dialect) == change.json(dialect), "\(dialect) differs from a skeleton")
+    guard let past = new.applying([SnapshotDelta(backOver: change)]),
+        let next = old.applying([SnapshotDelta(over: change)], isIndexed: true)
+    else { fatalError("a delta does not fit the state that it was made for") }
+    check(past.snapshot.documentJSON() == old.documentJSON(), "the way back misses the state")
+    check(next.snapshot.documentJSON() == new.documentJSON(), "the way on misses the state")
+    let later = Changeset(from: past.snapshot, to: new, reused: past.reused.reversed)
+    for dialect in Dialect.allCases {
+        check(later.json(dialect) == change.json(dialect), "\(dialect) differs from a state that was made again")
     }
     let updated = Fingerprints(of: new, from: known, reusing: change.reused)
     check(

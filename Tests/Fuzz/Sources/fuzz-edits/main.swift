@@ -29,15 +29,15 @@ private func examine(_ bytes: [UInt8]) {
     do {
         let batch = try EditBatch(json: json)
         check((try? TreeParser.tree(json, maxDepth: 64)) != nil, "took edits that are no JSON")
-        let (edited, marks) = try state.applying(batch)
-        examine(edited, after: state, marks)
+        let (edited, marks, reused) = try state.applying(batch)
+        examine(edited, after: state, marks, reused)
     } catch {
         check(!"\(error)".isEmpty, "an error without a word")
     }
     check(before == (state.documentJSON(), digest(state)), "a state that is a value has changed")
 }
 
-private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks) {
+private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks, _ reused: ReusedRuns?) {
     let document = edited.documentJSON()
     _ = tree(document, "the result's document")
     var limits = StateLimits()
@@ -46,7 +46,20 @@ private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks) 
         fatalError("the result does not read again")
     }
     check(digest(again) == digest(edited), "the result reads as another")
-    let change = Changeset(from: state, to: edited, marks: marks)
+    let change = Changeset(from: state, to: edited, marks: marks, reused: reused)
+    check(
+        change.json(.indexed) == Changeset(from: state, to: edited, marks: marks).json(.indexed),
+        "changes differ when some are known")
+    let known = Fingerprints(of: state, by: hash)
+    check(
+        Fingerprints(of: edited, from: known, reusing: change.reused).digest(salt: "") == digest(edited),
+        "fingerprints differ when some are known")
+    check(
+        edited.applying([SnapshotDelta(backOver: change)])?.snapshot.documentJSON() == state.documentJSON(),
+        "the way back misses the state")
+    check(
+        state.applying([SnapshotDelta(over: change)])?.snapshot.documentJSON() == edited.documentJSON(),
+        "the way on misses the state")
     for dialect in Dialect.allCases { _ = tree(change.json(dialect), "\(dialect)") }
     do {
         let changes = tree(Changeset(from: state, to: edited).json(.indexed), "indexed")

@@ -58,15 +58,16 @@ struct Request {
                 let change = Changeset(from: known, to: state, ignoring: ignored, reused: envelope.reused)
                 let digest = Fingerprints(of: state, ignoring: ignored, from: prints, reusing: change.reused).digest(
                     salt: "")
-                _ = Skeleton(of: known, fingerprints: prints)
-                return write(change) + Int(digest & 1)
+                return write(change) + SnapshotDelta(backOver: change).bytes.count + Int(digest & 1)
             }
         case .recall:
             let (past, state) = (Self.snapshot(documents.old), Self.snapshot(documents.new))
-            let skeleton = Skeleton(of: past, fingerprints: Fingerprints(of: past, by: hash))
-            let prints = Fingerprints(of: state, by: hash)
+            let back = SnapshotDelta(backOver: Changeset(from: past, to: state))
             count = 200
-            run = { write(Changeset(from: skeleton, to: state, fingerprints: prints)) }
+            run = {
+                guard let (past, reused) = state.applying([back]) else { return 0 }
+                return write(Changeset(from: past, to: state, reused: reused.reversed))
+            }
         case .edits:
             let known = Self.snapshot(documents.old)
             let prints = Fingerprints(of: known, by: hash)
@@ -74,11 +75,10 @@ struct Request {
             count = body.count
             run = {
                 do {
-                    let (state, marks) = try known.applying(EditBatch(json: body))
-                    let change = Changeset(from: known, to: state, marks: marks)
+                    let (state, marks, reused) = try known.applying(EditBatch(json: body))
+                    let change = Changeset(from: known, to: state, marks: marks, reused: reused)
                     let digest = Fingerprints(of: state, from: prints, reusing: change.reused).digest(salt: "")
-                    _ = Skeleton(of: known, fingerprints: prints)
-                    return write(change) + Int(digest & 1)
+                    return write(change) + SnapshotDelta(backOver: change).bytes.count + Int(digest & 1)
                 } catch { return Self.length(of: (error as? EditError)?.told ?? []) }
             }
         case .document:

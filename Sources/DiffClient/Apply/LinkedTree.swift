@@ -2,10 +2,10 @@
 /// O(1).
 ///
 /// Vertex 0 is the root. A vertex without a parent, other than the root, is out of the tree.
-package struct LinkedTree {
+struct LinkedTree {
     /// No vertex.
-    package static let none = -1
-    package static let root = 0
+    static let none = -1
+    static let root = 0
 
     private struct Links {
         var parent: Int32 = -1
@@ -18,24 +18,24 @@ package struct LinkedTree {
     private var links: [Links]
 
     /// A root, and `count - 1` vertices that are out of the tree.
-    package init(count: Int) { links = [Links](repeating: Links(), count: count) }
+    init(count: Int) { links = [Links](repeating: Links(), count: count) }
 
     /// A new vertex, out of the tree.
-    package mutating func add() -> Int {
+    mutating func add() -> Int {
         links.append(Links())
         return links.count - 1
     }
 
-    package func parent(of vertex: Int) -> Int { Int(links[vertex].parent) }
-    package func next(after vertex: Int) -> Int { Int(links[vertex].next) }
-    package func first(in parent: Int) -> Int { Int(links[parent].first) }
-    package func last(in parent: Int) -> Int { Int(links[parent].last) }
+    func parent(of vertex: Int) -> Int { Int(links[vertex].parent) }
+    func next(after vertex: Int) -> Int { Int(links[vertex].next) }
+    func first(in parent: Int) -> Int { Int(links[parent].first) }
+    func last(in parent: Int) -> Int { Int(links[parent].last) }
 
     /// Whether a vertex that is not the root is in the tree.
-    package func contains(_ vertex: Int) -> Bool { links[vertex].parent >= 0 }
+    func contains(_ vertex: Int) -> Bool { links[vertex].parent >= 0 }
 
     /// The ancestors of a vertex and itself, up to the root.
-    package func lineage(of vertex: Int) -> Set<Int> {
+    func lineage(of vertex: Int) -> Set<Int> {
         var lineage: Set<Int> = []
         var ancestor = vertex
         while ancestor >= 0 {
@@ -46,7 +46,7 @@ package struct LinkedTree {
     }
 
     /// Puts a vertex that is out of the tree below `parent`, before its child `next`, or at its end.
-    package mutating func insert(_ vertex: Int, below parent: Int, before next: Int = none) {
+    mutating func insert(_ vertex: Int, below parent: Int, before next: Int = none) {
         let number = Int32(truncatingIfNeeded: vertex)
         let previous = next >= 0 ? links[next].previous : links[parent].last
         links[vertex].parent = Int32(truncatingIfNeeded: parent)
@@ -57,7 +57,7 @@ package struct LinkedTree {
     }
 
     /// Takes a vertex out, with all that is below it, to be put in again.
-    package mutating func detach(_ vertex: Int) {
+    mutating func detach(_ vertex: Int) {
         let link = links[vertex]
         let parent = Int(link.parent)
         if link.previous >= 0 { links[Int(link.previous)].next = link.next } else { links[parent].first = link.next }
@@ -69,7 +69,7 @@ package struct LinkedTree {
 
     /// Takes all that is below a vertex apart: each vertex there is then out of the tree on its own. Returns them.
     /// O(vertices).
-    package mutating func dissolve(below vertex: Int) -> [Int] {
+    mutating func dissolve(below vertex: Int) -> [Int] {
         var dissolved: [Int] = []
         var (parent, next) = (vertex, 0)
         while true {

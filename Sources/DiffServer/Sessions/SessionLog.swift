@@ -1,0 +1,161 @@
+// What a store has of a session, as far as who writes to it next has to know. The log holds all commits that the history
+// leads back over, and all behind the checkpoint. Whoever commits decides by it whether to write a new checkpoint, and
+// which entries go.
+
+import HTTPCore
+import SnapshotKit
+
+/// A session's checkpoint and log in a store.
+struct SessionLog: Sendable {
+    /// One commit in the log.
+    struct Entry: Sendable {
+        /// What the store calls it.
+        let id: UInt64
+        /// The sequence of the session behind the commit.
+        let sequence: UInt64
+        let bytes: Int
+    }
+
+    /// Oldest first; the first one may be the beginning of the session.
+    var entries: [Entry] = []
+    /// How many of them the checkpoint holds already.
+    var covered = 0
+    /// Bytes of the checkpoint.
+    var checkpoint = 0
+
+    /// The last commit.
+    var last: UInt64 { entries.last?.id ?? 0 }
+}
+
+/// What a commit writes and takes away.
+struct LogCommit: Sendable {
+    let id: UInt64
+    let entry: [UInt8]
+    /// The whole of the session, where its log has become too long.
+    let checkpoint: SessionRecord?
+    /// Whether nothing of what was there before is needed any more.
+    let isStart: Bool
+    /// Entries that nobody needs any more.
+    let removed: [UInt64]
+    /// The session as it is written.
+    let session: Session
+
+    /// What puts `next`, under its new version, in place of `before`.
+    ///
+    /// - Parameters:
+    ///   - before: nil for a new session.
+    ///   - id: what the store calls the new entry.
+    ///   - revisions: how many the history has room for.
+    ///   - hash: of the store.
+    init(_ next: Session, after before: Session?, id: UInt64, revisions: Int, by hash: KeyedHash) {
+        self.id = id
+        let sequence = next.head.revision.sequence
+        // A record of an older format has no log.
+        let known = before.flatMap { $0.log.entries.isEmpty ? nil : $0 }
+        guard let before = known, let entry = LogEntry(from: before, to: next) else {
+            let record = SessionRecord(next, by: hash)
+            entry = LogEntry.start(next.version)
+            (checkpoint, isStart, removed) = (record, true, before?.log.entries.map(\.id) ?? [])
+            session = next.with(
+                log: SessionLog(
+                    entries: [SessionLog.Entry(id: id, sequence: sequence, bytes: 16)], covered: 1,
+                    checkpoint: record.bytes))
+            return
+        }
+        let bytes = entry.bytes(by: hash)
+        var log = before.log
+        log.entries.append(SessionLog.Entry(id: id, sequence: sequence, bytes: bytes.count))
+        let behind = log.entries[log.covered...]
+        let isRestated = entry.change.map { $0.step == nil } ?? false
+        if isRestated || behind.count > max(1, revisions)
+            || behind.reduce(0, { $0 + $1.bytes }) > log.checkpoint
+        {
+            let record = SessionRecord(next, by: hash)
+            checkpoint = record
+            (log.covered, log.checkpoint) = (log.entries.count, record.bytes)
+        } else {
+            checkpoint = nil
+        }
+        // What leads back to the oldest revision is in the entry behind the one that made it, which has its marks.
+        let oldest = next.history.oldestSequence ?? sequence
+        let unneeded = log.entries.prefix(log.covered).prefix { $0.sequence < oldest && $0.id != id }
+        removed = unneeded.map(\.id)
+        log.entries.removeFirst(unneeded.count)
+        log.covered -= unneeded.count
+        (self.entry, isStart) = (bytes, false)
+        session = next.with(log: log)
+    }
+}
+
+extension SessionRecord {
+    var bytes: Int { meta.count + head.count }
+}
+
+/// What a store brings of a log.
+struct FoundEntry: Sendable {
+    let id: UInt64
+    let entry: LogEntry
+    let bytes: Int
+}
+
+extension Session {
+    /// The session of a checkpoint, with its log.
+    ///
+    /// - Parameters:
+    ///   - covered: entries that the checkpoint holds already, oldest first: its past.
+    ///   - behind: those that follow it.
+    ///   - transition: whose time is now.
+    static func found(
+        _ record: SessionRecord, covered: [FoundEntry], behind: [FoundEntry], version: UInt64,
+        by transition: SessionTransition
+    ) throws(SessionRecord.Failure) -> Session {
+        let start = try record.session(named: transition.name, hash: transition.hash, isHead: behind.isEmpty)
+        var (history, log) = (History(), SessionLog(covered: covered.count, checkpoint: record.bytes))
+        var marks = Marks.none
+        for found in covered {
+            if let change = found.entry.change {
+                history.retire(change.parent, marks: marks, back: change.back, at: change.made, bounds: transition.bounds)
+                marks = change.marks
+            }
+            log.entries.append(SessionLog.Entry(found))
+        }
+        history.trim(at: transition.now, bounds: transition.bounds)
+        return try start.with(history: history, version: version, log: log).advanced(by: behind, by: transition)
+    }
+
+    /// The session behind commits of its log, each of which follows the one before, and the first one this session.
+    func advanced(
+        by entries: [FoundEntry], by transition: SessionTransition
+    ) throws(SessionRecord.Failure) -> Session {
+        var steps: [SnapshotDelta] = []
+        var last: LogEntry.Change?
+        var (history, replays, log, marks) = (history, replays, log, head.marks)
+        for found in entries {
+            if let replay = found.entry.replay { replays.remember(replay.entry, by: replay.key) }
+            if let change = found.entry.change {
+                guard change.parent == last?.revision ?? head.revision, let step = change.step else { throw .damaged }
+                history.retire(change.parent, marks: marks, back: change.back, at: change.made, bounds: transition.bounds)
+                steps.append(step)
+                (last, marks) = (change, change.marks)
+            }
+            log.entries.append(SessionLog.Entry(found))
+        }
+        let session = with(replays: replays, version: entries.last?.entry.version, log: log)
+        guard let last else { return session }
+        history.trim(at: transition.now, bounds: transition.bounds)
+        guard let made = head.snapshot.applying(steps, isIndexed: true) else { throw .damaged }
+        let fingerprints = Fingerprints(
+            of: made.snapshot, ignoring: settings.ignored, from: head.fingerprints, reusing: made.reused)
+        guard fingerprints.digest(salt: transition.name) == last.revision.digest else { throw .damaged }
+        let next = Head(
+            revision: last.revision, snapshot: made.snapshot, fingerprints: fingerprints, marks: last.marks,
+            parent: last.parent, maker: last.maker, made: last.made)
+        return session.with(head: next, history: history)
+    }
+}
+
+extension SessionLog.Entry {
+    fileprivate init(_ found: FoundEntry) {
+        self.init(id: found.id, sequence: found.entry.change?.revision.sequence ?? 0, bytes: found.bytes)
+    }
+}

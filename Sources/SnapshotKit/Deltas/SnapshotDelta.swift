@@ -1,0 +1,110 @@
+// What leads from one state to another, as instructions: take over so many items from there, this one but for its
+// content, and this one is new (COPY and ADD of RFC 3284, over items in place of bytes). Its size is that of the change,
+// not of the list. It leads to the very bytes: documents before and after are the same, not only equal.
+//
+// Layout: a byte of flags, the numbers of sections and of items, instructions for sections up to their number, then for
+// items. Numbers are LEB128, places in the source distances from where the last reference ended.
+
+/// What makes one state of another.
+public struct SnapshotDelta: Sendable, Equatable {
+    /// The instructions, to be kept and sent. Whoever reads them elsewhere has to know that they are whole.
+    public let bytes: [UInt8]
+
+    /// Instructions that were written before.
+    public init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// What leads from a state to itself.
+    public static let unchanged = SnapshotDelta(bytes: [])
+
+    /// What leads from the state after a change to the one before it; or all of that, where it is less. O(sections + what
+    /// changed).
+    public init(backOver change: Changeset) {
+        let back = SnapshotDelta(change, isBack: true)
+        guard back.bytes.count > change.old.text.count else {
+            self = back
+            return
+        }
+        let whole = SnapshotDelta(whole: Snapshot(change.old))
+        self = whole.bytes.count < back.bytes.count ? whole : back
+    }
+
+    /// What leads from the state before a change to the one after it.
+    public init(over change: Changeset) { self.init(change, isBack: false) }
+
+    private init(_ change: Changeset, isBack: Bool) {
+        let (source, target) = isBack ? (change.new, change.old) : (change.old, change.new)
+        let runs = change.reused.runs(from: change.old, to: change.new)
+        let toTarget = isBack ? runs.reversedDirection : runs
+        bytes = source.withView { source in
+            target.withView { target in
+                var writer = DeltaWriter(
+                    source, target,
+                    sections: isBack ? change.sections.newOfOld : change.sections.oldOfNew,
+                    items: isBack ? change.items.newOfOld : change.items.oldOfNew)
+                writer.write(reusing: toTarget)
+                return writer.finished()
+            }
+        }
+    }
+
+    /// The whole of a state, made of nothing.
+    public init(whole snapshot: Snapshot) {
+        bytes = Snapshot.empty.columns.withView { source in
+            snapshot.columns.withView { target in
+                var writer = DeltaWriter(
+                    source, target, sections: [Int32](repeating: -1, count: target.sections.count),
+                    items: [Int32](repeating: -1, count: target.nodes.count))
+                writer.write(reusing: [])
+                return writer.finished()
+            }
+        }
+    }
+
+    /// Whether it refers to nothing: then it makes the same of any state.
+    public var isWhole: Bool { bytes.first == DeltaFlags.isWhole }
+}
+
+enum DeltaFlags {
+    static let isWhole: UInt8 = 1
+}
+
+extension Snapshot {
+    /// The state that deltas lead to, one after the other, and what is known to be the same in that and in this one; nil
+    /// where they do not fit. O(what changed), and O(n) once as memory.
+    ///
+    /// - Parameter isIndexed: whether ids are to be found in O(1), otherwise in O(n).
+    public func applying(
+        _ deltas: some Sequence<SnapshotDelta>, isIndexed: Bool = false
+    ) -> (snapshot: Snapshot, reused: ReusedRuns)? {
+        columns.withView { view in
+            var state = DeltaState(view)
+            for delta in deltas {
+                guard state.apply(delta) else { return nil }
+            }
+            let (text, assembly) = state.finished()
+            let (made, runs) = assembly.finish(from: view, text: text, isIndexed: isIndexed)
+            return (Snapshot(made), ReusedRuns(runs, from: columns, to: made))
+        }
+    }
+}
+
+/// What instructions do, in the lowest two bits of their first number.
+enum DeltaInstruction: Int {
+    /// So many items or sections of the source, of which nothing changed.
+    case copy
+    /// So many items of the source, written the same; or a section with as many items, of which nothing else changed.
+    case same
+    /// One of the source, but for what the bits say.
+    case change
+    /// A new one.
+    case add
+}
+
+/// What of an item or section is another than in the source.
+struct DeltaChanges: OptionSet {
+    let rawValue: Int
+    static let flags = DeltaChanges(rawValue: 1)
+    static let content = DeltaChanges(rawValue: 2)
+    static let kind = DeltaChanges(rawValue: 4)
+    static let id = DeltaChanges(rawValue: 8)
+}

@@ -1,0 +1,173 @@
+/// The tree of a state that is edited: any vertex, with all that is below it, is taken out or put in at the cost of what
+/// stands beside it.
+///
+/// The root has the sections for children, and the sections have the items. Of the state that was there only what edits
+/// touch is written down; where all else stands follows from its columns, in O(levels).
+struct EditedTree {
+    /// No vertex.
+    static let none = -1
+    static let root = 0
+
+    private struct Links {
+        var parent = Int32(EditedTree.none)
+        var previous = Int32(EditedTree.none)
+        var next = Int32(EditedTree.none)
+        var first = Int32(EditedTree.none)
+        var last = Int32(EditedTree.none)
+        /// Whether those of its old children that nobody touched are out of the tree.
+        var isCleared = false
+    }
+
+    private let old: ColumnsView
+    /// The vertices of old items; those of old sections follow the root.
+    private let oldItems: Range<Int>
+    private var touched: [Int: Links] = [:]
+
+    /// The tree of a state; vertices that are no part of it are out of the tree.
+    ///
+    /// - Parameter firstItem: the vertex of the state's first item.
+    init(_ old: ColumnsView, firstItem: Int) {
+        (self.old, oldItems) = (old, firstItem..<firstItem + old.nodes.count)
+    }
+
+    func parent(of vertex: Int) -> Int { Int(links(vertex).parent) }
+    func next(after vertex: Int) -> Int { Int(links(vertex).next) }
+    func first(in parent: Int) -> Int { Int(links(parent).first) }
+    func last(in parent: Int) -> Int { Int(links(parent).last) }
+
+    /// Whether a vertex that is not the root is in the tree. O(levels).
+    func contains(_ vertex: Int) -> Bool {
+        var vertex = vertex
+        while vertex != Self.root {
+            if let links = touched[vertex] {
+                vertex = Int(links.parent)
+            } else {
+                vertex = Int(oldLinks(vertex).parent)
+                if let parent = touched[vertex], parent.isCleared { return false }
+            }
+            if vertex < 0 { return false }
+        }
+        return true
+    }
+
+    /// The ancestors of a vertex and itself, up to the root.
+    func lineage(of vertex: Int) -> Set<Int> {
+        var lineage: Set<Int> = []
+        var ancestor = vertex
+        while ancestor >= 0 {
+            lineage.insert(ancestor)
+            ancestor = parent(of: ancestor)
+        }
+        return lineage
+    }
+
+    // MARK: Changes
+
+    /// Has a vertex count as touched.
+    mutating func touch(_ vertex: Int) { change(vertex) { _ in } }
+
+    /// Puts a vertex that is out of the tree below `parent`, before its child `next`, or at its end.
+    mutating func insert(_ vertex: Int, below parent: Int, before next: Int = none) {
+        let number = Int32(truncatingIfNeeded: vertex)
+        let previous = next >= 0 ? links(next).previous : links(parent).last
+        change(vertex) {
+            $0.parent = Int32(truncatingIfNeeded: parent)
+            $0.previous = previous
+            $0.next = Int32(truncatingIfNeeded: next)
+        }
+        if previous >= 0 { change(Int(previous)) { $0.next = number } }
+        if next >= 0 { change(next) { $0.previous = number } }
+        change(parent) {
+            if previous < 0 { $0.first = number }
+            if next < 0 { $0.last = number }
+        }
+    }
+
+    /// Takes a vertex out, with all that is below it, for good or to be put in again.
+    mutating func detach(_ vertex: Int) {
+        let link = links(vertex)
+        if link.previous >= 0 { change(Int(link.previous)) { $0.next = link.next } }
+        if link.next >= 0 { change(Int(link.next)) { $0.previous = link.previous } }
+        change(Int(link.parent)) {
+            if link.previous < 0 { $0.first = link.next }
+            if link.next < 0 { $0.last = link.previous }
+        }
+        change(vertex) { ($0.parent, $0.previous, $0.next) = (-1, -1, -1) }
+    }
+
+    /// Takes all that is below a vertex out for good. O(touched).
+    mutating func clear(_ vertex: Int) {
+        for (child, links) in touched where Int(links.parent) == vertex {
+            touched[child]!.parent = -1
+        }
+        change(vertex) { ($0.first, $0.last, $0.isCleared) = (-1, -1, true) }
+    }
+
+    private mutating func change(_ vertex: Int, _ body: (inout Links) -> Void) {
+        var links = links(vertex)
+        body(&links)
+        touched[vertex] = links
+    }
+
+    // MARK: What was not touched
+
+    private func links(_ vertex: Int) -> Links { touched[vertex] ?? oldLinks(vertex) }
+
+    /// Where a vertex stood in the state that was there; none for what is no part of that.
+    private func oldLinks(_ vertex: Int) -> Links {
+        var links = Links()
+        let sections = old.sections.count
+        let vertexOf = { (item: Int) in Int32(truncatingIfNeeded: oldItems.lowerBound + item) }
+        if oldItems.contains(vertex) {
+            let item = vertex - oldItems.lowerBound
+            let node = old.nodes[item]
+            let section = old.sections[Int(node.section)]
+            let isTop = node.parent < 0
+            let siblings =
+                isTop
+                ? Int(section.firstItem)..<Int(section.endItem)
+                : Int(node.parent) + 1..<Int(old.nodes[Int(node.parent)].end)
+            links.parent = isTop ? Int32(truncatingIfNeeded: 1 + Int(node.section)) : vertexOf(Int(node.parent))
+            if item > siblings.lowerBound { links.previous = vertexOf(ancestor(of: item - 1, at: node.level)) }
+            if Int(node.end) < siblings.upperBound { links.next = vertexOf(Int(node.end)) }
+            if Int(node.end) > item + 1 {
+                links.first = vertexOf(item + 1)
+                links.last = vertexOf(ancestor(of: Int(node.end) - 1, at: node.level + 1))
+            }
+        } else if vertex == Self.root, sections > 0 {
+            (links.first, links.last) = (1, Int32(truncatingIfNeeded: sections))
+        } else if vertex > 0, vertex <= sections {
+            let section = old.sections[vertex - 1]
+            links.parent = Int32(Self.root)
+            if vertex > 1 { links.previous = Int32(truncatingIfNeeded: vertex - 1) }
+            if vertex < sections { links.next = Int32(truncatingIfNeeded: vertex + 1) }
+            if section.endItem > section.firstItem {
+                links.first = vertexOf(Int(section.firstItem))
+                links.last = vertexOf(ancestor(of: Int(section.endItem) - 1, at: 0))
+            }
+        }
+        return links
+    }
+
+    private func ancestor(of item: Int, at level: UInt8) -> Int {
+        var item = item
+        while old.nodes[item].level > level { item = Int(old.nodes[item].parent) }
+        return item
+    }
+
+    // MARK: What is left in one piece
+
+    /// Old items at which something else may follow than did, in ascending order: between two of them all is as it was,
+    /// or gone as a whole. O(touched · log touched).
+    func cuts() -> [Int] {
+        var cuts: Set<Int> = []
+        for vertex in touched.keys where oldItems.contains(vertex) {
+            let item = vertex - oldItems.lowerBound
+            cuts.formUnion([item, item + 1, Int(old.nodes[item].end)])
+        }
+        return cuts.sorted()
+    }
+
+    /// Whether a vertex is an old item that nobody touched.
+    func isUntouchedItem(_ vertex: Int) -> Bool { oldItems.contains(vertex) && touched[vertex] == nil }
+}

@@ -1,0 +1,302 @@
+// A state that is made of another one: by edits, or by what leads back to the past. It is said as a list of pieces, each
+// a stretch of the other state's items or an item of its own, in document order and with the levels that they have now;
+// parents and ends follow from levels. What is taken over is copied as memory, or shared where not even that is needed,
+// and nothing is read, hashed or looked up again.
+
+/// The items of a new state as stretches of another's items and items of its own, with its sections.
+struct ColumnsAssembly {
+    /// A stretch of items, of the other state or of `nodes`.
+    struct Piece {
+        var start: Int
+        var count: Int
+        var isOwn: Bool
+        /// Whether nothing about the items has changed, their parents and children included.
+        var isReused = false
+        /// How much deeper the items are nested now.
+        var levelShift = 0
+    }
+
+    private(set) var pieces: [Piece] = []
+    private(set) var itemCount = 0
+    /// Items of its own; those that go back to an item of the other state have its id.
+    private(set) var nodes: [Node] = []
+    private(set) var payloads: [Payload] = []
+    private(set) var sections: [SectionNode] = []
+
+    /// The index of the first item of each piece.
+    var pieceStarts: [Int] {
+        var next = 0
+        return pieces.map { piece in
+            defer { next += piece.count }
+            return next
+        }
+    }
+
+    // MARK: Saying what it is made of
+
+    /// Starts a section with the id, the content and the flags of this one.
+    mutating func beginSection(_ section: SectionNode) {
+        var section = section
+        section.firstItem = UInt32(truncatingIfNeeded: itemCount)
+        sections.append(section)
+    }
+
+    mutating func endSection() {
+        sections[sections.count - 1].endItem = UInt32(truncatingIfNeeded: itemCount)
+    }
+
+    /// Takes over items of the other state.
+    mutating func append(_ items: Range<Int>, isReused: Bool, levelShift: Int = 0) {
+        guard !items.isEmpty else { return }
+        itemCount += items.count
+        if let last = pieces.last, !last.isOwn, last.start + last.count == items.lowerBound, last.isReused == isReused,
+            last.levelShift == levelShift
+        {
+            pieces[pieces.count - 1].count += items.count
+        } else {
+            pieces.append(
+                Piece(
+                    start: items.lowerBound, count: items.count, isOwn: false, isReused: isReused, levelShift: levelShift))
+        }
+    }
+
+    /// Appends an item of its own.
+    ///
+    /// - Parameter node: its id, hash, flags and level; the rest is found out.
+    mutating func append(_ node: Node, _ payload: Payload) {
+        nodes.append(node)
+        payloads.append(payload)
+        itemCount += 1
+        if let last = pieces.last, last.isOwn, last.start + last.count == nodes.count - 1 {
+            pieces[pieces.count - 1].count += 1
+        } else {
+            pieces.append(Piece(start: nodes.count - 1, count: 1, isOwn: true))
+        }
+    }
+
+    /// Bytes of texts in the source that the new state does not refer to, as far as that is told without a look at the
+    /// items that it took over. O(items that it did not).
+    func bytesLeftBehind(of source: ColumnsView) -> Int {
+        let kept = pieces.filter { !$0.isOwn }.sorted { $0.start < $1.start }
+        var bytes = 0
+        kept.lazy.map { ReusedRun(old: $0.start, new: $0.start, count: $0.count) }.forOthers(of: source.nodes.count) {
+            bytes += Int(source.nodes[$0].idCount) + Int(source.payload(ofItem: $0).contentCount)
+        }
+        let end = UInt32(truncatingIfNeeded: source.columns.text.count)
+        for (node, payload) in zip(nodes, payloads) {
+            if node.idStart < end { bytes -= Int(node.idCount) }
+            if payload.contentStart < end { bytes -= Int(payload.contentCount) }
+        }
+        return max(0, bytes)
+    }
+
+    // MARK: The state
+
+    /// The state, made of `source`. O(items), as memory.
+    ///
+    /// - Parameters:
+    ///   - text: of `source`, with what the items of its own refer to.
+    ///   - isIndexed: whether its ids are to be found in O(1).
+    consuming func finish(
+        from source: ColumnsView, text: StateText, isIndexed: Bool
+    ) -> (columns: Columns, reused: [ReusedRun]) {
+        let hasCollapsed =
+            !source.allVisible || nodes.contains { $0.flags.contains(.isCollapsed) }
+            || sections.contains { $0.flags.contains(.isCollapsed) }
+        let reused = reusedRuns()
+        let columns: Columns
+        if !hasCollapsed, hasStructure(of: source) {
+            columns = withStructure(of: source, text)
+        } else {
+            columns = rebuilt(from: source, text, hasCollapsed: hasCollapsed, isIndexed: isIndexed)
+        }
+        return (columns, reused)
+    }
+
+    private func reusedRuns() -> [ReusedRun] {
+        var runs: [ReusedRun] = []
+        var new = 0
+        for piece in pieces {
+            if piece.isReused { runs.append(joining: ReusedRun(old: piece.start, new: new, count: piece.count)) }
+            new += piece.count
+        }
+        return runs
+    }
+
+    /// Whether sections and items are those of the source, but for what they show.
+    private func hasStructure(of source: ColumnsView) -> Bool {
+        guard itemCount == source.nodes.count, sections.count == source.sections.count else { return false }
+        var new = 0
+        for piece in pieces {
+            if piece.isOwn {
+                for index in piece.start..<piece.start + piece.count {
+                    let (node, old) = (nodes[index], source.nodes[new])
+                    guard node.idStart == old.idStart, node.idCount == old.idCount, node.level == old.level,
+                        node.flags == old.flags
+                    else { return false }
+                    new += 1
+                }
+            } else {
+                guard piece.start == new, piece.levelShift == 0 else { return false }
+                new += piece.count
+            }
+        }
+        return zip(sections, source.sections).allSatisfy { section, old in
+            section.idStart == old.idStart && section.idCount == old.idCount && section.flags == old.flags
+                && section.firstItem == old.firstItem && section.endItem == old.endItem
+        }
+    }
+
+    /// Shares all but what is shown.
+    private consuming func withStructure(of source: ColumnsView, _ text: StateText) -> Columns {
+        let columns = source.columns
+        var payloads = columns.payloads
+        if !nodes.isEmpty, !payloads.isEmpty {
+            var new = 0
+            for piece in pieces {
+                if piece.isOwn {
+                    for index in 0..<piece.count { payloads[new + index] = self.payloads[piece.start + index] }
+                }
+                new += piece.count
+            }
+        }
+        for index in sections.indices {
+            sections[index].hash = source.sections[index].hash
+            (sections[index].firstRow, sections[index].endRow) = (sections[index].firstItem, sections[index].endItem)
+        }
+        return Columns(
+            text: text, nodes: columns.nodes, sections: sections, payloads: payloads, itemTable: columns.itemTable,
+            sectionTable: columns.sectionTable, structure: columns.structure)
+    }
+
+    private consuming func rebuilt(
+        from source: ColumnsView, _ text: StateText, hasCollapsed: Bool, isIndexed: Bool
+    ) -> Columns {
+        let showsAnything =
+            !source.payloads.isEmpty || nodes.contains { !$0.flags.isDisjoint(with: [.hasContent, .hasKind]) }
+        var nodes = copiedNodes(from: source)
+        var sections = sections
+        let payloads = showsAnything ? copiedPayloads(from: source) : []
+        Self.outline(&nodes, sections, from: unmoved(nodes, in: source))
+        let (rowOfItem, itemOfRow) = ColumnsBuilder.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
+        var tables = (IDTable.empty, IDTable.empty)
+        if isIndexed {
+            text.withView { text in
+                sections.withUnsafeBufferPointer { tables.1 = IDTable($0, in: text) }
+                nodes.withUnsafeBufferPointer { tables.0 = itemTable($0, from: source, text) }
+            }
+        }
+        return Columns(
+            text: text, nodes: nodes, sections: sections, payloads: payloads, itemTable: tables.0,
+            sectionTable: tables.1, rowOfItem: rowOfItem, itemOfRow: itemOfRow)
+    }
+
+    private func copiedNodes(from source: ColumnsView) -> [Node] {
+        Array(unsafeUninitializedCapacity: itemCount) { memory, count in
+            for piece in pieces {
+                let start = memory.baseAddress! + count
+                if piece.isOwn {
+                    nodes.withUnsafeBufferPointer {
+                        start.initialize(from: $0.baseAddress! + piece.start, count: piece.count)
+                    }
+                } else {
+                    start.initialize(from: source.nodes.baseAddress! + piece.start, count: piece.count)
+                }
+                if piece.levelShift != 0 {
+                    for index in 0..<piece.count {
+                        start[index].level = UInt8(truncatingIfNeeded: Int(start[index].level) + piece.levelShift)
+                    }
+                }
+                count += piece.count
+            }
+        }
+    }
+
+    private func copiedPayloads(from source: ColumnsView) -> [Payload] {
+        Array(unsafeUninitializedCapacity: itemCount) { memory, count in
+            for piece in pieces {
+                let start = memory.baseAddress! + count
+                if piece.isOwn {
+                    payloads.withUnsafeBufferPointer {
+                        start.initialize(from: $0.baseAddress! + piece.start, count: piece.count)
+                    }
+                } else if source.payloads.isEmpty {
+                    start.initialize(repeating: Payload(), count: piece.count)
+                } else {
+                    start.initialize(from: source.payloads.baseAddress! + piece.start, count: piece.count)
+                }
+                count += piece.count
+            }
+        }
+    }
+
+    /// How many items both states begin with that have kept their sections and places, in whole subtrees.
+    private func unmoved(_ nodes: [Node], in source: ColumnsView) -> Int {
+        guard source.allVisible else { return 0 }
+        var count = 0
+        for piece in pieces {
+            guard !piece.isOwn, piece.start == count, piece.levelShift == 0 else { break }
+            count += piece.count
+        }
+        for (section, old) in zip(sections, source.sections) {
+            if section.firstItem == old.firstItem, section.endItem == old.endItem { continue }
+            let isSameStart = section.firstItem == old.firstItem
+            count = min(
+                count, Int(isSameStart ? min(section.endItem, old.endItem) : min(section.firstItem, old.firstItem)))
+            break
+        }
+        let covered = min(
+            sections.last.map { Int($0.endItem) } ?? 0, source.sections.last.map { Int($0.endItem) } ?? 0)
+        count = min(count, covered)
+        while count > 0,
+            count < nodes.count && nodes[count].level > 0
+                || count < source.nodes.count && source.nodes[count].level > 0
+        {
+            count -= 1
+        }
+        return count
+    }
+
+    /// Finds sections, parents and ends, which follow from levels. O(items behind `first`).
+    private static func outline(_ nodes: inout [Node], _ sections: [SectionNode], from first: Int) {
+        var open: [Int] = []
+        nodes.withUnsafeMutableBufferPointer { nodes in
+            for (index, section) in sections.enumerated() where Int(section.endItem) > first {
+                for item in max(first, Int(section.firstItem))..<Int(section.endItem) {
+                    let level = Int(nodes[item].level)
+                    while open.count > level { nodes[open.removeLast()].end = UInt32(truncatingIfNeeded: item) }
+                    nodes[item].section = UInt32(truncatingIfNeeded: index)
+                    nodes[item].parent = Int32(truncatingIfNeeded: open.last ?? -1)
+                    nodes[item].flags.remove(.isHidden)
+                    open.append(item)
+                }
+                while let item = open.popLast() { nodes[item].end = section.endItem }
+            }
+        }
+    }
+
+    /// The table of the new state's ids.
+    private func itemTable(_ nodes: UnsafeBufferPointer<Node>, from source: ColumnsView, _ text: TextView) -> IDTable {
+        var newOfOld = [UInt32](repeating: 0, count: source.nodes.count + 1)
+        var arrivals: [Int] = []
+        var new = 0
+        for piece in pieces {
+            for index in 0..<piece.count {
+                if !piece.isOwn {
+                    newOfOld[piece.start + index + 1] = UInt32(truncatingIfNeeded: new + index + 1)
+                } else if let old = source.item(
+                    withID: text.bytes(at: nodes[new + index].idStart, Int(nodes[new + index].idCount)),
+                    hash: nodes[new + index].hash)
+                {
+                    newOfOld[old + 1] = UInt32(truncatingIfNeeded: new + index + 1)
+                } else {
+                    arrivals.append(new + index)
+                }
+            }
+            new += piece.count
+        }
+        let carried = source.columns.itemTable.carried(
+            from: source.nodes, to: nodes, in: text, newOfOld, arrivals: arrivals)
+        return carried ?? IDTable(nodes, in: text)
+    }
+}

@@ -1,0 +1,130 @@
+import Testing
+
+@testable import SnapshotKit
+
+@Suite("What leads from one state to another")
+struct SnapshotDeltaTests {
+    private static let hash = KeyedHash(key: Array("a key of the tests".utf8))
+
+    @Test(
+        "leads to it byte by byte, over any history, and the same follows from there",
+        arguments: [(nestsOnceIn: 0, collapses: false), (2, true), (4, true), (2, false)])
+    func histories(nestsOnceIn: Int, collapses: Bool) throws {
+        let shape = StateGenerator.Shape(
+            items: 14, sections: 4, nestsOnceIn: nestsOnceIn, collapses: collapses, changes: 6)
+        for seed in Effort.seeds(40) {
+            var generator = StateGenerator(seed: seed, shape: shape)
+            var models = [generator.state()]
+            var states = [try Snapshot(json: models[0].json)]
+            var (back, on): ([SnapshotDelta], [SnapshotDelta]) = ([], [])
+            for _ in 0..<6 {
+                models.append(generator.next(after: models.last!))
+                states.append(try Snapshot(json: models.last!.json))
+                let change = Changeset(from: states[states.count - 2], to: states.last!)
+                back.insert(SnapshotDelta(backOver: change), at: 0)
+                on.append(SnapshotDelta(over: change))
+            }
+            for (steps, state) in states.reversed().enumerated() {
+                let (made, reused) = try #require(states.last!.applying(back.prefix(steps), isIndexed: seed % 2 == 0))
+                #expect(made.documentJSON() == state.documentJSON(), "seed \(seed), \(steps) back")
+                try requireSameChanges(from: made, state, to: states.last!, reused.reversed)
+            }
+            for (steps, state) in states.enumerated() {
+                let made = try #require(states[0].applying(on.prefix(steps), isIndexed: true)).snapshot
+                #expect(made.documentJSON() == state.documentJSON(), "seed \(seed), \(steps) on")
+            }
+        }
+    }
+
+    private func requireSameChanges(
+        from made: Snapshot, _ state: Snapshot, to head: Snapshot, _ reused: ReusedRuns
+    ) throws {
+        let (change, expected) = (Changeset(from: made, to: head, reused: reused), Changeset(from: state, to: head))
+        #expect(change.counts == expected.counts)
+        for dialect in Dialect.allCases {
+            #expect(change.json(dialect, content: .patch) == expected.json(dialect, content: .patch), "\(dialect)")
+        }
+        let carried = Fingerprints(
+            of: head, from: Fingerprints(of: made, by: Self.hash), reusing: change.reused)
+        #expect(carried.areOfSameState(as: Fingerprints(of: head, by: Self.hash)))
+    }
+
+    @Test("is as large as what changed", arguments: [100, 10_000])
+    func size(count: Int) throws {
+        var rows = (0..<count).map { #"{"id":"row-\#($0)","content":{"title":"a title","text":"\#(Self.text)","n":\#($0)}}"# }
+        let old = try Snapshot(json: "[\(rows.joined(separator: ","))]")
+        for row in [7, 50, 93] { rows[row] = rows[row].replacing("\"n\":", with: "\"n\":1") }
+        rows.insert(rows.remove(at: 80), at: 10)
+        let new = try Snapshot(json: "[\(rows.joined(separator: ","))]")
+        let change = Changeset(from: old, to: new)
+        #expect(SnapshotDelta(backOver: change).bytes.count < 100)
+        #expect(SnapshotDelta(over: change).bytes.count < 100)
+        let (past, reused) = try #require(new.applying([SnapshotDelta(backOver: change)]))
+        #expect(past.documentJSON() == old.documentJSON())
+        #expect(reused.runs.reduce(0) { $0 + $1.count } == count - 3)
+    }
+
+    private static let text = String(repeating: "words ", count: 12)
+
+    @Test("keeps ids, contents and kinds as they were written")
+    func verbatim() throws {
+        let forms = [
+            #"[{"id":"\u0061b","content":{"x": 1.0,"y":"\u00e9"},"kind":"\u006b"},{"id":7},"c"]"#,
+            #"[{"id":"ab","content":{"y":"é","x": 1.0},"kind":"k"},{"id":"7","content":[ 1 ]},{"id":"c","expanded":false}]"#,
+            #"{"sections":[{"id":"\u0073","content":[ 1 ],"items":["c",{"id":7,"kind":"z","items":["ab"]}]},{"id":9,"items":[]}]}"#,
+            #"{"sections":[{"id":"s","items":[]},{"id":"9","expanded":false,"content":{ },"items":["c"]}]}"#,
+            #"[]"#,
+        ]
+        for one in forms {
+            for other in forms {
+                let (old, new) = (try Snapshot(json: one), try Snapshot(json: other))
+                let change = Changeset(from: old, to: new)
+                let past = try #require(new.applying([SnapshotDelta(backOver: change)])).snapshot
+                #expect(past.documentJSON() == old.documentJSON(), "\(one) \(other)")
+            }
+        }
+    }
+
+    @Test("which refers to nothing makes the same of any state")
+    func whole() throws {
+        let state = try Snapshot(json: #"[{"id":"a","content":[1],"items":[{"id":1,"kind":"k"}]},"b"]"#)
+        let whole = SnapshotDelta(whole: state)
+        #expect(whole.isWhole)
+        for other in [Snapshot.empty, state, try Snapshot(json: #"["x"]"#)] {
+            #expect(other.applying([whole])?.snapshot.documentJSON() == state.documentJSON())
+        }
+        let change = Changeset(from: state, to: try Snapshot(json: #"["b"]"#))
+        #expect(!SnapshotDelta(backOver: change).isWhole)
+    }
+
+    @Test("which was torn or is of another state fits none, and traps nobody")
+    func damaged() throws {
+        let old = try Snapshot(json: #"[{"id":"a","content":[1],"kind":"k"},"b","c",{"id":"d","content":"x"}]"#)
+        let new = try Snapshot(json: #"["c",{"id":"a","content":[2],"kind":"l"},{"id":"e","content":3}]"#)
+        let delta = SnapshotDelta(backOver: Changeset(from: old, to: new))
+        for count in 0..<delta.bytes.count {
+            #expect(new.applying([SnapshotDelta(bytes: Array(delta.bytes.prefix(count)))]) == nil, "\(count) bytes")
+        }
+        #expect(new.applying([SnapshotDelta(bytes: delta.bytes + [0])]) == nil)
+        #expect(Snapshot.empty.applying([delta]) == nil)
+    }
+
+    @Test("A state after many edits refers to text that is at most half dead")
+    func textOfEdits() throws {
+        let rows = (0..<200).map { #"{"id":\#($0),"content":"\#(Self.text)"}"# }
+        var state = try Snapshot(json: "[\(rows.joined(separator: ","))]")
+        let size = state.columns.text.count
+        var generator = SplitMix64(seed: 1)
+        for step in 0..<2_000 {
+            let row = generator.below(200)
+            let edit = #"[{"op":"update","items":[{"id":\#(row),"content":"\#(step) \#(Self.text)"}]}]"#
+            let before = state
+            state = try state.applying(EditBatch(json: edit)).snapshot
+            #expect(state.columns.text.count < 3 * size + 16_384)
+            #expect(state.item(withID: "\(row)")?.content == Array("\"\(step) \(Self.text)\"".utf8))
+            #expect(before.item(withID: "\(row)")?.content != state.item(withID: "\(row)")?.content)
+        }
+        let again = try Snapshot(json: state.documentJSON())
+        #expect(Changeset(from: state, to: again).isEmpty)
+    }
+}
