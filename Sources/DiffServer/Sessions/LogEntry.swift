@@ -40,16 +40,14 @@ struct LogEntry: Sendable {
             self.init(version: next.version, change: nil, replay: replay)
             return
         }
-        guard next.head.parent == before.head.revision, next.startedOverAt == before.startedOverAt,
-            let step = next.head.step
-        else { return nil }
+        guard next.head.parent == before.head.revision, next.startedOverAt == before.startedOverAt else { return nil }
         // A history without room forgets at once.
         let newest = next.history.newest.flatMap { $0.revision == before.head.revision ? $0 : nil }
         self.init(
             version: next.version,
             change: Change(
                 revision: next.head.revision, parent: before.head.revision, maker: next.head.maker,
-                made: next.head.made, marks: next.head.marks, step: step.isWhole ? nil : step,
+                made: next.head.made, marks: next.head.marks, step: next.head.step,
                 back: newest?.back ?? .unchanged),
             replay: replay)
     }

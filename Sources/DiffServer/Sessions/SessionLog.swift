@@ -111,14 +111,17 @@ extension Session {
     ) throws(SessionRecord.Failure) -> Session {
         let start = try record.session(named: transition.name, hash: transition.hash, isHead: behind.isEmpty)
         var (history, log) = (History(), SessionLog(covered: covered.count, checkpoint: record.bytes))
-        var marks = Marks.none
+        var (marks, revision): (Marks, Revision?) = (.none, nil)
         for found in covered {
             if let change = found.entry.change {
+                guard revision == nil || revision == change.parent else { throw .damaged }
+                revision = change.revision
                 history.retire(change.parent, marks: marks, back: change.back, at: change.made, bounds: transition.bounds)
                 marks = change.marks
             }
             log.entries.append(SessionLog.Entry(found))
         }
+        guard revision == nil || revision == start.head.revision else { throw .damaged }
         history.trim(at: transition.now, bounds: transition.bounds)
         return try start.with(history: history, version: version, log: log).advanced(by: behind, by: transition)
     }

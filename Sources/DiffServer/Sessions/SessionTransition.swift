@@ -10,7 +10,7 @@ struct SessionTransition: Sendable {
     /// When it happens.
     let now: Instant
     /// Whether what leads to a new state is written down.
-    let isLogged: Bool
+    var isLogged = false
 
     /// A session's first state, or the first after `before` was started over: the sequence goes on, and answered keys
     /// stay answered.

@@ -28,8 +28,11 @@ public struct SnapshotDelta: Sendable, Equatable {
         self = whole.bytes.count < back.bytes.count ? whole : back
     }
 
-    /// What leads from the state before a change to the one after it.
-    public init(over change: Changeset) { self.init(change, isBack: false) }
+    /// What leads from the state before a change to the one after it; nil where that is more than half of the state.
+    public init?(over change: Changeset) {
+        self.init(change, isBack: false)
+        if bytes.count > change.new.text.count / 2 { return nil }
+    }
 
     private init(_ change: Changeset, isBack: Bool) {
         let (source, target) = isBack ? (change.new, change.old) : (change.old, change.new)

@@ -70,7 +70,7 @@ final class StoreFixture {
         case .sqlite:
             store.close()
             opened.removeAll { $0 === store }
-            return try self.store(ahead: ahead)
+            return try self.store(bounds: store.table.bounds, ahead: ahead)
         }
     }
 }
@@ -95,13 +95,8 @@ extension SessionStore {
         try await delete(SessionView(slot, session, of: table), at: revision, on: EventLoop.ofTests).value
     }
 
-    /// The session with the skeleton of a past revision.
-    func recalled(_ sequence: UInt64, of view: SessionView) async throws -> SessionView {
-        view.recalling(sequence, try await recall(sequence, of: view, on: EventLoop.ofTests).value)
-    }
-
     func writing(_ name: String) -> SessionTransition {
-        SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now)
+        SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: table.isCache)
     }
 
     /// A session's first state.

@@ -22,8 +22,6 @@ import Testing
         private let asked = Locked<[String]>([])
         /// What a write is tried on.
         let stale: Locked<Session?> = Locked(nil)
-        /// What `recall` brings.
-        let past: Locked<Skeleton?> = Locked(nil)
 
         init(_ hash: KeyedHash, _ failures: [StoreFailure?] = [], isLate: Bool, isSole: Bool = false) {
             table = SessionTable(bounds: .init(), messages: MessageMemory(memory: 1 << 20, maxBody: 1024), hash: hash)
@@ -68,11 +66,6 @@ import Testing
 
         func discard(_ name: String, on loop: EventLoop) -> Stored<Void> { answer("discard") { .success(()) } }
 
-        func recall(_ sequence: UInt64, of session: SessionView, on loop: EventLoop) -> Stored<Skeleton?> {
-            let past = past.withLock { $0 }
-            return answer("recall \(sequence)") { .success(past) }
-        }
-
         func watch(_ slot: SessionSlot) {}
         func sweep() {}
         func close() {}
@@ -110,7 +103,7 @@ import Testing
         ChangeSession(
             .state(try Snapshot(json: state), nil),
             settings: Session.Settings(timeToLive: .seconds(60), ignored: []), condition: WriteCondition(), key: nil,
-            fingerprint: nil, since: .absent)
+            fingerprint: nil)
     }
 
     /// What came of an operation: the revision of the head then, or the problem.
@@ -222,19 +215,6 @@ import Testing
         let create = ReplaceSession(state: put.state, settings: put.settings, condition: condition)
         #expect(try await run(create, on: careful) == "store-unavailable")
         #expect(careful.calls == ["load"])
-    }
-
-    @Test(arguments: [true, false])
-    func `a past revision is brought once, be it there or not`(_ isThere: Bool) async throws {
-        let one = try session("[1]")
-        let two = try session("[1,2]", after: one)
-        let store = ScriptedStore(hash, isLate: true)
-        _ = store.table.create("s", two.with(history: History(two.history.entries.map { $0.with(nil, name: 7) })))
-        if isThere { store.past.withLock { $0 = Skeleton(of: one.head.snapshot, fingerprints: one.head.fingerprints) } }
-        let transaction = Transaction(ReadSession(since: .revision(one.head.revision)), for: try call(store))
-        let done = try await transaction.run().value
-        #expect(store.calls == ["load", "recall 1"])
-        #expect(done.outcome.history.entries.count == (isThere ? 1 : 0))
     }
 
     @Test func `many writers of one session each get through`() async throws {

@@ -130,7 +130,8 @@ enum RedisScripts {
     /// What a commit comes to: the command that puts a checkpoint there, if it brings one, and the arguments of
     /// `commit`.
     struct Commit {
-        let staging: [RedisArgument]
+        /// Nil where there is none.
+        let staging: [RedisArgument]?
         let arguments: [RedisArgument]
 
         /// - Parameters:
@@ -140,13 +141,12 @@ enum RedisScripts {
         init(_ commit: LogCommit, to key: RedisArgument, after before: Session?, digestKey: String) {
             let session = commit.session
             let name = session.versionText
-            staging =
-                commit.checkpoint.map { record in
-                    [
-                        "HSET", key, RedisArgument("m" + name), RedisArgument(record.meta), RedisArgument("h" + name),
-                        RedisArgument(record.head),
-                    ]
-                } ?? []
+            staging = commit.checkpoint.map { record in
+                [
+                    "HSET", key, RedisArgument("m" + name), RedisArgument(record.meta), RedisArgument("h" + name),
+                    RedisArgument(record.head),
+                ]
+            }
             arguments = [
                 RedisArgument(before?.versionText ?? ""), RedisArgument(name),
                 RedisArgument(session.head.revision.text),

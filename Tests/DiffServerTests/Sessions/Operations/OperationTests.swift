@@ -27,13 +27,12 @@ import Testing
     private func tags(_ texts: String...) -> RevisionTags { RevisionTags(isAny: texts == ["*"], texts: texts) }
 
     private func post(
-        _ state: String, _ condition: WriteCondition = .init(), key: String? = nil, fingerprint: UInt64? = nil,
-        since: Since = .absent
+        _ state: String, _ condition: WriteCondition = .init(), key: String? = nil, fingerprint: UInt64? = nil
     ) throws -> ChangeSession {
         ChangeSession(
             .state(try Snapshot(json: state), nil), settings: settings, condition: condition,
             key: key.map { ReplayWindow.Key(writer: "w", key: $0) },
-            fingerprint: fingerprint.map(RequestFingerprint.init), since: since)
+            fingerprint: fingerprint.map(RequestFingerprint.init))
     }
 
     private func edits(_ batch: String, _ condition: WriteCondition = .init(), fingerprint: UInt64) throws
@@ -41,7 +40,7 @@ import Testing
     {
         ChangeSession(
             .edits(try EditBatch(json: batch), StateLimits()), settings: settings, condition: condition, key: nil,
-            fingerprint: RequestFingerprint(value: fingerprint), since: .absent)
+            fingerprint: RequestFingerprint(value: fingerprint))
     }
 
     /// A decision in words.
@@ -49,7 +48,6 @@ import Testing
         do {
             switch try decide() {
             case .finish(let outcome): return "finish \(words(outcome))"
-            case .recall(let sequence): return "recall \(sequence)"
             case .swap(let next, let outcome): return "swap \(next.head.revision.sequence) \(words(outcome))"
             case .delete(let revision, _): return "delete \(revision.map { "at \($0.sequence)" } ?? "whatever")"
             }
@@ -85,18 +83,10 @@ import Testing
 
     // MARK: Reading
 
-    @Test func `a reader gets the head, or what it stands on first`() throws {
+    @Test func `a reader gets the head`() throws {
         let session = try session("[1]", "[1,2]", "[1,2,3]")
-        let (head, past) = (session.head.revision, session.history.entries[0].revision)
-        let away = session.with(
-            history: History(session.history.entries.map { $0.with(nil, name: 7) }))
-        let rows: [(String, Session?, Since)] = [
-            ("no session s", nil, .absent), ("finish 3", session, .absent), ("finish 3", away, .absent),
-            ("finish 3", away, .revision(head)), ("finish 3", session, .revision(past)),
-            ("recall 1", away, .revision(past)), ("finish 3", away, .revision(Revision(sequence: 1, digest: 5))),
-        ]
-        for (expected, session, since) in rows {
-            #expect(words { try ReadSession(since: since).decide(session, by: transition()) } == expected)
+        for (expected, session) in [("no session s", nil), ("finish 3", session)] {
+            #expect(words { try ReadSession().decide(session, by: transition()) } == expected)
         }
     }
 

@@ -57,9 +57,10 @@ private func examine(_ edited: Snapshot, after state: Snapshot, _ marks: Marks, 
     check(
         edited.applying([SnapshotDelta(backOver: change)])?.snapshot.documentJSON() == state.documentJSON(),
         "the way back misses the state")
-    check(
-        state.applying([SnapshotDelta(over: change)])?.snapshot.documentJSON() == edited.documentJSON(),
-        "the way on misses the state")
+    if let on = SnapshotDelta(over: change) {
+        check(
+            state.applying([on])?.snapshot.documentJSON() == edited.documentJSON(), "the way on misses the state")
+    }
     for dialect in Dialect.allCases { _ = tree(change.json(dialect), "\(dialect)") }
     do {
         let changes = tree(Changeset(from: state, to: edited).json(.indexed), "indexed")

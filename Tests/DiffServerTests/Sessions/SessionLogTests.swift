@@ -1,0 +1,165 @@
+import HTTPCore
+import SnapshotKit
+import Testing
+
+@testable import diffserver
+
+/// What a store is given to write down, and what it makes of that again.
+@Suite struct SessionLogTests {
+    private let hash = KeyedHash.digests("tests")
+    private let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
+
+    private func transition(_ bounds: History.Bounds = .init()) -> SessionTransition {
+        SessionTransition(name: "s", bounds: bounds, hash: hash, now: .now, isLogged: true)
+    }
+
+    private func rows(_ count: Int, _ change: (Int) -> Int = { _ in 0 }) throws -> Snapshot {
+        let rows = (0..<count).map { #"{"id":\#($0),"content":{"text":"some words of a row","n":\#(change($0))}}"# }
+        return try Snapshot(json: "[\(rows.joined(separator: ","))]")
+    }
+
+    /// A store of one session: what its commits leave there.
+    private struct Kept {
+        var session: Session
+        var record: SessionRecord
+        var covered: UInt64 = 1
+        var entries: [(id: UInt64, bytes: [UInt8])]
+        var checkpoints = 1
+        let revisions: Int
+
+        init(_ first: Session, revisions: Int = 64, by hash: KeyedHash) throws {
+            let commit = LogCommit(first.renamed(), after: nil, id: 1, revisions: revisions, by: hash)
+            record = try #require(commit.checkpoint)
+            (session, entries, self.revisions) = (commit.session, [(1, commit.entry)], revisions)
+        }
+
+        mutating func commit(_ next: Session, by hash: KeyedHash) {
+            let commit = LogCommit(
+                next.renamed(), after: session, id: session.log.last + 1, revisions: revisions, by: hash)
+            session = commit.session
+            entries.append((commit.id, commit.entry))
+            entries.removeAll { commit.removed.contains($0.id) }
+            if let checkpoint = commit.checkpoint {
+                (record, covered, checkpoints) = (checkpoint, commit.id, checkpoints + 1)
+            }
+        }
+
+        func found(by transition: SessionTransition) throws -> Session {
+            let found = try entries.map {
+                FoundEntry(id: $0.id, entry: try LogEntry($0.bytes, by: transition.hash), bytes: $0.bytes.count)
+            }
+            return try Session.found(
+                record, covered: found.filter { $0.id <= covered }, behind: found.filter { $0.id > covered },
+                version: session.version, by: transition)
+        }
+    }
+
+    private func requireSame(_ found: Session, _ session: Session) throws {
+        #expect(found.head.revision == session.head.revision && found.version == session.version)
+        #expect(found.head.snapshot.documentJSON() == session.head.snapshot.documentJSON())
+        #expect(found.head.parent == session.head.parent && found.head.marks == session.head.marks)
+        #expect(found.head.maker == session.head.maker && found.log.last == session.log.last)
+        #expect(found.log.entries.map(\.id) == session.log.entries.map(\.id) && found.log.covered == session.log.covered)
+        #expect(found.replays.entries.map(\.key) == session.replays.entries.map(\.key))
+        #expect(found.history.entries.map(\.revision) == session.history.entries.map(\.revision))
+        for place in session.history.entries.indices {
+            let (one, other) = (found.state(at: place).snapshot, session.state(at: place).snapshot)
+            #expect(one.documentJSON() == other.documentJSON())
+        }
+    }
+
+    @Test(arguments: [0, 1, 3, 64])
+    func `what is read is what was written, past and all`(_ revisions: Int) throws {
+        let transition = transition(History.Bounds(revisions: revisions))
+        let first = transition.firstSession(try rows(20), settings: settings, after: nil, maker: nil)
+        var kept = try Kept(first, revisions: revisions, by: hash)
+        try requireSame(try kept.found(by: transition), kept.session)
+        for commit in 1...40 {
+            let state = try rows(20 + commit % 3) { $0 == commit % 20 ? commit : 0 }
+            let batch = try EditBatch(json: #"[{"op":"reload","items":[\#(commit % 20)]}]"#)
+            let marks = commit % 4 == 0 ? try state.applying(batch).marks : .none
+            let maker = commit % 3 == 0 ? RequestFingerprint(value: UInt64(commit)) : nil
+            var next = transition.session(after: kept.session, state, marks: marks, maker: maker).0
+            if commit % 5 == 0 {
+                var replays = next.replays
+                replays.remember(
+                    ReplayWindow.Entry(
+                        fingerprint: RequestFingerprint(value: 1), made: false, before: nil, done: .now),
+                    by: ReplayWindow.Key(writer: "w", key: "k\(commit)"))
+                next = next.with(replays: replays)
+            }
+            kept.commit(next, by: hash)
+            try requireSame(try kept.found(by: transition), kept.session)
+        }
+        #expect(kept.entries.count <= 2 * max(1, revisions) + 4)
+        #expect(revisions > 1 ? kept.checkpoints < 30 : kept.checkpoints > 5)
+    }
+
+    @Test func `an entry is as large as the change`() throws {
+        let transition = transition()
+        let first = transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil)
+        var kept = try Kept(first, by: hash)
+        var written = 0
+        for commit in 1...100 {
+            let before = kept.checkpoints
+            kept.commit(
+                transition.session(after: kept.session, try rows(100) { $0 == 7 ? commit : 0 }, maker: nil).0, by: hash)
+            #expect(kept.entries.last!.bytes.count < 260)
+            written += kept.entries.last!.bytes.count + (kept.checkpoints > before ? kept.record.bytes : 0)
+        }
+        #expect(written < 100 * 600)
+    }
+
+    @Test func `a change that is as large as the state is a checkpoint, and the past stays`() throws {
+        let transition = transition()
+        let first = transition.firstSession(try rows(50), settings: settings, after: nil, maker: nil)
+        var kept = try Kept(first, by: hash)
+        let other = (0..<50).map { #"{"id":"other-\#($0)","content":["words of quite another kind",\#($0)]}"# }.joined(separator: ",")
+        kept.commit(
+            transition.session(after: kept.session, try Snapshot(json: "[\(other)]"), maker: nil).0, by: hash)
+        #expect(kept.checkpoints == 2 && kept.entries.last!.bytes.count < kept.record.bytes * 3)
+        let found = try kept.found(by: transition)
+        try requireSame(found, kept.session)
+        #expect(found.state(at: 0).snapshot.documentJSON() == (try rows(50).documentJSON()))
+    }
+
+    @Test func `who is behind reads what it lacks`() throws {
+        let transition = transition()
+        let first = transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil)
+        var kept = try Kept(first, by: hash)
+        for commit in 1...10 {
+            let behind = kept.session
+            kept.commit(
+                transition.session(after: kept.session, try rows(100) { $0 == commit ? 9 : 0 }, maker: nil).0, by: hash)
+            let last = kept.entries.last!
+            let entry = FoundEntry(id: last.id, entry: try LogEntry(last.bytes, by: hash), bytes: last.bytes.count)
+            try requireSame(try behind.advanced(by: [entry], by: transition), kept.session)
+            // What is of another state leads nowhere.
+            if commit > 1 {
+                #expect(throws: SessionRecord.Failure.damaged) { try kept.session.advanced(by: [entry], by: transition) }
+            }
+        }
+    }
+
+    @Test func `an entry that was torn or altered, or that is not there, is damage`() throws {
+        let transition = transition()
+        let first = transition.firstSession(try rows(3), settings: settings, after: nil, maker: nil)
+        var kept = try Kept(first, by: hash)
+        for commit in 1...3 {
+            kept.commit(
+                transition.session(after: kept.session, try rows(3) { $0 == 1 ? commit : 0 }, maker: nil).0, by: hash)
+        }
+        let whole = kept.entries.last!.bytes
+        for index in whole.indices {
+            var other = whole
+            other[index] ^= 1
+            #expect(throws: SessionRecord.Failure.damaged) { try LogEntry(other, by: hash) }
+            if index != 16 {
+                #expect(throws: SessionRecord.Failure.damaged) { try LogEntry(Array(whole.prefix(index)), by: hash) }
+            }
+        }
+        #expect(throws: SessionRecord.Failure.damaged) { try LogEntry(whole, by: KeyedHash(seed: 3, 4)) }
+        kept.entries.remove(at: kept.entries.count - 2)
+        #expect(throws: SessionRecord.Failure.damaged) { try kept.found(by: transition) }
+    }
+}
