@@ -215,40 +215,37 @@ class OldRecords(RedisCase):
         reply = redis.say(*words)
         return reply.split(b"\r\n", 1)[1][:-2]
 
-    def rewritten(self, redis, change):
-        """Has the record of a session changed; what is there of its past loses its sums."""
+    def made_old(self, redis, form, revision):
+        """Has the record of a session that was just put be one of an older format, whose digests were others."""
         key = "diffserver:{s}"
-        version = self.value(redis, "HGET", key, "v").decode()
-        meta = self.value(redis, "HGET", key, f"m{version}")
-        self.assertRegex(meta, rb',"sum":"[0-9a-f]{16}"}$')
-        redis.say("HSET", key, f"m{version}", change(re.sub(rb',"sum":"[0-9a-f]{16}"}$', b"}", meta)))
-        for field in re.findall(rb"k[0-9a-f]+", redis.say("HKEYS", key)):
-            skeleton = self.value(redis, "HGET", key, field)
-            redis.say("HSET", key, field, re.sub(rb"\n[0-9a-f]{16}$", b"", skeleton))
+        version, base = (self.value(redis, "HGET", key, name).decode() for name in "vb")
+        meta, head = self.value(redis, "HGET", key, f"m{base}"), self.value(redis, "HGET", key, f"h{base}")
+        current = self.value(redis, "HGET", key, "r")
+        meta = re.sub(rb',"sum":"[0-9a-f]{16}"}$', b',"history":[]}', meta)
+        meta = meta.replace(b'"format":3', b'"format":%d' % form).replace(current, revision.encode())
+        for field in re.findall(rb"\r\n([nfcb]|[emh][0-9a-f]+)(?=\r\n)", redis.say("HKEYS", key)):
+            redis.say("HDEL", key, field)
+        redis.say("HSET", key, f"m{version}", meta, f"h{version}", head, "r", revision)
 
-    def test_records_without_sums_and_of_format_1_are_read_and_written_on(self):
-        redis = self.redis()
-        nodes = [self.node(self.address(redis))]
-        first = self.post(nodes[0], "s", ["a"]).json["to"]
-        second = self.post(nodes[0], "s", ["a", "b"]).json["to"]
-        nodes.append(self.node(self.address(redis)))
-        self.rewritten(redis, lambda meta: meta)
-        since = {"since": first}
-        answer = self.ask(nodes[1], "GET", target(session_path("s", "changes"), since))
-        self.assertEqual([each["op"] for each in answer.json.get("changes", [])], ["insert"], answer)
-        third = self.post(nodes[1], "s", ["a", "b", "c"]).json["to"]
-        self.assertEqual(self.ask(nodes[0], "GET", session_path("s")).json["revision"], third)
-
-        old = third.split("-")[0] + "-0123456789abcdef"
-        self.rewritten(
-            redis, lambda meta: meta.replace(third.encode(), old.encode()).replace(b'"format":2', b'"format":1'))
-        nodes.append(self.node(self.address(redis)))
-        self.assertEqual(self.ask(nodes[2], "GET", session_path("s")).json["revision"], old)
-        fourth = self.post(nodes[2], "s", ["b", "c"])
-        self.assertEqual((fourth.status, fourth.json["from"]), (200, old), fourth)
-        for node in nodes:
-            answer = self.ask(node, "GET", target(session_path("s", "changes"), {"since": second}))
-            self.assertEqual([each["op"] for each in answer.json["changes"]], ["remove", "insert"], answer)
+    def test_records_of_older_formats_are_read_and_written_on(self):
+        for form in (1, 2):
+            with self.subTest(format=form):
+                redis = self.redis()
+                nodes = [self.node(self.address(redis))]
+                self.ask(nodes[0], "PUT", session_path("s"), {"state": ["a", "b"]})
+                old = "1-0123456789abcdef"
+                self.made_old(redis, form, old)
+                nodes.append(self.node(self.address(redis)))
+                self.assertEqual(self.ask(nodes[1], "GET", session_path("s")).json["revision"], old)
+                self.assertEqual(self.post(nodes[1], "s", ["a", "b"]).json["to"], old)
+                second = self.post(nodes[1], "s", ["a", "b", "c"]).json
+                self.assertEqual(second["from"], old)
+                third = self.post(nodes[1], "s", ["b", "c"]).json
+                nodes.append(self.node(self.address(redis)))
+                for node in nodes:
+                    self.assertEqual(self.ask(node, "GET", session_path("s")).json["revision"], third["to"])
+                    answer = self.ask(node, "GET", target(session_path("s", "changes"), {"since": second["to"]}))
+                    self.assertEqual([each["op"] for each in answer.json["changes"]], ["remove"], answer)
 
 
 class BadNetworks(RedisCase):

@@ -288,7 +288,7 @@ class Damage(SQLiteCase):
     def test_a_damaged_record_is_503_for_its_session_alone(self):
         for session, column, text in (("s1", "head", "after-7"), ("s2", "meta", '"made"'), ("s3", "meta", "3600")):
             with self.subTest(column=column, text=text):
-                self.damage("session", column, text, f"name = '{session}'")
+                self.damage("checkpoint", column, text, f"session = (SELECT id FROM session WHERE name = '{session}')")
                 self.assertDamaged(session)
                 for whole in ("s0", "s4", "s5"):
                     self.assertEqual(self.shown(whole), self.ids(whole))
@@ -303,8 +303,8 @@ class Damage(SQLiteCase):
         self.restarted()
         self.assertEqual((self.shown("s1"), self.shown("s2")), (["new"], ["new"]))
 
-    def test_a_damaged_skeleton_is_a_reset(self):
-        self.damage("skeleton", "body", "before-7", "session = (SELECT id FROM session WHERE name = 's1')")
+    def test_a_damaged_past_is_a_reset(self):
+        self.damage("entry", "body", '"made"', "id = (SELECT covered FROM session WHERE name = 's1')")
         self.assertEqual(self.changes("s1", self.revisions["s1"][0])["reset"], "expired")
         self.assertEqual(self.shown("s1"), self.ids("s1"))
         self.assertEqual(len(self.changes("s0", self.revisions["s0"][0])["changes"]), 120)

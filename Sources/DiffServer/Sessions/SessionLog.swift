@@ -94,16 +94,24 @@ extension SessionRecord {
 /// What a store brings of a log.
 struct FoundEntry: Sendable {
     let id: UInt64
-    let entry: LogEntry
+    /// Nil where it cannot be read, or is not there.
+    let entry: LogEntry?
     let bytes: Int
+
+    /// - Parameter hash: of the store.
+    init(_ id: UInt64, _ bytes: [UInt8]?, by hash: KeyedHash) {
+        (self.id, self.bytes) = (id, bytes?.count ?? 0)
+        entry = bytes.flatMap { try? LogEntry($0, by: hash) }
+    }
 }
 
 extension Session {
     /// The session of a checkpoint, with its log.
     ///
     /// - Parameters:
-    ///   - covered: entries that the checkpoint holds already, oldest first: its past.
-    ///   - behind: those that follow it.
+    ///   - covered: entries that the checkpoint holds already, oldest first: its past. What cannot be read of that is
+    ///     forgotten, and all before it.
+    ///   - behind: those that follow it, without any of which there is no session.
     ///   - transition: whose time is now.
     static func found(
         _ record: SessionRecord, covered: [FoundEntry], behind: [FoundEntry], version: UInt64,
@@ -113,15 +121,17 @@ extension Session {
         var (history, log) = (History(), SessionLog(covered: covered.count, checkpoint: record.bytes))
         var (marks, revision): (Marks, Revision?) = (.none, nil)
         for found in covered {
-            if let change = found.entry.change {
-                guard revision == nil || revision == change.parent else { throw .damaged }
+            if let change = found.entry?.change {
+                if revision != nil, revision != change.parent { history = History() }
                 revision = change.revision
                 history.retire(change.parent, marks: marks, back: change.back, at: change.made, bounds: transition.bounds)
                 marks = change.marks
+            } else if found.entry == nil {
+                history = History()
             }
             log.entries.append(SessionLog.Entry(found))
         }
-        guard revision == nil || revision == start.head.revision else { throw .damaged }
+        if revision != start.head.revision { history = History() }
         history.trim(at: transition.now, bounds: transition.bounds)
         return try start.with(history: history, version: version, log: log).advanced(by: behind, by: transition)
     }
@@ -134,8 +144,9 @@ extension Session {
         var last: LogEntry.Change?
         var (history, replays, log, marks) = (history, replays, log, head.marks)
         for found in entries {
-            if let replay = found.entry.replay { replays.remember(replay.entry, by: replay.key) }
-            if let change = found.entry.change {
+            guard let entry = found.entry else { throw .damaged }
+            if let replay = entry.replay { replays.remember(replay.entry, by: replay.key) }
+            if let change = entry.change {
                 guard change.parent == last?.revision ?? head.revision, let step = change.step else { throw .damaged }
                 history.retire(change.parent, marks: marks, back: change.back, at: change.made, bounds: transition.bounds)
                 steps.append(step)
@@ -143,7 +154,7 @@ extension Session {
             }
             log.entries.append(SessionLog.Entry(found))
         }
-        let session = with(replays: replays, version: entries.last?.entry.version, log: log)
+        let session = with(replays: replays, version: entries.last?.entry?.version, log: log)
         guard let last else { return session }
         history.trim(at: transition.now, bounds: transition.bounds)
         guard let made = head.snapshot.applying(steps, isIndexed: true) else { throw .damaged }
@@ -159,6 +170,6 @@ extension Session {
 
 extension SessionLog.Entry {
     fileprivate init(_ found: FoundEntry) {
-        self.init(id: found.id, sequence: found.entry.change?.revision.sequence ?? 0, bytes: found.bytes)
+        self.init(id: found.id, sequence: found.entry?.change?.revision.sequence ?? 0, bytes: found.bytes)
     }
 }

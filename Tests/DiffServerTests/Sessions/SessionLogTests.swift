@@ -45,9 +45,7 @@ import Testing
         }
 
         func found(by transition: SessionTransition) throws -> Session {
-            let found = try entries.map {
-                FoundEntry(id: $0.id, entry: try LogEntry($0.bytes, by: transition.hash), bytes: $0.bytes.count)
-            }
+            let found = entries.map { FoundEntry($0.id, $0.bytes, by: transition.hash) }
             return try Session.found(
                 record, covered: found.filter { $0.id <= covered }, behind: found.filter { $0.id > covered },
                 version: session.version, by: transition)
@@ -123,6 +121,20 @@ import Testing
         #expect(found.state(at: 0).snapshot.documentJSON() == (try rows(50).documentJSON()))
     }
 
+    @Test(arguments: [0, 1, 2]) func `a log with a gap behind its checkpoint is damage`(_ gap: Int) throws {
+        let transition = transition()
+        let first = transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil)
+        var kept = try Kept(first, by: hash)
+        for commit in 1...4 {
+            kept.commit(
+                transition.session(after: kept.session, try rows(100) { $0 == 1 ? commit : 0 }, maker: nil).0, by: hash)
+        }
+        try requireSame(try kept.found(by: transition), kept.session)
+        #expect(kept.covered == 1)
+        kept.entries.remove(at: 1 + gap)
+        #expect(throws: SessionRecord.Failure.damaged) { try kept.found(by: transition) }
+    }
+
     @Test func `who is behind reads what it lacks`() throws {
         let transition = transition()
         let first = transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil)
@@ -132,7 +144,7 @@ import Testing
             kept.commit(
                 transition.session(after: kept.session, try rows(100) { $0 == commit ? 9 : 0 }, maker: nil).0, by: hash)
             let last = kept.entries.last!
-            let entry = FoundEntry(id: last.id, entry: try LogEntry(last.bytes, by: hash), bytes: last.bytes.count)
+            let entry = FoundEntry(last.id, last.bytes, by: hash)
             try requireSame(try behind.advanced(by: [entry], by: transition), kept.session)
             // What is of another state leads nowhere.
             if commit > 1 {
@@ -159,7 +171,9 @@ import Testing
             }
         }
         #expect(throws: SessionRecord.Failure.damaged) { try LogEntry(whole, by: KeyedHash(seed: 3, 4)) }
+        // Of what the checkpoint holds only the past is lost, as far as it leads over the gap.
+        #expect(kept.covered == kept.entries.last!.id)
         kept.entries.remove(at: kept.entries.count - 2)
-        #expect(throws: SessionRecord.Failure.damaged) { try kept.found(by: transition) }
+        #expect(try kept.found(by: transition).history.entries.map(\.revision.sequence) == [3])
     }
 }

@@ -356,8 +356,8 @@ private struct FoundRecord: Sendable {
     let covered: UInt64
     /// The position of the first one that was brought.
     let first: UInt64
-    /// Nil where one is not there.
-    let entries: [[UInt8]]?
+    /// Nil for one that is not there.
+    let entries: [[UInt8]?]
 
     /// - Parameter known: the position of what it was asked with.
     init?(_ reply: RedisReply, behind known: UInt64) {
@@ -382,29 +382,17 @@ private struct FoundRecord: Sendable {
         (self.covered, self.first, entries) = (covered, first, Self.entries(parts[5]))
     }
 
-    private static func entries(_ reply: RedisReply) -> [[UInt8]]? {
-        guard let elements = reply.elements else { return nil }
-        var entries: [[UInt8]] = []
-        for element in elements {
-            guard case .bytes(let bytes) = element else { return nil }
-            entries.append(bytes)
-        }
-        return entries
+    private static func entries(_ reply: RedisReply) -> [[UInt8]?] {
+        (reply.elements ?? []).map { if case .bytes(let bytes) = $0 { bytes } else { nil } }
     }
 
     /// Whether to read it takes longer than the other requests of a loop should wait.
-    var isLarge: Bool { (record?.bytes ?? 0) + (entries ?? []).reduce(0) { $0 + $1.count } > 256 * 1024 }
+    var isLarge: Bool { (record?.bytes ?? 0) + entries.reduce(0) { $0 + ($1?.count ?? 0) } > 256 * 1024 }
 
     func session(
         after known: Session?, by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
-        guard let entries else { throw .damaged }
-        var found: [FoundEntry] = []
-        for (index, bytes) in entries.enumerated() {
-            found.append(
-                FoundEntry(
-                    id: first + UInt64(index), entry: try LogEntry(bytes, by: transition.hash), bytes: bytes.count))
-        }
+        let found = entries.enumerated().map { FoundEntry(first + UInt64($0), $1, by: transition.hash) }
         let session: Session
         if let record {
             let border = found.firstIndex { $0.id > covered } ?? found.count

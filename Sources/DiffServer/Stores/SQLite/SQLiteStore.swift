@@ -139,7 +139,8 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             let transition = SessionTransition(
                 name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true)
             let session = try Session.found(
-                found.record, covered: entries(found.covered), behind: entries(found.behind), version: found.version,
+                found.record, covered: found.covered.map { FoundEntry($0.id, $0.body, by: hash) },
+                behind: found.behind.map { FoundEntry($0.id, $0.body, by: hash) }, version: found.version,
                 by: transition)
             guard session.head.revision.text == found.revision else { throw .damaged }
             guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return self.found(name) }
@@ -152,14 +153,6 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             case .format(let format): return .failure(.unavailable("the record of \"\(name)\" has format \(format)"))
             }
         }
-    }
-
-    private func entries(_ found: [(id: UInt64, body: [UInt8])]) throws(SessionRecord.Failure) -> [FoundEntry] {
-        var entries: [FoundEntry] = []
-        for (id, body) in found {
-            entries.append(FoundEntry(id: id, entry: try LogEntry(body, by: hash), bytes: body.count))
-        }
-        return entries
     }
 
     // MARK: Time
