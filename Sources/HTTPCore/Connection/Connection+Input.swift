@@ -83,7 +83,7 @@ extension Connection {
     /// Takes what it can and says how much that was.
     private func consume(_ bytes: UnsafeRawBufferPointer) -> Int {
         var position = 0
-        while output.count < limits.maxBacklogBytes, inflatedInTurn <= Self.inflatedInTurn,
+        while position < bytes.count, output.count < limits.maxBacklogBytes, inflatedInTurn <= Self.inflatedInTurn,
             requestsInTurn < Self.requestsInTurn
         {
             let rest = bytes.slice(position, bytes.count)

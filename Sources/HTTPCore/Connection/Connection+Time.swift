@@ -2,8 +2,7 @@
 extension Connection {
     func armAlarm() {
         guard lifecycle.phase != .closed, let deadline else { return }
-        if alarm == nil { alarm = Alarm { [unowned self] in alarmFired() } }
-        if let alarm { loop.arm(alarm, at: deadline) }
+        loop.arm(alarm, at: deadline)
     }
 
     private var deadline: Instant? {
@@ -37,7 +36,7 @@ extension Connection {
         }
     }
 
-    private func alarmFired() {
+    func alarmFired() {
         if let stallDeadline, stallDeadline <= loop.now {
             guard taken - takenBefore >= shard.timeouts.bytesWritten else { return handle(.stalled) }
             beginWriteWindow()

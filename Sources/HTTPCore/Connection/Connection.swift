@@ -52,7 +52,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     private var outgoing: MemoryShare?
 
     // Time, see Connection+Time.swift
-    var alarm: Alarm?
+    let alarm = Alarm()
     var phaseBegan: Instant
     /// When the window began in which a peer that takes slowly has to take enough, and what it had taken by then.
     var writeWindowBegan: Instant
@@ -86,6 +86,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         parser = RequestParser(limits: shard.options.messageLimits)
         phaseBegan = shard.loop.now
         writeWindowBegan = phaseBegan
+        alarm.action = { [unowned self] in alarmFired() }
     }
 
     /// Goes as far as it can before it is watched. On a busy server the first request is there before its connection is
@@ -248,7 +249,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     }
 
     private func close(gracefully: Bool) {
-        if let alarm { loop.disarm(alarm) }
+        loop.disarm(alarm)
         loop.forget(descriptor)
         transport.close(gracefully: gracefully)
         shard.remove(self)

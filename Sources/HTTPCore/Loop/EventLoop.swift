@@ -241,7 +241,7 @@ extension EventLoop {
         }
         while !isStopping.load(ordering: .relaxed) {
             let isIdle = confined.isIdle
-            let timeout = isIdle ? confined.wheel.sleepMilliseconds(now: .now) : 0
+            let timeout = isIdle ? confined.wheel.sleepMilliseconds(now: .lastTick) : 0
             let count = epoll_wait(epoll, events, Int32(capacity), timeout)
             turn(at: .now, wallClock: Instant.wallClockSeconds) {
                 for index in 0..<max(0, Int(count)) { take(events[index]) }

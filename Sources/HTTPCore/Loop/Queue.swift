@@ -32,7 +32,8 @@ public struct Queue<Element> {
         let element = storage[start].take()
         start += 1
         if start == storage.count {
-            storage.removeAll(keepingCapacity: storage.count < 4096)
+            // One that comes alone is the rule, and costs no call then.
+            if start == 1 { storage.removeLast() } else { storage.removeAll(keepingCapacity: storage.count < 4096) }
             start = 0
         } else if start >= 64, start * 2 >= storage.count {
             storage.removeFirst(start)

@@ -130,9 +130,10 @@ final class Alarm {
     fileprivate unowned(unsafe) var previous: Alarm?
     /// Was taken down as due, and has not rung nor been taken back since.
     fileprivate var isDue = false
-    private let action: () -> Void
+    /// What is to be done. Set later where its owner has to be there first.
+    var action: () -> Void
 
-    init(_ action: @escaping () -> Void) {
+    init(_ action: @escaping () -> Void = {}) {
         self.action = action
     }
 
