@@ -98,7 +98,7 @@ final class Call: Sendable {
     }
 
     /// What every answer gets.
-    func finish(_ response: Response) -> Response { service.finish(response, head, route: route.name) }
+    func finish(_ response: consuming Response) -> Response { service.finish(response, head, route: route.name) }
 }
 
 extension RequestHead {

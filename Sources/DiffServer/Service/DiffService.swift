@@ -210,8 +210,11 @@ final class DiffService: Service {
         do throws(Problem) { return finish(try work(call), call) } catch { return refuse(call, error) }
     }
 
-    private func finish(_ reply: Reply, _ call: Call) -> Reply {
-        if case .now(let response) = reply { .now(call.finish(response)) } else { reply }
+    private func finish(_ reply: consuming Reply, _ call: Call) -> Reply {
+        switch consume reply {
+        case .now(let response): .now(call.finish(response))
+        case .later(let begin): .later(begin)
+        }
     }
 
     private func refuse(_ call: Call, _ problem: Problem) -> Reply {
@@ -219,8 +222,7 @@ final class DiffService: Service {
     }
 
     /// What every answer gets.
-    func finish(_ response: Response, _ head: RequestHead, route: String) -> Response {
-        var response = response
+    func finish(_ response: consuming Response, _ head: RequestHead, route: String) -> Response {
         response.route = route
         crossOrigin.decorate(&response, for: head)
         return response

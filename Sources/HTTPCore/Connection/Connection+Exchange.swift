@@ -3,8 +3,7 @@ extension Connection {
     /// - Parameter hasMore: more octets than the head have arrived, so a client that asked for `100 Continue` does not
     ///   wait for it.
     func begin(_ head: RequestHead, bytesIn: Int, began: Instant, hasMore: Bool) {
-        exchange = Exchange(head: head, isHead: head.method == .head, began: began)
-        exchange?.bytesIn = bytesIn
+        exchange = Exchange(head: head, isHead: head.method == .head, from: peer, bytesIn: bytesIn, began: began)
         handle(.headCompleted(isLast: !head.keepsAlive))
         if head.parts.expectsOther { return refuse(.expectationFailed) }
         switch shard.service.admit(head, from: peer, on: loop) {
@@ -16,7 +15,7 @@ extension Connection {
                 refuse(.contentTooLarge(limit: maxBytes, actual: length))
             case .known(let length):
                 beginBody(head, .answer(maxBytes: maxBytes, answer), hasMore: hasMore)
-                exchange?.body.reserveCapacity(min(length + Self.spareRoom, Self.trustedLength))
+                intake?.body.reserveCapacity(min(length + Self.spareRoom, Self.trustedLength))
             case .chunked: beginBody(head, .answer(maxBytes: maxBytes, answer), hasMore: hasMore)
             }
         }
@@ -33,22 +32,21 @@ extension Connection {
 
     /// A body of known length can wait until it was answered. A chunked one is read first: it may turn out to be
     /// malformed, and then the message was never one to be answered with success.
-    private func answerUnread(_ head: RequestHead, _ response: Response) {
+    private func answerUnread(_ head: RequestHead, _ response: consuming Response) {
         switch head.bodyLength {
         case .none: respond(response, rest: .none)
         case .known(let length):
             let isShort = length <= limits.maxDiscardBytes && !head.expectsContinue
-            exchange?.decoder = BodyDecoder(head.bodyLength, limits: parser.limits)
+            intake = Intake(head.bodyLength, limits: parser.limits, .none)
             respond(response, rest: isShort ? .short : .long)
         case .chunked where head.expectsContinue: respond(response, rest: .long)
         case .chunked: beginBody(head, .discard(response), hasMore: true)
         }
     }
 
-    private func beginBody(_ head: RequestHead, _ plan: Exchange.Plan, hasMore: Bool) {
-        exchange?.plan = plan
-        if case .answer = plan, head.contentEncoding == .gzip { exchange?.inflater = Inflater() }
-        exchange?.decoder = BodyDecoder(head.bodyLength, limits: parser.limits)
+    private func beginBody(_ head: RequestHead, _ plan: consuming Intake.Plan, hasMore: Bool) {
+        intake = Intake(head.bodyLength, limits: parser.limits, plan)
+        if case .answer = intake?.plan, head.contentEncoding == .gzip { intake?.inflater = Inflater() }
         handle(.bodyBegan)
         if head.expectsContinue, !hasMore {
             output.end().append(ResponseEncoder.continueLine)
@@ -57,8 +55,8 @@ extension Connection {
 
     /// Puts a run of the body where it belongs; false if the exchange ended with it.
     func take(content: UnsafeRawBufferPointer, announced: Int) -> Bool {
-        exchange?.received += content.count
-        let received = exchange?.received ?? 0
+        intake?.received += content.count
+        let received = intake?.received ?? 0
         if lifecycle.phase == .discarding {
             guard received + announced <= max(limits.maxDiscardBytes, received) else {
                 handle(.restRefused)
@@ -66,7 +64,7 @@ extension Connection {
             }
             return true
         }
-        switch exchange?.plan {
+        switch intake?.plan {
         case .answer(let maxBytes, _):
             guard received + announced <= maxBytes else {
                 refuse(.contentTooLarge(limit: maxBytes, actual: nil))
@@ -86,18 +84,18 @@ extension Connection {
 
     /// Appends to the body, inflated if need be; false if that was refused.
     private func append(_ content: UnsafeRawBufferPointer, limit: Int) -> Bool {
-        guard let inflater = exchange?.inflater else {
+        guard let inflater = intake?.inflater else {
             makeRoom(for: content.count)
-            exchange?.body.append(contentsOf: content)
+            intake?.body.append(contentsOf: content)
             return true
         }
         // Taken out meanwhile, so that it need not be copied.
-        var body = exchange?.body ?? []
-        exchange?.body = []
+        var body = intake?.body ?? []
+        intake?.body = []
         let before = body.count
         let outcome = inflater.inflate(content, into: &body, limit: limit)
         inflatedInTurn += body.count - before
-        exchange?.body = body
+        intake?.body = body
         switch outcome {
         case .more: return true
         case .tooLarge: refuse(.contentTooLarge(limit: limit, actual: nil))
@@ -108,30 +106,28 @@ extension Connection {
     }
 
     private func makeRoom(for count: Int) {
-        guard let capacity = exchange?.body.capacity, (exchange?.body.count ?? 0) + count > capacity,
+        guard let capacity = intake?.body.capacity, (intake?.body.count ?? 0) + count > capacity,
             case .known(let length) = exchange?.head?.bodyLength
         else { return }
-        exchange?.body.reserveCapacity(length + Self.spareRoom)
+        intake?.body.reserveCapacity(length + Self.spareRoom)
     }
 
     func endBody() {
-        if let inflater = exchange?.inflater, !inflater.isComplete { return refuse(.malformedContent) }
+        if let inflater = intake?.inflater, !inflater.isComplete { return refuse(.malformedContent) }
         let wasDiscarding = lifecycle.phase == .discarding
         handle(.bodyEnded)
         if wasDiscarding { return finishExchange() }
-        switch exchange?.plan {
-        case .answer(_, let answer):
-            let body = exchange?.body ?? []
-            exchange?.body = []
-            exchange?.plan = .none
-            decide(answer(body, takeShare()))
+        guard var intake = intake.take() else { preconditionFailure("no body was read") }
+        switch intake.plan {
+        // Nobody else holds the body then, and the service may go on with it as its own.
+        case .answer(_, let answer): decide(answer(Swift.exchange(&intake.body, with: []), takeShare()))
         case .discard(let response): respond(response, rest: .none)
-        case nil, .some(.none): preconditionFailure("a body without a plan")
+        case .none: preconditionFailure("a body without a plan")
         }
     }
 
-    private func decide(_ reply: Reply) {
-        switch reply {
+    private func decide(_ reply: consuming Reply) {
+        switch consume reply {
         case .now(let response): respond(response, rest: .none)
         case .later(let start):
             handle(.deferred)
@@ -160,8 +156,8 @@ extension Connection {
         if exchange == nil {
             // Within a head, which ended or took too long: even a part of one may tell that it was a HEAD.
             leftover.withUnsafeBytes { leftover in
-                exchange = Exchange(head: nil, isHead: parser.isHead(leftover), began: phaseBegan)
-                exchange?.bytesIn = leftover.count
+                exchange = Exchange(
+                    head: nil, isHead: parser.isHead(leftover), from: peer, bytesIn: leftover.count, began: phaseBegan)
                 exchange?.refusedTarget = parser.target(leftover)
             }
         }
@@ -171,15 +167,12 @@ extension Connection {
         finishExchange()
     }
 
-    private func respond(_ response: Response, rest: Lifecycle.Rest) {
-        switch response.body {
-        case .empty: answer(response.isCompressible ? response.varying() : response, rest)
-        case .bytes, .shared: answerCompressed(response, rest)
-        case .stream(let start): beginStream(response, start, rest: rest)
-        }
+    private func respond(_ response: consuming Response, rest: Lifecycle.Rest) {
+        if case .stream(let start) = response.body { return beginStream(response, start, rest: rest) }
+        if response.isCompressible { answerCompressed(response, rest) } else { answer(response, rest) }
     }
 
-    private func answer(_ response: Response, _ rest: Lifecycle.Rest) {
+    private func answer(_ response: consuming Response, _ rest: Lifecycle.Rest) {
         handle(.answered(rest: rest, closes: false))
         encode(response)
         if lifecycle.phase != .discarding { finishExchange() }
@@ -204,9 +197,7 @@ extension Connection {
     }
 
     private func noteAnswer(_ response: Response, bytes: Int) {
-        exchange?.status = response.status
-        exchange?.route = response.route
-        exchange?.bytesOut += bytes
+        exchange?.summary.note(response, bytes: bytes)
     }
 
     /// - Returns: its octets.
@@ -223,12 +214,10 @@ extension Connection {
 
     /// Tells the service. Nothing happens if no exchange is open.
     func finishExchange() {
-        guard let exchange = exchange.take() else { return }
-        shard.service.finished(
-            ExchangeSummary(
-                head: exchange.head, peer: peer, status: exchange.status, route: exchange.route,
-                bytesIn: exchange.bytesIn, bytesOut: exchange.bytesOut,
-                duration: Instant.now - exchange.began))
+        guard var exchange = exchange.take() else { return }
+        intake = nil
+        exchange.summary.duration = Instant.now - exchange.began
+        shard.service.finished(exchange.summary)
     }
 }
 
@@ -241,9 +230,8 @@ extension Connection {
     /// Compresses first, if the answer is worth it and the client takes it.
     private func answerCompressed(_ response: Response, _ rest: Lifecycle.Rest) {
         let body = response.body
-        guard response.isCompressible, body.count >= shard.options.minCompressedBytes else {
-            return answer(response, rest)
-        }
+        if case .empty = body { return answer(response.varying(), rest) }
+        guard body.count >= shard.options.minCompressedBytes else { return answer(response, rest) }
         guard exchange?.head?.acceptsGzip == true else { return answer(response.varying(), rest) }
         if body.count <= Self.compressedOnLoop || rest != .none {
             let smaller: Body? =
@@ -330,7 +318,7 @@ extension Connection {
         } else {
             output.append(body: bytes)
         }
-        exchange?.bytesOut += output.count - before
+        exchange?.summary.bytesOut += output.count - before
         mark()
     }
 
@@ -338,7 +326,7 @@ extension Connection {
         guard lifecycle.phase == .streaming else { return }
         let before = output.count
         output.append(part, isFramed: isChunked)
-        exchange?.bytesOut += output.count - before
+        exchange?.summary.bytesOut += output.count - before
         mark()
     }
 

@@ -125,8 +125,9 @@ extension Connection {
                 head, bytesIn: consumed, began: wasWithinHead ? phaseBegan : loop.now, hasMore: consumed < bytes.count)
             return consumed
         case .refused(let refusal):
-            exchange = Exchange(head: nil, isHead: parser.isHead(bytes), began: wasWithinHead ? phaseBegan : loop.now)
-            exchange?.bytesIn = bytes.count
+            exchange = Exchange(
+                head: nil, isHead: parser.isHead(bytes), from: peer, bytesIn: bytes.count,
+                began: wasWithinHead ? phaseBegan : loop.now)
             exchange?.refusedTarget = parser.target(bytes)
             parser.restart()
             refuse(refusal)
@@ -136,20 +137,20 @@ extension Connection {
 
     /// The octets of one step of a body; nil if all are taken and more have to come.
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        guard var decoder = exchange?.decoder else { preconditionFailure("a body without a decoder") }
-        let isCompressed = exchange?.inflater != nil
-        let step = decoder.step(isCompressed ? bytes.slice(0, min(bytes.count, Self.compressedPiece)) : bytes)
-        exchange?.decoder = decoder
-        switch step {
+        let isCompressed = intake?.inflater != nil
+        let piece = isCompressed ? bytes.slice(0, min(bytes.count, Self.compressedPiece)) : bytes
+        switch intake?.decoder.step(piece) {
+        case nil: preconditionFailure("a body without a decoder")
         case .more(let consumed, let content):
-            exchange?.bytesIn += consumed
-            guard take(content: bytes.slice(content.lowerBound, content.upperBound), announced: decoder.announced)
-            else {
-                return bytes.count
-            }
+            exchange?.summary.bytesIn += consumed
+            guard
+                take(
+                    content: bytes.slice(content.lowerBound, content.upperBound),
+                    announced: intake?.decoder.announced ?? 0)
+            else { return bytes.count }
             return consumed == bytes.count ? nil : consumed
         case .end(let consumed, let content):
-            exchange?.bytesIn += consumed
+            exchange?.summary.bytesIn += consumed
             guard take(content: bytes.slice(content.lowerBound, content.upperBound), announced: 0) else {
                 return bytes.count
             }

@@ -49,9 +49,10 @@ extension Connection {
 
     /// Whether a body brought enough in the window that ends now; then the next one begins.
     private func bodyIsInTime() -> Bool {
-        guard lifecycle.phase == .body || lifecycle.phase == .discarding, let exchange else { return false }
-        guard exchange.bytesIn - bytesAtWindow >= shard.timeouts.bytesInWindow else { return false }
-        bytesAtWindow = exchange.bytesIn
+        guard lifecycle.phase == .body || lifecycle.phase == .discarding, let bytesIn = exchange?.summary.bytesIn
+        else { return false }
+        guard bytesIn - bytesAtWindow >= shard.timeouts.bytesInWindow else { return false }
+        bytesAtWindow = bytesIn
         phaseBegan = loop.now
         return true
     }

@@ -38,6 +38,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
 
     // Exchange, see Connection+Exchange.swift
     var exchange: Exchange?
+    var intake: Intake?
     var pending: PendingLink?
     var deliveredAnswer: Response?
     var writer: StreamWriter?
@@ -191,7 +192,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     /// Counts what waits to become a whole message: only what has come, since room that was reserved costs nothing
     /// before it is filled.
     private func accountInput() {
-        let held = leftover.count + (exchange?.body.count ?? 0)
+        let held = leftover.count + (intake?.body.count ?? 0)
         guard held > 0 || incoming != nil, lifecycle.phase != .closed else { return }
         let share = incoming ?? MemoryShare(of: shard.options.incoming)
         incoming = held == 0 ? nil : share

@@ -1,6 +1,6 @@
 /// What a server serves. All calls come on the loop of the connection and must return soon: what takes longer than some
 /// microseconds goes to `Reply.later`.
-public protocol Service: Sendable {
+public protocol Service: AnyObject, Sendable {
     /// Decides about a message when its head is complete, before any of its body is read and before `100 Continue`.
     ///
     /// - Parameter loop: of the connection.
@@ -20,8 +20,8 @@ extension Service {
     public func finished(_ exchange: ExchangeSummary) {}
 }
 
-/// What is to happen with a message whose head is known.
-public enum Admission {
+/// What is to happen with a message whose head is known. Handed on and never copied: an answer has many references.
+public enum Admission: ~Copyable {
     /// Answered without its body. A short body is read and thrown away, so that the connection can go on; behind a long
     /// one, or one that waits for `100 Continue`, the connection is closed.
     case answer(Response)
@@ -33,8 +33,8 @@ public enum Admission {
     case read(maxBytes: Int, answer: (_ body: consuming [UInt8], _ share: MemoryShare?) -> Reply)
 }
 
-/// When the answer comes.
-public enum Reply {
+/// When the answer comes. Handed on and never copied.
+public enum Reply: ~Copyable {
     /// It is known already, and leaves in this turn of the loop.
     case now(Response)
     /// The closure is called at once, on the loop; the answer comes through the pending exchange whenever it is known.
@@ -48,15 +48,22 @@ public struct ExchangeSummary: Sendable {
     /// Who asked.
     public let peer: Peer
     /// The status of the answer; 0 if the client went away before there was one.
-    public let status: Int
+    public internal(set) var status = 0
     /// The label that the response carried.
-    public let route: String
+    public internal(set) var route = ""
     /// Octets of the request, head and framing included, as they came from the wire (or from under TLS).
-    public let bytesIn: Int
+    public internal(set) var bytesIn: Int
     /// Octets of the answer, head and framing included.
-    public let bytesOut: Int
+    public internal(set) var bytesOut = 0
     /// From the first octet of the head to the end of the answer.
-    public let duration: Duration
+    public internal(set) var duration = Duration.zero
+
+    init(head: RequestHead?, peer: Peer, bytesIn: Int) { (self.head, self.peer, self.bytesIn) = (head, peer, bytesIn) }
+
+    mutating func note(_ response: Response, bytes: Int) {
+        (status, route) = (response.status, response.route)
+        bytesOut += bytes
+    }
 
     /// The method, if the head was complete.
     public var method: Method? { head?.method }

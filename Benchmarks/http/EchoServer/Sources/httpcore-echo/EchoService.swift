@@ -8,7 +8,7 @@ import HTTPCore
 ///     GET  /large     1 MiB, compressible
 ///     POST /echo      the body; PUT and PATCH too
 ///     POST /sink      a short text, once the body has been read
-struct EchoService: Service {
+final class EchoService: Service {
     private static let text = Array("ok\n".utf8)
     private static let large = Array(repeating: Array("0123456789abcdef".utf8), count: 65_536).flatMap(\.self)
     private static let textFields = [Field("Content-Type", "text/plain; charset=utf-8")]
