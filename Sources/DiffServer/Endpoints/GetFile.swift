@@ -27,14 +27,13 @@ struct GetFile: Sendable {
     }
 
     @Sendable
-    func answer(_ call: Call) throws(Problem) -> Reply {
+    func answer(_ call: OpenCall) -> Response {
         let common = [Field("ETag", "\"\(tag)\""), Field("Cache-Control", "no-cache")]
         if RevisionTags(call.head, "if-none-match")?.names(tag) == true {
-            return .now(Response(status: 304, fields: common))
+            return Response(status: 304, fields: common)
         }
-        return .now(
-            Response(
-                status: 200, fields: [Field("Content-Type", type)] + common + fields, body: .bytes(bytes),
-                isCompressible: true))
+        return Response(
+            status: 200, fields: [Field("Content-Type", type)] + common + fields, body: .bytes(bytes),
+            isCompressible: true)
     }
 }

@@ -6,15 +6,15 @@ enum GetHealth {
     private static let alive = Response(status: 200, text: "ok\n", fields: [Field("Cache-Control", "no-store")])
 
     @Sendable
-    static func live(_ call: Call) throws(Problem) -> Reply { .now(alive) }
+    static func live(_ call: OpenCall) -> Response { alive }
 
     @Sendable
-    static func ready(_ call: Call) throws(Problem) -> Reply {
+    static func ready(_ call: OpenCall) throws(Problem) -> Response {
         guard call.service.readiness.isReady else { throw Problem(.draining, "the server is going down") }
         guard call.service.store.isReady else {
             throw Problem(.storeUnavailable, "the store cannot be reached or written")
         }
         guard !call.service.isFull else { throw Problem(.capacity, "as many connections are open as may be") }
-        return .now(Response(status: 200, text: "ready\n", fields: [Field("Cache-Control", "no-store")]))
+        return Response(status: 200, text: "ready\n", fields: [Field("Cache-Control", "no-store")])
     }
 }

@@ -11,7 +11,7 @@ enum GetProblem {
     private static let policy = PagePolicy(of: Array(style.utf8))
 
     @Sendable
-    static func answer(_ call: Call) throws(Problem) -> Reply {
+    static func answer(_ call: OpenCall) throws(Problem) -> Response {
         guard let type = ProblemType(rawValue: call.place["name"]) else {
             throw Problem(.routeNotFound, "no problem is called \"\(call.place["name"])\"")
         }
@@ -27,6 +27,6 @@ enum GetProblem {
 
             """
         let fields = [Field("Content-Type", "text/html; charset=utf-8")] + policy.fields
-        return .now(Response(status: 200, fields: fields, body: .bytes(Array(page.utf8))))
+        return Response(status: 200, fields: fields, body: .bytes(Array(page.utf8)))
     }
 }

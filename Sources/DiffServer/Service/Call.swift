@@ -101,6 +101,13 @@ final class Call: Sendable {
     func finish(_ response: consuming Response) -> Response { service.finish(response, head, route: route.name) }
 }
 
+/// A request for what is open to all.
+struct OpenCall {
+    let head: RequestHead
+    let place: RouteParameters
+    let service: DiffService
+}
+
 extension RequestHead {
     /// The target without its query.
     var instance: String { Self.instance(target) }

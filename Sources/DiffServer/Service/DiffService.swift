@@ -57,25 +57,16 @@ final class DiffService: Service {
         }
         let match = routes.match(head.method, head.path)
         if let answer = options(head, match) { return .answer(finish(answer, head, route: "options")) }
-        let (route, place) = try found(match, head, peer)
-        let session = place.value(of: "session")
-        let identity = try admitted(route, to: session, head, peer)
-        let call = Call(
-            head: head, peer: peer, loop: loop, route: route, place: place, session: session, identity: identity,
-            // A page or a probe has no parameters, and takes any: what is asked for cannot be misunderstood.
-            parameters: route.permission.isPublic
-                ? Parameters() : try Parameters(head.query, known: route.parameters, lists: route.lists),
-            acceptance: Acceptance(head), service: self)
-        if !route.mediaTypes.isEmpty, call.acceptance.best(of: route.mediaTypes) == nil {
-            throw .notAcceptable(route.mediaTypes)
-        }
+        guard case .found(let route, let place) = match else { throw try missing(match, head, peer) }
+        // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
         switch route.work {
-        case .withBody(let prepare):
-            let prepared = try prepare(call)
-            try checkBody(head)
-            return .read(maxBytes: options.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
+        case .open(let work):
+            if !route.isProbe { try checkRate(nil, peer) }
+            let response = answer(OpenCall(head: head, place: place, service: self), of: route, work)
+            guard head.bodyLength == .none else { return .read(maxBytes: Self.strayBody) { _, _ in .now(response) } }
+            return .answer(response)
         case .withoutBody(let work):
-            // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
+            let call = try call(route, place, head, peer, loop)
             guard head.bodyLength == .none else {
                 return .read(maxBytes: Self.strayBody) { [self] _, _ in answer(call, work) }
             }
@@ -83,7 +74,28 @@ final class DiffService: Service {
             case .now(let response): return .answer(response)
             case .later(let begin): return .read(maxBytes: 0) { _, _ in .later(begin) }
             }
+        case .withBody(let prepare):
+            let call = try call(route, place, head, peer, loop)
+            let prepared = try prepare(call)
+            try checkBody(head)
+            return .read(maxBytes: options.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
         }
+    }
+
+    /// Lets a request in that has to say who makes it.
+    private func call(
+        _ route: Route, _ place: RouteParameters, _ head: RequestHead, _ peer: Peer, _ loop: EventLoop
+    ) throws(Problem) -> Call {
+        let session = place.value(of: "session")
+        let identity = try admitted(route, to: session, head, peer)
+        let call = Call(
+            head: head, peer: peer, loop: loop, route: route, place: place, session: session, identity: identity,
+            parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
+            acceptance: Acceptance(head), service: self)
+        if !route.mediaTypes.isEmpty, call.acceptance.best(of: route.mediaTypes) == nil {
+            throw .notAcceptable(route.mediaTypes)
+        }
+        return call
     }
 
     /// OPTIONS, a preflight or not; nil for another method.
@@ -99,34 +111,29 @@ final class DiffService: Service {
         return crossOrigin.preflight(head, allow: allow) ?? Response(status: 204, fields: [Field("Allow", allow)])
     }
 
-    private func found(
+    /// What is told where no row was found.
+    private func missing(
         _ match: Router<Route>.Match, _ head: RequestHead, _ peer: Peer
-    ) throws(Problem) -> (Route, RouteParameters) {
-        switch match {
-        case .found(let route, let place): return (route, place)
-        case .methodNotAllowed(let allow):
-            try checkRate(Self.isPublic(head.path) ? nil : access.identity(head, peer, for: .read), peer)
-            throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
-        case .notFound:
+    ) throws(Problem) -> Problem {
+        guard case .methodNotAllowed(let allow) = match else {
             try checkRate(access.identity(head, peer, for: .read), peer)
-            throw Problem(.routeNotFound, "nothing is at \(head.instance)")
+            return Problem(.routeNotFound, "nothing is at \(head.instance)")
         }
+        try checkRate(Self.isOpen(head.path) ? nil : access.identity(head, peer, for: .read), peer)
+        return Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
     }
 
-    private static func isPublic(_ path: [String]) -> Bool {
+    private static func isOpen(_ path: [String]) -> Bool {
         guard case .found(let route, _) = routes.match(.get, path) else { return false }
-        return route.permission.isPublic
+        return route.permission == nil
     }
 
     private func admitted(
         _ route: Route, to session: String?, _ head: RequestHead, _ peer: Peer
     ) throws(Problem) -> Identity {
-        if route.permission.isPublic {
-            if route.permission != .probe { try checkRate(nil, peer) }
-            return .anyone
-        }
-        let identity = try access.identity(head, peer, for: route.permission)
-        guard identity.has(route.permission, session: session) else {
+        guard let permission = route.permission else { return .anyone }
+        let identity = try access.identity(head, peer, for: permission)
+        guard identity.has(permission, session: session) else {
             throw Problem(.forbidden, "these credentials are not good for this")
         }
         try checkRate(identity, peer)
@@ -208,6 +215,14 @@ final class DiffService: Service {
 
     private func answer(_ call: Call, _ work: (Call) throws(Problem) -> Reply) -> Reply {
         do throws(Problem) { return finish(try work(call), call) } catch { return refuse(call, error) }
+    }
+
+    private func answer(
+        _ call: OpenCall, of route: Route, _ work: (OpenCall) throws(Problem) -> Response
+    ) -> Response {
+        do throws(Problem) { return finish(try work(call), call.head, route: route.name) } catch {
+            return finish(error.response(instance: call.head.instance), call.head, route: route.name)
+        }
     }
 
     private func finish(_ reply: consuming Reply, _ call: Call) -> Reply {

@@ -8,7 +8,11 @@ typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Repl
 final class Route: Sendable {
     /// Its label in logs and metrics.
     let name: String
-    let permission: Permission
+    /// Nil where the route is open to all.
+    let permission: Permission?
+    /// Whether it may be asked for however often: who asks decides by the answer whether to restart the process, or to
+    /// send it work.
+    let isProbe: Bool
     let parameters: Set<String>
     /// Parameters that may be given more than once.
     let lists: Set<String>
@@ -21,6 +25,9 @@ final class Route: Sendable {
         /// Reads the query, and what is accepted, before anybody sends a body in vain.
         case withBody(@Sendable (Call) throws(Problem) -> Answer)
         case withoutBody(@Sendable (Call) throws(Problem) -> Reply)
+        /// Asks nobody who they are, and negotiates by itself. Has no parameters, and takes any: what is asked for
+        /// cannot be misunderstood.
+        case open(@Sendable (OpenCall) throws(Problem) -> Response)
     }
 
     /// An endpoint that works on a session.
@@ -29,7 +36,7 @@ final class Route: Sendable {
         parameters: Set<String> = [], lists: Set<String> = [], mediaTypes: [String] = ["application/json"]
     ) {
         (self.name, self.permission, self.parameters, self.lists) = (name, permission, parameters, lists)
-        self.mediaTypes = mediaTypes
+        (self.mediaTypes, isProbe) = (mediaTypes, false)
         work =
             takesBody
             ? .withBody { (call) throws(Problem) in
@@ -46,13 +53,19 @@ final class Route: Sendable {
         prepare: @escaping @Sendable (Call) throws(Problem) -> Answer
     ) {
         (self.name, self.permission, self.parameters, lists) = (name, permission, parameters, [])
-        (self.mediaTypes, work) = (mediaTypes, .withBody(prepare))
+        (self.mediaTypes, work, isProbe) = (mediaTypes, .withBody(prepare), false)
     }
 
     /// One that looks at nothing but the head, and negotiates by itself.
     init(name: String, _ permission: Permission, answer: @escaping @Sendable (Call) throws(Problem) -> Reply) {
         (self.name, self.permission, parameters, lists) = (name, permission, [], [])
-        (mediaTypes, work) = ([], .withoutBody(answer))
+        (mediaTypes, work, isProbe) = ([], .withoutBody(answer), false)
+    }
+
+    /// One that is open to all.
+    init(name: String, isProbe: Bool = false, open: @escaping @Sendable (OpenCall) throws(Problem) -> Response) {
+        (self.name, permission, self.isProbe, parameters, lists) = (name, nil, isProbe, [], [])
+        (mediaTypes, work) = ([], .open(open))
     }
 }
 
@@ -95,12 +108,12 @@ let routes = Router<Route>([
             name: "sections", .read, GetElements<StateSection>.self, parameters: ["at", "id", "revision"],
             lists: ["at", "id"])),
     .init(.post, "/v1/sessions/{session}/tokens", Route(name: "tokens", .write, prepare: PostTokens.prepare)),
-    .init(.get, "/livez", Route(name: "livez", .probe, answer: GetHealth.live)),
-    .init(.get, "/readyz", Route(name: "readyz", .probe, answer: GetHealth.ready)),
-    .init(.get, "/", Route(name: "page", .none, answer: GetFile.page.answer)),
-    .init(.get, "/client.js", Route(name: "page", .none, answer: GetFile.client.answer)),
-    .init(.get, "/client.d.ts", Route(name: "page", .none, answer: GetFile.clientTypes.answer)),
-    .init(.get, "/openapi.json", Route(name: "openapi", .none, answer: GetFile.description.answer)),
+    .init(.get, "/livez", Route(name: "livez", isProbe: true, open: GetHealth.live)),
+    .init(.get, "/readyz", Route(name: "readyz", isProbe: true, open: GetHealth.ready)),
+    .init(.get, "/", Route(name: "page", open: GetFile.page.answer)),
+    .init(.get, "/client.js", Route(name: "page", open: GetFile.client.answer)),
+    .init(.get, "/client.d.ts", Route(name: "page", open: GetFile.clientTypes.answer)),
+    .init(.get, "/openapi.json", Route(name: "openapi", open: GetFile.description.answer)),
     .init(.get, "/metrics", Route(name: "metrics", .operate, answer: GetMetrics.answer)),
-    .init(.get, "/problems/{name}", Route(name: "problems", .none, answer: GetProblem.answer)),
+    .init(.get, "/problems/{name}", Route(name: "problems", open: GetProblem.answer)),
 ])

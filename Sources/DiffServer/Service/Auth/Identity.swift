@@ -33,7 +33,7 @@ enum Identity: Sendable {
     /// Whether it has a permission for a session (nil: to none in particular).
     func has(_ permission: Permission, session: String?) -> Bool {
         switch (self, permission) {
-        case (_, .none), (_, .probe), (.anyone, _), (.writer, .operate), (.writer, .compute): return true
+        case (.anyone, _), (.writer, .operate), (.writer, .compute): return true
         case (.writer(_, let prefix), .read), (.writer(_, let prefix), .edit), (.writer(_, let prefix), .write):
             return session.map { $0.utf8.starts(with: prefix.utf8) } ?? true
         case (.client(let token, _), .read): return token.session == session && token.scopes.contains(.read)

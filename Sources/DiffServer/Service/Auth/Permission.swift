@@ -1,9 +1,5 @@
-/// What an endpoint needs.
+/// What an endpoint needs that is not open to all.
 enum Permission: Sendable {
-    /// Nothing: open to all.
-    case none
-    /// Nothing, and however often: who asks decides by the answer whether to restart the process, or to send it work.
-    case probe
     /// A key, or to be on this machine.
     case operate
     /// A key that is good for any session.
@@ -14,12 +10,4 @@ enum Permission: Sendable {
     case edit
     /// To make, replace or delete one session, or mint tokens for it.
     case write
-
-    /// Whether it is asked of nobody who they are.
-    var isPublic: Bool {
-        switch self {
-        case .none, .probe: true
-        case .operate, .compute, .read, .edit, .write: false
-        }
-    }
 }

@@ -125,7 +125,7 @@ import Testing
             ("s", [.edit], .read, false),
             ("s2", [.read, .edit], .read, false), ("S", [.read, .edit], .edit, false),
             ("s", [.read, .edit], .write, false),
-            ("s", [.read, .edit], .operate, false), ("s", [.read, .edit], .compute, false), ("s", [], .none, true),
+            ("s", [.read, .edit], .operate, false), ("s", [.read, .edit], .compute, false), ("s", [], .read, false),
         ]
         for (session, scopes, permission, isGood) in permissions {
             let identity = Identity.client(Token(session: "s", scopes: scopes, expires: Self.now), signature: "x")
