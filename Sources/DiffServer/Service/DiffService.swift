@@ -55,9 +55,22 @@ final class DiffService: Service {
         if let name = head.overlongList {
             throw .malformed("\(name) has more than \(FieldList.maxElements) elements")
         }
-        let match = routes.match(head.method, head.path)
+        let match = routes.match(head)
         if let answer = options(head, match) { return .answer(finish(answer, head, route: "options")) }
-        guard case .found(let route, let place) = match else { throw try missing(match, head, peer) }
+        switch consume match {
+        case .found(let route, let place): return try admit(head, peer, loop, to: route, place)
+        case .methodNotAllowed(let allow):
+            try checkRate(Self.isOpen(head) ? nil : access.identity(head, peer, for: .read), peer)
+            throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
+        case .notFound:
+            try checkRate(access.identity(head, peer, for: .read), peer)
+            throw Problem(.routeNotFound, "nothing is at \(head.instance)")
+        }
+    }
+
+    private func admit(
+        _ head: RequestHead, _ peer: Peer, _ loop: EventLoop, to route: Route, _ place: RouteParameters
+    ) throws(Problem) -> Admission {
         // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
         switch route.work {
         case .open(let work):
@@ -99,8 +112,8 @@ final class DiffService: Service {
     }
 
     /// OPTIONS, a preflight or not; nil for another method.
-    private func options(_ head: RequestHead, _ match: Router<Route>.Match) -> Response? {
-        guard head.method == .options else { return nil }
+    private func options(_ head: RequestHead, _ match: borrowing Router<Route>.Match) -> Response? {
+        guard case .options = head.method else { return nil }
         let allow: String
         switch match {
         case .methodNotAllowed(let known): allow = known
@@ -111,20 +124,8 @@ final class DiffService: Service {
         return crossOrigin.preflight(head, allow: allow) ?? Response(status: 204, fields: [Field("Allow", allow)])
     }
 
-    /// What is told where no row was found.
-    private func missing(
-        _ match: Router<Route>.Match, _ head: RequestHead, _ peer: Peer
-    ) throws(Problem) -> Problem {
-        guard case .methodNotAllowed(let allow) = match else {
-            try checkRate(access.identity(head, peer, for: .read), peer)
-            return Problem(.routeNotFound, "nothing is at \(head.instance)")
-        }
-        try checkRate(Self.isOpen(head.path) ? nil : access.identity(head, peer, for: .read), peer)
-        return Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
-    }
-
-    private static func isOpen(_ path: [String]) -> Bool {
-        guard case .found(let route, _) = routes.match(.get, path) else { return false }
+    private static func isOpen(_ head: RequestHead) -> Bool {
+        guard case .found(let route, _) = routes.match(head, as: .get) else { return false }
         return route.permission == nil
     }
 

@@ -5,7 +5,7 @@ extension Connection {
     func begin(_ head: RequestHead, bytesIn: Int, began: Instant, hasMore: Bool) {
         exchange = Exchange(head: head, isHead: head.method == .head, from: peer, bytesIn: bytesIn, began: began)
         handle(.headCompleted(isLast: !head.keepsAlive))
-        if head.parts.expectsOther { return refuse(.expectationFailed) }
+        if head.expectsOther { return refuse(.expectationFailed) }
         switch shard.service.admit(head, from: peer, on: loop) {
         case .answer(let response): answerUnread(head, response)
         case .read(let maxBytes, let answer):

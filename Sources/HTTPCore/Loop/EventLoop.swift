@@ -33,7 +33,7 @@ public final class EventLoop: Sendable {
     private let turnCount = Atomic<Int>(0)
     /// The request that was looked at last, and in which turn. Who exchanges it owns what was there: so the loop takes
     /// no lock for it.
-    private let currentRequest = Atomic<Unmanaged<RequestHead.Parts>?>(nil)
+    private nonisolated(unsafe) let currentRequest = Atomic<Unmanaged<RequestHead.Parts>?>(nil)
     private let currentRequestTurn = Atomic<Int>(0)
     private let confined: Confined
 

@@ -58,8 +58,10 @@ extension RequestHead {
         // Names as long as these have too few bytes of values in most requests, which spares a look at each field for
         // each name.
         var bytes = 0
-        for field in parts.fields where Self.listNameLengths >> UInt64(field.nameEnd - field.nameStart) & 1 == 1 {
-            bytes += Int(field.valueEnd - field.valueStart)
+        parts.withBytes { _, fields in
+            for field in fields where Self.listNameLengths >> UInt64(field.nameEnd - field.nameStart) & 1 == 1 {
+                bytes += Int(field.valueEnd - field.valueStart)
+            }
         }
         guard bytes >= FieldList.maxElements else { return nil }
         return Self.listNames.first { name in

@@ -8,6 +8,9 @@ extension UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self[start..<end])
     }
 
+    @inline(__always)
+    func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer { slice(range.lowerBound, range.upperBound) }
+
     /// Whether these are exactly the octets of `text`.
     @inline(__always)
     func spells(_ text: StaticString) -> Bool {

@@ -15,10 +15,8 @@ enum Percent {
         while index < encoded.count {
             var octet = encoded[index]
             if octet == UInt8(ascii: "%") {
-                guard index + 2 < encoded.count, let high = encoded[index + 1].hexValue,
-                    let low = encoded[index + 2].hexValue
-                else { return nil }
-                octet = high << 4 | low
+                guard let escaped = Self.octet(encoded, index) else { return nil }
+                octet = escaped
                 index += 2
             }
             guard octet != 0 else { return nil }
@@ -26,6 +24,40 @@ enum Percent {
             index += 1
         }
         return String(validating: octets, as: UTF8.self)
+    }
+
+    /// What the escape at `index` stands for, or nil if it is none.
+    static func octet(_ encoded: UnsafeRawBufferPointer, _ index: Int) -> UInt8? {
+        guard index + 2 < encoded.count, let high = encoded[index + 1].hexValue,
+            let low = encoded[index + 2].hexValue
+        else { return nil }
+        return high << 4 | low
+    }
+}
+
+extension Percent {
+    /// The segments of a path, less the slash at its start, whose octets the parser has checked.
+    static func segments(_ path: UnsafeRawBufferPointer) -> [String] {
+        var segments: [String] = []
+        var start = 0
+        while !path.isEmpty, start <= path.count {
+            let end = path.position(of: UInt8(ascii: "/"), from: start) ?? path.count
+            segments.append(checked(path.slice(start, end)))
+            start = end + 1
+        }
+        return segments
+    }
+
+    /// One of them.
+    static func segment(_ index: Int, of path: UnsafeRawBufferPointer) -> String {
+        var start = 0
+        for _ in 0..<index { start = (path.position(of: UInt8(ascii: "/"), from: start) ?? path.count) + 1 }
+        return checked(path.slice(start, path.position(of: UInt8(ascii: "/"), from: start) ?? path.count))
+    }
+
+    fileprivate static func checked(_ encoded: UnsafeRawBufferPointer) -> String {
+        guard let text = decoded(encoded) else { preconditionFailure("text that the parser has not checked") }
+        return text
     }
 }
 
@@ -45,44 +77,9 @@ public struct QueryItem: Sendable, Hashable {
     }
 }
 
-/// The request target, taken apart and decoded.
-struct Target: Sendable, Equatable {
-    var path: [String]
-    var query: [QueryItem]
-
-    /// `OPTIONS *`: the server, not a resource of it.
-    static let asterisk = Target(path: ["*"], query: [])
-
-    /// - Parameter text: a path that starts with `/` or is empty, and perhaps a query; each octet is of the URI
-    ///   grammar.
-    init?(_ text: UnsafeRawBufferPointer) {
-        let mark = text.position(of: UInt8(ascii: "?"), from: 0) ?? text.count
-        guard let path = Self.segments(text.slice(0, mark)),
-            let query = Self.items(text.slice(min(mark + 1, text.count), text.count))
-        else { return nil }
-        self.init(path: path, query: query)
-    }
-
-    private init(path: [String], query: [QueryItem]) {
-        self.path = path
-        self.query = query
-    }
-
-    private static func segments(_ path: UnsafeRawBufferPointer) -> [String]? {
-        guard path.count > 1 else { return [] }
-        var segments: [String] = []
-        segments.reserveCapacity(6)
-        var start = 1
-        while start <= path.count {
-            let end = path.position(of: UInt8(ascii: "/"), from: start) ?? path.count
-            guard let segment = Percent.decoded(path.slice(start, end)) else { return nil }
-            segments.append(segment)
-            start = end + 1
-        }
-        return segments
-    }
-
-    private static func items(_ query: UnsafeRawBufferPointer) -> [QueryItem]? {
+extension QueryItem {
+    /// The items of a query whose octets the parser has checked.
+    static func items(_ query: UnsafeRawBufferPointer) -> [QueryItem] {
         var items: [QueryItem] = []
         var start = 0
         while start < query.count {
@@ -91,10 +88,8 @@ struct Target: Sendable, Equatable {
             start = end + 1
             if pair.isEmpty { continue }
             let equals = pair.position(of: UInt8(ascii: "="), from: 0) ?? pair.count
-            guard let name = Percent.decoded(pair.slice(0, equals)),
-                let value = Percent.decoded(pair.slice(min(equals + 1, pair.count), pair.count))
-            else { return nil }
-            items.append(QueryItem(name: name, value: value))
+            let value = pair.slice(min(equals + 1, pair.count), pair.count)
+            items.append(QueryItem(name: Percent.checked(pair.slice(0, equals)), value: Percent.checked(value)))
         }
         return items
     }

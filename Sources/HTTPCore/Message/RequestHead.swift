@@ -20,34 +20,39 @@ public enum ContentEncoding: Sendable, Hashable {
 
 /// The head of a request: request line and fields, parsed and checked.
 ///
-/// Holds one copy of the bytes of the head; field values become strings when they are asked for. A value of one
+/// Holds one copy of the bytes of the head; what of it is text becomes a string when it is asked for. A value of one
 /// reference: cheap to pass and to keep.
-public struct RequestHead: Sendable {
+public struct RequestHead: @unchecked Sendable {
+    /// Never changed once the parser has made it.
     let parts: Parts
 
     /// The method.
-    public var method: Method { parts.method }
+    public var method: Method { parts.header.method }
     /// The path, split at its raw `/` and then percent-decoded once: `/v1/sessions/a%2Fb` is `["v1", "sessions",
     /// "a/b"]`.
     ///
     /// `/` is `[]`, `/a/` is `["a", ""]`. Dot segments are left as they are. `OPTIONS *` is `["*"]`, see
     /// `isServerWide`.
-    public var path: [String] { parts.target.path }
+    public var path: [String] { withPath { $0.map(Percent.segments) ?? ["*"] } }
     /// The query, in order, each name and value decoded once; `+` stays `+`.
-    public var query: [QueryItem] { parts.target.query }
+    public var query: [QueryItem] { parts.withBytes { bytes, _ in QueryItem.items(bytes.slice(parts.header.query)) } }
     /// Whether the target is `*`: `OPTIONS *` asks about the server, not about a resource.
-    public var isServerWide: Bool { parts.isServerWide }
+    public var isServerWide: Bool { parts.header.isServerWide }
     /// What the head says about the body.
-    public var bodyLength: BodyLength { parts.bodyLength }
+    public var bodyLength: BodyLength { parts.header.bodyLength }
     /// Whether the connection can go on after this exchange, as the client wishes it.
-    public var keepsAlive: Bool { parts.keepsAlive }
+    public var keepsAlive: Bool { parts.header.keepsAlive }
     /// Whether the client speaks HTTP/1.0: no chunked answers, no interim ones.
-    public var isHTTP10: Bool { parts.isHTTP10 }
+    public var isHTTP10: Bool { parts.header.isHTTP10 }
     /// Whether the client waits for `100 Continue` before it sends the body.
-    public var expectsContinue: Bool { parts.expectsContinue }
+    public var expectsContinue: Bool { parts.header.expectsContinue }
+    /// Whether the client expects what nobody can meet.
+    var expectsOther: Bool { parts.header.expectsOther }
 
     /// The request target as it was sent, for logs.
-    public var target: String { parts.bytes.withUnsafeBytes { String(decoding: $0[parts.targetRange], as: UTF8.self) } }
+    public var target: String {
+        parts.withBytes { bytes, _ in String(decoding: bytes.slice(parts.header.target), as: UTF8.self) }
+    }
 
     /// The value of Host, as sent; nil only from an HTTP/1.0 client.
     public var host: String? { self["host"] }
@@ -72,8 +77,8 @@ public struct RequestHead: Sendable {
     /// - Parameters: lower case.
     public func hasField(named names: [StaticString], orStartingWith prefix: StaticString) -> Bool {
         let count = prefix.utf8CodeUnitCount
-        return parts.bytes.withUnsafeBytes { bytes in
-            parts.fields.contains { field in
+        return parts.withBytes { bytes, fields in
+            fields.contains { field in
                 let name = field.name(in: bytes)
                 return name.count >= count && name.slice(0, count).spellsIgnoringCase(prefix)
                     || names.contains { name.spellsIgnoringCase($0) }
@@ -109,8 +114,8 @@ public struct RequestHead: Sendable {
         var name = name
         name.withUTF8 { name in
             let name = UnsafeRawBufferPointer(name)
-            parts.bytes.withUnsafeBytes { bytes in
-                for field in parts.fields
+            parts.withBytes { bytes, fields in
+                for field in fields
                 where field.name(in: bytes).equalsIgnoringCase(name) && !body(field.value(in: bytes)) { return }
             }
         }
@@ -118,13 +123,19 @@ public struct RequestHead: Sendable {
 }
 
 extension RequestHead {
-    /// What the parser found. Immutable, so it can be read from any thread.
-    final class Parts: Sendable {
+    /// Calls `body` with the path as it was sent, less the slash at its start; with nil where the target is `*`.
+    @inline(__always)
+    func withPath<R>(_ body: (UnsafeRawBufferPointer?) -> R) -> R {
+        parts.withBytes { bytes, _ in body(parts.header.path.map(bytes.slice)) }
+    }
+
+    /// What the parser found, besides the octets and where the fields stand in them.
+    struct Found {
         let method: Method
-        let bytes: [UInt8]
-        let fields: [FieldSpan]
-        let targetRange: Range<Int>
-        let target: Target
+        let target: Range<Int>
+        /// The path without the slash at its start; nil where there is none.
+        let path: Range<Int>?
+        let query: Range<Int>
         let isServerWide: Bool
         let isHTTP10: Bool
         let bodyLength: BodyLength
@@ -132,24 +143,34 @@ extension RequestHead {
         let expectsContinue: Bool
         /// An expectation that nobody can meet.
         let expectsOther: Bool
+        var fieldCount = 0
+        var byteCount = 0
+    }
 
-        init(
-            method: Method, bytes: [UInt8], fields: [FieldSpan], targetRange: Range<Int>, target: Target,
-            isServerWide: Bool,
-            isHTTP10: Bool, bodyLength: BodyLength, keepsAlive: Bool, expectsContinue: Bool,
-            expectsOther: Bool
-        ) {
-            self.method = method
-            self.bytes = bytes
-            self.fields = fields
-            self.targetRange = targetRange
-            self.target = target
-            self.isServerWide = isServerWide
-            self.isHTTP10 = isHTTP10
-            self.bodyLength = bodyLength
-            self.keepsAlive = keepsAlive
-            self.expectsContinue = expectsContinue
-            self.expectsOther = expectsOther
+    /// All that a head consists of, in one piece of memory: what was found, where each field stands, the octets.
+    final class Parts: ManagedBuffer<Found, FieldSpan> {
+        static func make(_ found: consuming Found, _ fields: ArraySlice<FieldSpan>, _ bytes: UnsafeRawBufferPointer)
+            -> Parts
+        {
+            (found.fieldCount, found.byteCount) = (fields.count, bytes.count)
+            let stride = MemoryLayout<FieldSpan>.stride
+            let parts = create(minimumCapacity: fields.count + (bytes.count + stride - 1) / stride) { [found] _ in found
+            }
+            parts.withUnsafeMutablePointerToElements { elements in
+                _ = UnsafeMutableBufferPointer(start: elements, count: fields.count).initialize(fromContentsOf: fields)
+                UnsafeMutableRawBufferPointer(start: elements + fields.count, count: bytes.count).copyMemory(
+                    from: bytes)
+            }
+            return unsafeDowncast(parts, to: Parts.self)
+        }
+
+        @inline(__always)
+        func withBytes<R>(_ body: (UnsafeRawBufferPointer, UnsafeBufferPointer<FieldSpan>) -> R) -> R {
+            withUnsafeMutablePointers { found, fields in
+                body(
+                    UnsafeRawBufferPointer(start: fields + found.pointee.fieldCount, count: found.pointee.byteCount),
+                    UnsafeBufferPointer(start: fields, count: found.pointee.fieldCount))
+            }
         }
     }
 

@@ -6,8 +6,8 @@
 ///     ])
 ///
 /// A segment in braces matches any one segment that is not empty; a literal beats a parameter. HEAD goes wherever GET
-/// goes, and OPTIONS is allowed everywhere. A look-up allocates nothing: parameters are positions in the path of the
-/// request.
+/// goes, and OPTIONS is allowed everywhere. A look-up allocates nothing: it compares the path as it was sent, and
+/// parameters are decoded when they are asked for.
 ///
 /// A table of some twenty patterns is walked from end to end; a tree would save comparisons of a few octets each and
 /// cost its code. What depends on the payload is inlinable, so that it is specialised where the table is:
@@ -27,8 +27,8 @@ public struct Router<Payload: Sendable>: Sendable {
         }
     }
 
-    /// What the table says about a request.
-    public enum Match {
+    /// What the table says about a request. Handed on and never copied.
+    public enum Match: ~Copyable {
         /// A row, and what its parameters are in this path.
         case found(Payload, RouteParameters)
         /// The path is known, the method is not one of `allow`, a list as the `Allow` field wants it. OPTIONS comes
@@ -47,38 +47,42 @@ public struct Router<Payload: Sendable>: Sendable {
         payloads = routes.map(\.payload)
     }
 
-    /// Looks up a path as `RequestHead.path` has it.
+    /// Looks up the path of a request, by another method than its own if that is wanted.
     @inlinable
-    public func match(_ method: Method, _ path: [String]) -> Match {
-        guard let resource = table.resource(at: path) else { return .notFound }
-        guard let row = resource.row(for: method) else { return .methodNotAllowed(allow: resource.allow) }
-        return .found(payloads[row], RouteParameters(pattern: resource.pattern, path: path))
+    public func match(_ head: RequestHead, as method: Method? = nil) -> Match {
+        guard let resource = table.resource(at: head) else { return .notFound }
+        guard let row = resource.row(for: method ?? head.method) else {
+            return .methodNotAllowed(allow: resource.allow)
+        }
+        return .found(payloads[row], RouteParameters(of: resource, in: head))
     }
 }
 
 /// The patterns of a table, with the numbers of its rows.
 @usableFromInline
 struct RouteTable: Sendable {
-    /// By the number of their segments.
-    private var resources: [[Resource]] = []
+    /// All patterns behind one another, less their slashes at the start, with an octet that no path has in place of a
+    /// parameter.
+    private var patterns: [UInt8] = []
+    /// Where each of them ends.
+    private var ends: [Int] = []
+    private var resources: [Resource] = []
+
+    private static let parameter: UInt8 = 0
 
     /// All methods of one pattern.
     @usableFromInline
     final class Resource: Sendable {
-        @usableFromInline let pattern: [PatternSegment]
+        /// The names of the parameters, by segment.
+        let parameters: [String?]
         @usableFromInline let allow: String
         private let rows: [(method: Method, row: Int)]
 
-        init(_ pattern: [PatternSegment], _ rows: [(method: Method, row: Int)]) {
-            (self.pattern, self.rows) = (pattern, rows)
+        init(_ parameters: [String?], _ rows: [(method: Method, row: Int)]) {
+            (self.parameters, self.rows) = (parameters, rows)
             var names = Set(rows.map(\.method.name)).union(["OPTIONS"])
             if names.contains("GET") { names.insert("HEAD") }
             allow = names.sorted().joined(separator: ", ")
-        }
-
-        func matches(_ path: [String]) -> Bool {
-            for index in pattern.indices where !pattern[index].matches(path[index]) { return false }
-            return true
         }
 
         @usableFromInline
@@ -89,69 +93,78 @@ struct RouteTable: Sendable {
     }
 
     init(_ rows: [(method: Method, pattern: String)]) {
-        var methods: [[PatternSegment]: [(method: Method, row: Int)]] = [:]
+        var methods: [[Substring]: [(method: Method, row: Int)]] = [:]
         for (row, (method, text)) in rows.enumerated() {
-            let pattern = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-                .map { PatternSegment(String($0)) }
-            methods[text == "/" ? [] : pattern, default: []].append((method, row))
+            methods[text.dropFirst().split(separator: "/", omittingEmptySubsequences: false), default: []]
+                .append((method, row))
         }
-        resources = Array(repeating: [], count: (methods.keys.map(\.count).max() ?? 0) + 1)
-        for (pattern, rows) in methods { resources[pattern.count].append(Resource(pattern, rows)) }
         // Literals first, at the first segment where two patterns differ in kind.
-        for count in resources.indices {
-            resources[count].sort { a, b in
-                zip(a.pattern, b.pattern).first { $0.isParameter != $1.isParameter }.map { !$0.0.isParameter } ?? false
-            }
+        let ordered = methods.sorted { a, b in
+            a.key.map { $0.isParameter ? 1 : 0 }.lexicographicallyPrecedes(b.key.map { $0.isParameter ? 1 : 0 })
+        }
+        for (pattern, rows) in ordered {
+            let segments = pattern.map { $0.isParameter ? [Self.parameter] : Array($0.utf8) }
+            patterns += segments.joined(separator: [UInt8(ascii: "/")])
+            ends.append(patterns.count)
+            let names = pattern.map { $0.isParameter ? String($0.dropFirst().dropLast()) : nil }
+            resources.append(Resource(names, rows))
         }
     }
 
     @usableFromInline
-    func resource(at path: [String]) -> Resource? {
-        guard path.count < resources.count else { return nil }
-        return resources[path.count].first { $0.matches(path) }
+    func resource(at head: RequestHead) -> Resource? {
+        let index = head.withPath { path -> Int? in
+            guard let path else { return nil }
+            return patterns.withUnsafeBytes { patterns in
+                var start = 0
+                for index in ends.indices {
+                    if Self.matches(patterns.slice(start, ends[index]), path) { return index }
+                    start = ends[index]
+                }
+                return nil
+            }
+        }
+        return index.map { resources[$0] }
+    }
+
+    /// An escape stands for a character of a segment, so `%2F` is no slash.
+    private static func matches(_ pattern: UnsafeRawBufferPointer, _ path: UnsafeRawBufferPointer) -> Bool {
+        var at = 0
+        for octet in pattern {
+            guard at < path.count else { return false }
+            if octet == parameter {
+                let start = at
+                while at < path.count, path[at] != UInt8(ascii: "/") { at += 1 }
+                guard at > start else { return false }
+            } else if path[at] == UInt8(ascii: "%") {
+                guard octet != UInt8(ascii: "/"), Percent.octet(path, at) == octet else { return false }
+                at += 3
+            } else {
+                guard path[at] == octet else { return false }
+                at += 1
+            }
+        }
+        return at == path.count
     }
 }
 
-/// A segment of a pattern.
-@usableFromInline
-enum PatternSegment: Sendable, Hashable {
-    case literal(String)
-    case parameter(String)
-
-    init(_ text: String) {
-        let isParameter = text.hasPrefix("{") && text.hasSuffix("}")
-        self = isParameter ? .parameter(String(text.dropFirst().dropLast())) : .literal(text)
-    }
-
-    var isParameter: Bool {
-        switch self {
-        case .literal: false
-        case .parameter: true
-        }
-    }
-
-    func matches(_ segment: String) -> Bool {
-        switch self {
-        case .literal(let text): text == segment
-        case .parameter: !segment.isEmpty
-        }
-    }
+extension Substring {
+    fileprivate var isParameter: Bool { hasPrefix("{") && hasSuffix("}") }
 }
 
 /// What stood where a pattern has parameters.
 public struct RouteParameters: Sendable {
-    let pattern: [PatternSegment]
-    let path: [String]
+    private let resource: RouteTable.Resource
+    private let head: RequestHead
 
     @usableFromInline
-    init(pattern: [PatternSegment], path: [String]) { (self.pattern, self.path) = (pattern, path) }
+    init(of resource: RouteTable.Resource, in head: RequestHead) { (self.resource, self.head) = (resource, head) }
 
     /// The decoded segment at a parameter of the pattern; nil if the pattern has no parameter of this name.
     public func value(of name: String) -> String? {
-        for index in pattern.indices {
-            if case .parameter(let candidate) = pattern[index], candidate == name { return path[index] }
+        resource.parameters.firstIndex(of: name).map { index in
+            head.withPath { path in path.map { Percent.segment(index, of: $0) } ?? "" }
         }
-        return nil
     }
 
     /// The same at a parameter that the pattern has: another name is a mistake in the service.

@@ -3,7 +3,9 @@
 /// The few fields that decide how the message and the connection end are read while they pass; all others are only
 /// positions.
 struct FieldSection: Sendable {
-    private(set) var spans: [FieldSpan] = []
+    /// Room that stays from one head to the next; the first `count` are of this one.
+    private var room: [FieldSpan] = []
+    private(set) var count = 0
     private var host: FieldSpan?
     private var contentLength: Int?
     private var coding = TransferCoding.none
@@ -18,7 +20,18 @@ struct FieldSection: Sendable {
         case none, chunked, unsupported, invalid
     }
 
-    var count: Int { spans.count }
+    /// More fields than that are rare: room for them is not kept.
+    private static let keptRoom = 32
+
+    var spans: ArraySlice<FieldSpan> { room[..<count] }
+
+    /// Is ready for the next head.
+    mutating func restart() {
+        var kept: [FieldSpan] = []
+        if room.count <= Self.keptRoom { swap(&kept, &room) }
+        self = FieldSection()
+        swap(&kept, &room)
+    }
 
     var bodyLength: BodyLength {
         if coding == .chunked { return .chunked }
@@ -43,10 +56,11 @@ struct FieldSection: Sendable {
         while valueStart < end, bytes[valueStart].isBlank { valueStart += 1 }
         while end > valueStart, bytes[end - 1].isBlank { end -= 1 }
         for index in valueStart..<end where !bytes[index].isFieldContent { return .malformed(.fieldValue) }
-        if spans.isEmpty { spans.reserveCapacity(8) }
         let span = FieldSpan(
             nameStart: UInt32(start), nameEnd: UInt32(colon), valueStart: UInt32(valueStart), valueEnd: UInt32(end))
-        spans.append(span)
+        if room.isEmpty { room.reserveCapacity(8) }
+        if count < room.count { room[count] = span } else { room.append(span) }
+        count += 1
         return note(span, bytes.slice(start, colon), bytes.slice(valueStart, end))
     }
 

@@ -28,14 +28,21 @@ struct RequestLine: Sendable {
         form = try Self.form(method, bytes, targetRange)
     }
 
-    /// The path and the query, decoded; nil if an escape or the UTF-8 behind it is malformed.
-    func target(_ bytes: UnsafeRawBufferPointer) -> Target? {
+    /// Where the path, less its slash, and the query stand; no path where the target is the server. Nil if an escape
+    /// or the UTF-8 behind it is malformed, which need not be looked at part by part: neither an escape nor a character
+    /// has a `/`, `?`, `&` or `=` within.
+    func resource(_ bytes: UnsafeRawBufferPointer) -> (path: Range<Int>?, query: Range<Int>)? {
+        let text: Range<Int>
         switch form {
-        case .origin: Target(bytes.slice(targetRange.lowerBound, targetRange.upperBound))
-        case .asterisk: .asterisk
-        case .absolute(_, let rest):
-            rest.isEmpty && method == .options ? .asterisk : Target(bytes.slice(rest.lowerBound, rest.upperBound))
+        case .asterisk: return (nil, 0..<0)
+        case .origin: text = targetRange
+        case .absolute(_, let rest) where rest.isEmpty && method == .options: return (nil, rest)
+        case .absolute(_, let rest): text = rest
         }
+        let octets = bytes.slice(text)
+        if octets.position(of: UInt8(ascii: "%"), from: 0) != nil, Percent.decoded(octets) == nil { return nil }
+        let end = text.lowerBound + (octets.position(of: UInt8(ascii: "?"), from: 0) ?? octets.count)
+        return (min(text.lowerBound + 1, end)..<end, min(end + 1, text.upperBound)..<text.upperBound)
     }
 
     private static func refused(_ reason: Malformation) -> RefusedHead { RefusedHead(refusal: .malformed(reason)) }

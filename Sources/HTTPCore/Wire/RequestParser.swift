@@ -32,7 +32,10 @@ struct RequestParser: Sendable {
     }
 
     /// Is ready for the next message.
-    mutating func restart() { self = RequestParser(limits: limits) }
+    mutating func restart() {
+        (stage, lineStart, scanned, fieldsStart, line) = (.blankLine, 0, 0, 0, nil)
+        fields.restart()
+    }
 
     /// Whether a half-read head stands here: more than the optional empty line.
     var isWithinHead: Bool {
@@ -52,7 +55,7 @@ struct RequestParser: Sendable {
 
     /// The request target as it was sent, once its line was read; nil where that was not well-formed.
     func target(_ bytes: UnsafeRawBufferPointer) -> String? {
-        guard let line, line.target(bytes) != nil else { return nil }
+        guard let line, line.resource(bytes) != nil else { return nil }
         return String(decoding: bytes.slice(line.targetRange.lowerBound, line.targetRange.upperBound), as: UTF8.self)
     }
 
@@ -121,19 +124,18 @@ struct RequestParser: Sendable {
         }
     }
 
-    private mutating func finish(_ bytes: UnsafeRawBufferPointer) -> Progress {
+    private func finish(_ bytes: UnsafeRawBufferPointer) -> Progress {
         guard let line else { return .refused(.malformed(.requestLine)) }
         if let refusal = fields.refusal(for: line, bytes) { return .refused(refusal) }
         // RFC 9110 §9.3.8. What a proxy does with such a body is anybody's guess.
         if line.method == .other("TRACE"), fields.bodyLength != .none { return .refused(.malformed(.traceContent)) }
-        guard let target = line.target(bytes) else { return .refused(.malformed(.targetEncoding)) }
-        let parts = RequestHead.Parts(
-            method: line.method, bytes: Array(bytes.slice(0, scanned)), fields: fields.spans,
-            targetRange: line.targetRange,
-            target: target, isServerWide: line.form == .asterisk, isHTTP10: line.isHTTP10,
-            bodyLength: fields.bodyLength,
+        guard let (path, query) = line.resource(bytes) else { return .refused(.malformed(.targetEncoding)) }
+        let found = RequestHead.Found(
+            method: line.method, target: line.targetRange, path: path, query: query,
+            isServerWide: line.form == .asterisk, isHTTP10: line.isHTTP10, bodyLength: fields.bodyLength,
             keepsAlive: fields.keepsAlive(line), expectsContinue: fields.expectsContinue && !line.isHTTP10,
             expectsOther: fields.expectsOther && !line.isHTTP10)
+        let parts = RequestHead.Parts.make(found, fields.spans, bytes.slice(0, scanned))
         return .complete(RequestHead(parts: parts), consumed: scanned)
     }
 }
