@@ -184,24 +184,16 @@ extension Connection {
         let framing: ResponseEncoder.Framing =
             response.status == 204 ? .none : response.status == 304 && length == 0 ? .none : .length(length)
         let hasBody = exchange?.isHead != true && !response.isBodiless && length > 0
-        let written = encodeHead(response, framing)
-        noteAnswer(response, bytes: hasBody ? written + length : written)
+        encodeHead(response, framing)
         guard hasBody else { return }
-        switch response.body {
-        case .empty, .stream: break
-        case .bytes(let bytes): output.append(body: bytes)
-        case .shared(let prefix, let rest):
-            if !prefix.isEmpty { output.append(body: prefix) }
-            output.append(rest, isFramed: false)
-        }
+        exchange?.summary.bytesOut += length
+        if case .bytes(let bytes) = response.body { return output.append(body: bytes) }
+        guard case .shared(let prefix, let rest) = response.body else { return }
+        if !prefix.isEmpty { output.append(body: prefix) }
+        output.append(rest, isFramed: false)
     }
 
-    private func noteAnswer(_ response: Response, bytes: Int) {
-        exchange?.summary.note(response, bytes: bytes)
-    }
-
-    /// - Returns: its octets.
-    private func encodeHead(_ response: Response, _ framing: ResponseEncoder.Framing) -> Int {
+    private func encodeHead(_ response: Response, _ framing: ResponseEncoder.Framing) {
         let persistence: ResponseEncoder.Persistence =
             lifecycle.isLast ? .close : exchange?.isHTTP10 == true ? .keepAlive : .implicit
         let buffer = output.end()
@@ -209,7 +201,7 @@ extension Connection {
         ResponseEncoder.appendHead(
             status: response.status, fields: response.fields, framing: framing, persistence: persistence,
             date: resources.dateLine(at: loop.wallClock), to: buffer)
-        return buffer.count - before
+        exchange?.summary.note(response, bytes: buffer.count - before)
     }
 
     /// Tells the service. Nothing happens if no exchange is open.
@@ -288,21 +280,17 @@ extension Connection {
         let isOld = exchange?.isHTTP10 == true
         if exchange?.isHead == true || response.isBodiless {
             handle(.answered(rest: rest, closes: isOld))
-            beginEncoding(response, response.status == 204 || isOld ? .none : .chunked)
+            encodeHead(response, response.status == 204 || isOld ? .none : .chunked)
             if lifecycle.phase != .discarding { finishExchange() }
             return
         }
         handle(.streamBegan(rest: rest, closes: isOld))
-        beginEncoding(response, isOld ? .untilClose : .chunked)
+        encodeHead(response, isOld ? .untilClose : .chunked)
         transport.limitUnsent(bytes: Self.unsentStreamBytes)
         let writer = StreamWriter(self, isChunked: !isOld)
         self.writer = writer
         start(writer)
         mark()
-    }
-
-    private func beginEncoding(_ response: Response, _ framing: ResponseEncoder.Framing) {
-        noteAnswer(response, bytes: encodeHead(response, framing))
     }
 
     /// What the kernel may queue of a stream for a slow reader. Little: what is queued is old when it arrives.

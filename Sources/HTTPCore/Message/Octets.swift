@@ -37,6 +37,14 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
+    /// Whether an octet is a control, a tab among them: what no field value may hold, and a tab. Looks at all, so that
+    /// many are looked at at once.
+    var hasControls: Bool {
+        var found: UInt8 = 0
+        for octet in self { found |= octet < 0x20 || octet == 0x7F ? 1 : 0 }
+        return found != 0
+    }
+
     /// Without blanks at both ends.
     var trimmed: UnsafeRawBufferPointer {
         var start = 0

@@ -55,13 +55,14 @@ struct FieldSection: Sendable {
         var valueStart = colon + 1
         while valueStart < end, bytes[valueStart].isBlank { valueStart += 1 }
         while end > valueStart, bytes[end - 1].isBlank { end -= 1 }
-        for index in valueStart..<end where !bytes[index].isFieldContent { return .malformed(.fieldValue) }
+        let value = bytes.slice(valueStart, end)
+        guard !value.hasControls || value.allSatisfy(\.isFieldContent) else { return .malformed(.fieldValue) }
         let span = FieldSpan(
             nameStart: UInt32(start), nameEnd: UInt32(colon), valueStart: UInt32(valueStart), valueEnd: UInt32(end))
         if room.isEmpty { room.reserveCapacity(8) }
         if count < room.count { room[count] = span } else { room.append(span) }
         count += 1
-        return note(span, bytes.slice(start, colon), bytes.slice(valueStart, end))
+        return note(span, bytes.slice(start, colon), value)
     }
 
     /// The refusals that only the whole section can decide.

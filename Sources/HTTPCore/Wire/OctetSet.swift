@@ -15,9 +15,10 @@ extension OctetSet {
     @inline(__always)
     static var token: OctetSet { OctetSet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE) }
 
-    /// What stands unescaped in a path or a query, `/` and `?` included (RFC 3986 §3.3, §3.4). `%` is checked apart.
+    /// What a path or a query is made of, `/` and `?` included (RFC 3986 §3.3, §3.4). What follows a `%` is checked
+    /// apart.
     @inline(__always)
-    static var uri: OctetSet { OctetSet(low: 0xAFFF_FFD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF) }
+    static var uri: OctetSet { OctetSet(low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF) }
 
     /// `unreserved`: what a host name is made of (RFC 3986 §2.3).
     @inline(__always)

@@ -46,14 +46,11 @@ final class OutputBuffer {
 
     /// Appends `text` with every octet that a field value may not hold as a space.
     func append(fieldValue text: String) {
-        var text = text
-        text.withUTF8 { value in
-            guard let source = value.baseAddress else { return }
-            reserve(value.count)
-            let target = (base + count).assumingMemoryBound(to: UInt8.self)
-            for index in 0..<value.count { target[index] = source[index].isFieldContent ? source[index] : .space }
-            count += value.count
-        }
+        let start = count
+        append(text: text)
+        guard bytes.slice(start, count).hasControls else { return }
+        let value = UnsafeMutableRawBufferPointer(start: base + start, count: count - start)
+        for index in value.indices where !value[index].isFieldContent { value[index] = .space }
     }
 
     /// Appends `number`, which is not negative, in decimal.

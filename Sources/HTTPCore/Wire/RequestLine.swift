@@ -89,10 +89,6 @@ struct RequestLine: Sendable {
     }
 
     private static func isURIText(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Bool {
-        for index in range {
-            let octet = bytes[index]
-            guard OctetSet.uri.contains(octet) || octet == UInt8(ascii: "%") else { return false }
-        }
-        return true  // escapes are judged where they are decoded
+        bytes.slice(range).allSatisfy(OctetSet.uri.contains)  // escapes are judged where they are decoded
     }
 }

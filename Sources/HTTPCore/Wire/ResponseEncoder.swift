@@ -44,11 +44,13 @@ enum ResponseEncoder {
         case .keepAlive: buffer.append("Connection: keep-alive\r\n")
         case .close: buffer.append("Connection: close\r\n")
         }
-        for field in fields {
-            buffer.append(text: field.name)
-            buffer.append(": ")
-            buffer.append(fieldValue: field.value)
-            buffer.append("\r\n")
+        fields.withUnsafeBufferPointer { fields in
+            for index in fields.indices {
+                buffer.append(text: fields[index].name)
+                buffer.append(": ")
+                buffer.append(fieldValue: fields[index].value)
+                buffer.append("\r\n")
+            }
         }
         buffer.append("\r\n")
     }
