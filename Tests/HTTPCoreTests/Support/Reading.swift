@@ -29,7 +29,7 @@ struct Reading: Equatable, CustomStringConvertible {
                         case .refused(let refusal): self.refusal = refusal
                         case .complete(let head, let consumed):
                             start += consumed
-                            parser = RequestParser(limits: limits)
+                            parser.restart()
                             line = "\(head.method.name) \(head.target)"
                             if head.bodyLength == .none {
                                 messages.append(line)

@@ -158,6 +158,26 @@ import Testing
             let value = Array("GET / HTTP/1.1\r\nHost: a\r\nX: a".utf8) + [octet] + Array("b\r\n\r\n".utf8)
             let isContent = octet == 9 || (octet >= 32 && octet != 127)
             #expect((Reading(value).refusal == nil) == isContent, "octet \(octet) in a value")
+            for place in [0, 7, 15, 16, 31, 39] {
+                var long = [UInt8](repeating: UInt8(ascii: "a"), count: 40)
+                long[place] = octet
+                let head = Array("GET / HTTP/1.1\r\nHost: a\r\nX: a".utf8) + long + Array("b\r\n\r\n".utf8)
+                #expect((Reading(head).refusal == nil) == isContent, "octet \(octet) at \(place) of a long value")
+            }
+        }
+    }
+
+    @Test func aHeadHasItsOwnFieldsAlone() {
+        var parser = RequestParser(limits: MessageLimits())
+        for count in [3, 1, 0, 40, 2, 9] {
+            let fields = (0..<count).map { "X: \(count)-\($0)\r\n" }.joined()
+            let progress = Array("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n".utf8).withUnsafeBytes { parser.parse($0) }
+            guard case .complete(let head, _) = progress else {
+                Issue.record("not complete")
+                continue
+            }
+            parser.restart()
+            #expect(head.values(of: "x") == (0..<count).map { "\(count)-\($0)" })
         }
     }
 
