@@ -59,10 +59,10 @@ class Bytes(ServiceCase):
     options = ("--history-bytes", "20000")
 
     def test_what_does_not_fit_is_expired(self):
-        session, first = self.made([f"{number} {'x' * 90}" for number in range(100)])
+        session, first = self.made([f"0 {number} {'x' * 90}" for number in range(20)])
         revisions = [first]
-        for count in range(101, 121):
-            revisions.append(self.wrote(session, [f"{number} {'x' * 90}" for number in range(count)]))
+        for count in range(1, 21):
+            revisions.append(self.wrote(session, [f"{count} {number} {'x' * 90}" for number in range(20)]))
         usable = ["changes" in self.get_changes(session, {"since": each}).json for each in revisions]
         self.assertEqual(usable, sorted(usable))
         self.assertFalse(usable[0])
@@ -70,8 +70,28 @@ class Bytes(ServiceCase):
         self.assertEqual(self.get_changes(session, {"since": first}).json["reset"], "expired")
 
 
-class Skeletons(ServiceCase):
-    """From a remembered revision every dialect leads to the head, though contents are forgotten."""
+class Changes(ServiceCase):
+    """What is remembered is what changed, however long the list is."""
+
+    def test_64_commits_of_a_long_list_where_rows_move(self):
+        rows = [{"id": f"row-{number}", "content": {"text": "x" * 90, "n": 0}} for number in range(20_000)]
+        session, first = self.made(rows)
+        revisions = [first]
+        for commit in range(1, 65):
+            for place in (commit * 17, commit * 101, commit * 307):
+                rows[place]["content"] = {"text": "x" * 90, "n": commit}
+            rows.insert(commit * 211, rows.pop(commit * 5))
+            revisions.append(self.wrote(session, rows))
+        for revision in revisions[:-1]:
+            answer = self.get_changes(session, {"since": revision, "content": "patch"})
+            self.assertNotIn("reset", answer.json)
+        last = self.get_changes(session, {"since": revisions[-2], "content": "patch"})
+        self.assertLess(len(last.body), 1024)
+        self.assertEqual(last.body.count(b'"patch"'), 3)
+
+
+class Past(ServiceCase):
+    """From a remembered revision every dialect leads to the head, contents and all."""
 
     STATES = [
         {"sections": [{"id": "s", "content": {"t": 1}, "items": [{"id": "a", "content": 1}, {"id": "b", "kind": "k", "items": ["c"]}]},

@@ -123,15 +123,22 @@ struct ChangesetDraft {
     private mutating func keepLongest(
         _ oldRows: Range<Int>, _ newRows: Range<Int>, _ shift: Int, _ run: inout IncreasingRun
     ) {
+        // What both end with comes last in either state, and stays whatever else does.
+        var (oldEnd, newEnd) = (oldRows.upperBound, newRows.upperBound)
+        while newEnd > newRows.lowerBound, Int(oldRowOfNew[newEnd - 1]) == oldEnd - 1, oldEnd > oldRows.lowerBound {
+            (oldEnd, newEnd) = (oldEnd - 1, newEnd - 1)
+        }
         run.removeAll()
         run.reserve(newRows.count)
         oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
             rowChanges.withUnsafeMutableBufferPointer { changes in
-                for row in newRows {
+                for row in newRows.lowerBound..<newEnd {
                     changes[row] = []
-                    if oldRows.contains(Int(oldRowOfNew[row])) { run.append(oldRowOfNew[row], at: row) }
+                    if (oldRows.lowerBound..<oldEnd).contains(Int(oldRowOfNew[row])) {
+                        run.append(oldRowOfNew[row], at: row)
+                    }
                 }
-                run.find(fixedShift: shift) { changes[$0] = .stays }
+                run.find(fixedShift: shift, goesOn: newEnd < newRows.upperBound) { changes[$0] = .stays }
             }
         }
     }

@@ -34,13 +34,16 @@ struct IncreasingRun {
 
     /// Calls `keep` with the place of each element of the chosen run, last first. An element is fixed if its place less
     /// its value is `fixedShift`.
-    mutating func find(fixedShift: Int, keep: (Int) -> Void) {
+    ///
+    /// - Parameter goesOn: whether more elements follow, each above all others, of which every longest run holds all.
+    mutating func find(fixedShift: Int, goesOn: Bool = false, keep: (Int) -> Void) {
         guard !elements.isEmpty else { return }
         let room = elements.count
         if memory.count < room * 6 { memory = [Int32](repeating: 0, count: room * 6) }
         elements.withUnsafeBufferPointer { elements in
             memory.withUnsafeMutableBufferPointer { memory in
-                var piles = Piles(elements: elements, fixedShift: fixedShift, memory: memory.baseAddress!)
+                var piles = Piles(
+                    elements: elements, fixedShift: fixedShift, goesOn: goesOn, memory: memory.baseAddress!)
                 piles.deal()
                 var last = Int(piles.last)
                 while last >= 0 {
@@ -57,6 +60,7 @@ struct IncreasingRun {
 
         let elements: UnsafeBufferPointer<Element>
         let fixedShift: Int
+        let goesOn: Bool
         /// Value and index of the top of each pile.
         let topValues: Numbers
         let tops: Numbers
@@ -72,8 +76,8 @@ struct IncreasingRun {
         /// The last element of the best run.
         private(set) var last: Int32 = -1
 
-        init(elements: UnsafeBufferPointer<Element>, fixedShift: Int, memory: Numbers) {
-            (self.elements, self.fixedShift) = (elements, fixedShift)
+        init(elements: UnsafeBufferPointer<Element>, fixedShift: Int, goesOn: Bool, memory: Numbers) {
+            (self.elements, self.fixedShift, self.goesOn) = (elements, fixedShift, goesOn)
             let room = elements.count
             (topValues, tops) = (memory, memory + room)
             (beneath, previous) = (memory + room * 2, memory + room * 3)
@@ -82,9 +86,10 @@ struct IncreasingRun {
 
         mutating func deal() {
             var hasFixed = false
+            var pile = -1
             for index in elements.indices {
                 let value = elements[index].value
-                let pile = pile(for: value)
+                pile = self.pile(for: value, behind: pile)
                 hasFixed = hasFixed || isFixed(index)
                 if pile == count {
                     count += 1
@@ -105,10 +110,13 @@ struct IncreasingRun {
             Int(elements[index].place) - Int(elements[index].value) == fixedShift
         }
 
-        /// The first pile whose top is not below `value`; the number of piles if there is none.
+        /// The first pile whose top is not below `value`; the number of piles if there is none. Behind a row that moved
+        /// the next ones go on, pile by pile.
         @inline(__always)
-        private func pile(for value: Int32) -> Int {
+        private func pile(for value: Int32, behind last: Int) -> Int {
             if count == 0 || topValues[count - 1] < value { return count }
+            let next = last + 1
+            if last >= 0, next < count, topValues[last] < value, topValues[next] >= value { return next }
             var (low, high) = (0, count - 1)
             while low < high {
                 let middle = (low &+ high) >> 1
@@ -123,7 +131,9 @@ struct IncreasingRun {
             last = tops[count - 1]
             var other = beneath[Int(last)]
             while other >= 0 {
-                if scores[Int(other)] >= scores[Int(last)] { last = other }
+                // Before an element that follows, the later of two rules, as in `score`.
+                let (one, best) = (scores[Int(other)], scores[Int(last)])
+                if goesOn ? one > best : one >= best { last = other }
                 other = beneath[Int(other)]
             }
         }
