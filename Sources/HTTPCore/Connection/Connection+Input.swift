@@ -28,10 +28,14 @@ extension Connection {
             guard reads <= Self.readsInTurn, octets < Self.octetsInTurn, inflatedInTurn <= Self.inflatedInTurn,
                 requestsInTurn < Self.requestsInTurn
             else { return mark() }
+            guard isStarved || leftover.isEmpty else {
+                octets += consumeLeftover()
+                continue
+            }
             let scratch = resources.scratch
             var filled = leftover.count
             if filled > 0 {
-                scratch.copyBytes(from: leftover)
+                leftover.withUnsafeBytes { scratch.copyMemory(from: $0) }
                 releaseLeftover()
             }
             if isStarved, !receive(behind: &filled, in: scratch) { return }
@@ -69,15 +73,25 @@ extension Connection {
         return true
     }
 
-    private func keep(_ bytes: UnsafeRawBufferPointer) {
-        leftover = resources.takeArray()
-        leftover.append(contentsOf: bytes)
-    }
+    private func keep(_ bytes: UnsafeRawBufferPointer) { leftover = KeptInput(bytes, in: resources.takeArray()) }
 
-    func releaseLeftover() {
-        let buffer = leftover
-        leftover = []
-        resources.giveBack(buffer)
+    func releaseLeftover() { resources.giveBack(takeLeftover().released()) }
+
+    private func takeLeftover() -> KeptInput { Swift.exchange(&leftover, with: KeptInput()) }
+
+    /// Goes on in what was kept; says how much that took.
+    private func consumeLeftover() -> Int {
+        var kept = takeLeftover()
+        isStarved = false
+        let used = kept.withUnsafeBytes { consume($0) }
+        kept.drop(used)
+        if kept.count == 0 {
+            isStarved = true
+            resources.giveBack(kept.released())
+        } else if lifecycle.phase != .closed {
+            leftover = kept
+        }
+        return used
     }
 
     /// Takes what it can and says how much that was.

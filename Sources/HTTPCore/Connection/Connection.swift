@@ -31,7 +31,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     var inputEnded = false
     /// What stands in `leftover` was looked at and means nothing without more.
     var isStarved = true
-    var leftover: [UInt8] = []
+    var leftover = KeptInput()
     var lingered = 0
     var inflatedInTurn = 0
     var requestsInTurn = 0
@@ -192,7 +192,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     /// Counts what waits to become a whole message: only what has come, since room that was reserved costs nothing
     /// before it is filled.
     private func accountInput() {
-        let held = leftover.count + (intake?.body.count ?? 0)
+        let held = leftover.footprint + (intake?.body.count ?? 0)
         guard held > 0 || incoming != nil, lifecycle.phase != .closed else { return }
         let share = incoming ?? MemoryShare(of: shard.options.incoming)
         incoming = held == 0 ? nil : share

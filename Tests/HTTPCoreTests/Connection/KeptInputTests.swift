@@ -1,0 +1,20 @@
+import Testing
+
+@testable import HTTPCore
+
+@Suite struct KeptInputTests {
+    private func kept(_ text: String) -> KeptInput {
+        Array(text.utf8).withUnsafeBytes { KeptInput($0, in: []) }
+    }
+
+    private func text(_ input: KeptInput) -> String { input.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+
+    @Test func whatIsConsumedIsNotSeenAgainButHeldUntilTheEnd() {
+        var input = kept("one two")
+        #expect(text(input) == "one two" && input.count == 7 && !input.isEmpty)
+        input.drop(4)
+        #expect(text(input) == "two" && input.count == 3 && input.footprint == 7)
+        input.drop(3)
+        #expect(text(input).isEmpty && input.count == 0)
+    }
+}
