@@ -38,12 +38,11 @@ extension SessionTable {
         withExtendedLifetime(held) {}
     }
 
-    /// Of the sessions that are away, those that are read, where a store should write down that they are used. Forgets
-    /// slots that nobody holds any more. O(sessions away).
+    /// Of the sessions that are away, those that are read, where a store should write down that they are used.
+    /// O(sessions away).
     func readWhileAway(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { registry in
-            if !registry.away.isEmpty { registry.away = registry.away.filter { $0.value.slot != nil } }
-            return registry.away.values.compactMap { away in
+            registry.away.values.compactMap { away in
                 guard let slot = away.slot, slot.readerCount > 0 else { return nil }
                 slot.recency.expires = now + slot.recency.timeToLive
                 guard slot.recency.expires - slot.recency.stored > slot.recency.timeToLive / 32 else { return nil }
@@ -59,6 +58,11 @@ extension SessionTable.Registry {
     mutating func sendAway(_ slot: SessionSlot) -> SessionSlot.Held {
         away[slot.name] = AwaySlot(slot)
         return slot.sendAway()
+    }
+
+    /// Forgets slots that nobody holds any more. O(sessions away).
+    mutating func forgetAway() {
+        if !away.isEmpty { away = away.filter { $0.value.slot != nil } }
     }
 
     /// Lists a slot again whose session was away; false if it has no name here any more.

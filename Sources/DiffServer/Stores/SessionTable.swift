@@ -42,7 +42,7 @@ final class SessionTable: Sendable {
 
     private let freed: EvictedMemory
     /// Messages on their way take room from sessions.
-    private let messages: MessageMemory
+    let messages: MessageMemory
 
     /// - Parameter hash: where the table is the store; nil where it is the cache of one.
     init(bounds: Bounds, messages: MessageMemory, hash: KeyedHash?) {
@@ -275,14 +275,15 @@ final class SessionTable: Sendable {
     }
 
     /// Takes away sessions whose time has run out and that nobody reads, and all answers that were kept for others.
-    /// O(taken away).
+    /// O(taken away, and sessions that are away).
     ///
     /// - Returns: those that were taken away.
     func sweep(at now: Instant) -> [SessionSlot] {
         answers.release()
         makeRoom()
         let expired = registry.withLock { registry in
-            registry.ends.ended(by: now).filter { slot in
+            registry.forgetAway()
+            return registry.ends.ended(by: now).filter { slot in
                 guard slot.readerCount > 0 else {
                     registry.remove(slot)
                     return true

@@ -277,6 +277,20 @@ import Testing
         #expect(table.commit(two, to: slot, at: one.head.revision).isConflict)
     }
 
+    @Test func `of sessions that left a cache only those that somebody holds are remembered`() throws {
+        let bounds = SessionTable.Bounds(sessions: 1, awake: 1)
+        let table = SessionTable(
+            bounds: bounds, messages: MessageMemory(memory: bounds.bytes, maxBody: 1024), hash: nil)
+        var held: SessionSlot? = try table.create("a", session("a")).get()
+        for name in ["b", "c", "d"] { _ = try table.create(name, session(name)).get() }
+        _ = table.sweep(at: .now)
+        #expect(table.registry.withLock { Array($0.away.keys) } == ["a"])
+        #expect(table.awaySlot("a") === held)
+        held = nil
+        _ = table.sweep(at: .now)
+        #expect(table.registry.withLock { $0.away.isEmpty })
+    }
+
     @Test func `many hands wake and write more sessions than may be awake, and lose nothing`() async throws {
         let table = table(.init(awake: 3))
         let names = (0..<12).map { "s\($0)" }
