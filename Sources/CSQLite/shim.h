@@ -8,8 +8,9 @@ static inline int csqlite_bind_text(sqlite3_stmt *statement, int index, const ch
     return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
 }
 
+// The bytes have to stay where they are until the statement is reset.
 static inline int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
-    return sqlite3_bind_blob(statement, index, count == 0 ? "" : bytes, count, SQLITE_TRANSIENT);
+    return sqlite3_bind_blob(statement, index, count == 0 ? "" : bytes, count, SQLITE_STATIC);
 }
 
 #endif

@@ -11,6 +11,8 @@ struct MessageMemory: Sendable {
     let incoming: MemoryBudget
     /// Answers, until their readers have them.
     let outgoing: MemoryBudget
+    /// Records on their way to a store or from it, see `RecordGate`.
+    let records: MemoryBudget
 
     /// The connections that are open.
     let connections = ConnectionCount()
@@ -19,19 +21,21 @@ struct MessageMemory: Sendable {
     private static let connection = 4096
 
     /// An eighth of the memory for each way, or else two bodies of the largest size, though no more than a quarter; but
-    /// 8 MiB at least.
+    /// 8 MiB at least. A sixteenth for records, of which the first is let through however large it is.
     init(memory: Int, maxBody: Int) {
         let limit = max(memory / 8, min(maxBody, memory / 8) * 2, 8 << 20)
         incoming = MemoryBudget(limit: limit)
         outgoing = MemoryBudget(limit: limit)
+        records = MemoryBudget(limit: memory / 16)
     }
 
     /// Bytes in use now.
-    var inUse: Int { incoming.inUse + outgoing.inUse + connections.value * Self.connection }
+    var inUse: Int { incoming.inUse + outgoing.inUse + records.inUse + connections.value * Self.connection }
 
     /// Sets what is called where another MiB or more is in use.
     func onGrowth(_ action: @escaping @Sendable () -> Void) {
         incoming.onGrowth(action)
         outgoing.onGrowth(action)
+        records.onGrowth(action)
     }
 }

@@ -31,8 +31,8 @@ struct SessionLog: Sendable {
 struct LogCommit: Sendable {
     let id: UInt64
     let entry: [UInt8]
-    /// The whole of the session, where its log has become too long.
-    let checkpoint: SessionRecord?
+    /// Whether the whole of the session is written, since its log has become too long.
+    let isCheckpoint: Bool
     /// Whether nothing of what was there before is needed any more.
     let isStart: Bool
     /// Entries that nobody needs any more.
@@ -53,13 +53,12 @@ struct LogCommit: Sendable {
         // A record of an older format has no log.
         let known = before.flatMap { $0.log.entries.isEmpty ? nil : $0 }
         guard let before = known, let entry = LogEntry(from: before, to: next) else {
-            let record = SessionRecord(next, by: hash)
             entry = LogEntry.start(next.version)
-            (checkpoint, isStart, removed) = (record, true, before?.log.entries.map(\.id) ?? [])
+            (isCheckpoint, isStart, removed) = (true, true, before?.log.entries.map(\.id) ?? [])
             session = next.with(
                 log: SessionLog(
                     entries: [SessionLog.Entry(id: id, sequence: sequence, bytes: 16)], covered: 1,
-                    checkpoint: record.bytes))
+                    checkpoint: next.head.snapshot.textBytes))
             return
         }
         let bytes = entry.bytes(by: hash)
@@ -67,15 +66,10 @@ struct LogCommit: Sendable {
         log.entries.append(SessionLog.Entry(id: id, sequence: sequence, bytes: bytes.count))
         let behind = log.entries[log.covered...]
         let isRestated = entry.change.map { $0.step == nil } ?? false
-        if isRestated || behind.count > max(1, revisions)
-            || behind.reduce(0, { $0 + $1.bytes }) > log.checkpoint
-        {
-            let record = SessionRecord(next, by: hash)
-            checkpoint = record
-            (log.covered, log.checkpoint) = (log.entries.count, record.bytes)
-        } else {
-            checkpoint = nil
-        }
+        isCheckpoint =
+            isRestated || behind.count > max(1, revisions)
+            || behind.reduce(0) { $0 + $1.bytes } > log.checkpoint
+        if isCheckpoint { (log.covered, log.checkpoint) = (log.entries.count, next.head.snapshot.textBytes) }
         // What leads back to the oldest revision is in the entry behind the one that made it, which has its marks.
         let oldest = next.history.oldestSequence ?? sequence
         let unneeded = log.entries.prefix(log.covered).prefix { $0.sequence < oldest && $0.id != id }
@@ -85,6 +79,11 @@ struct LogCommit: Sendable {
         (self.entry, isStart) = (bytes, false)
         session = next.with(log: log)
     }
+}
+
+extension LogCommit {
+    /// The whole of the session, where that is written. O(items + bytes).
+    func checkpoint(by hash: KeyedHash) -> SessionRecord? { isCheckpoint ? SessionRecord(session, by: hash) : nil }
 }
 
 extension SessionRecord {

@@ -40,12 +40,22 @@ public final class MemoryBudget: Sendable {
     }
 
     /// Takes bytes that are there already, whatever the limit.
-    func charge(_ bytes: Int) {
+    public func charge(_ bytes: Int) {
         let before = used.wrappingAdd(bytes, ordering: .relaxed).oldValue
         tell(from: before, to: before + bytes)
     }
 
-    func giveBack(_ bytes: Int) { used.wrappingSubtract(bytes, ordering: .relaxed) }
+    /// Gives back bytes that were taken.
+    public func giveBack(_ bytes: Int) { used.wrappingSubtract(bytes, ordering: .relaxed) }
+
+    /// Takes bytes for as long as something goes on, whatever the limit.
+    public func charging<Result, Failure: Error>(
+        _ bytes: Int, _ work: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        charge(bytes)
+        defer { giveBack(bytes) }
+        return try work()
+    }
 
     private func tell(from before: Int, to after: Int) {
         if after >> 20 != before >> 20 { listener.withLock { $0 }?.call() }

@@ -44,6 +44,8 @@ public struct Snapshot: Sendable {
     public var itemCount: Int { columns.nodes.count }
     /// Items that are visible.
     public var rowCount: Int { columns.rowCount }
+    /// Bytes of text that it refers to, about what its document takes.
+    public var textBytes: Int { columns.text.count - columns.text.dead }
     /// Memory held, in bytes.
     public var footprint: Int { columns.footprint }
 }

@@ -29,7 +29,7 @@ import Testing
 
         init(_ first: Session, revisions: Int = 64, by hash: KeyedHash) throws {
             let commit = LogCommit(first.renamed(), after: nil, id: 1, revisions: revisions, by: hash)
-            record = try #require(commit.checkpoint)
+            record = try #require(commit.checkpoint(by: hash))
             (session, entries, self.revisions) = (commit.session, [(1, commit.entry)], revisions)
         }
 
@@ -39,7 +39,7 @@ import Testing
             session = commit.session
             entries.append((commit.id, commit.entry))
             entries.removeAll { commit.removed.contains($0.id) }
-            if let checkpoint = commit.checkpoint {
+            if let checkpoint = commit.checkpoint(by: hash) {
                 (record, covered, checkpoints) = (checkpoint, commit.id, checkpoints + 1)
             }
         }

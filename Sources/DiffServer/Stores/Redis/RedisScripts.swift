@@ -137,11 +137,14 @@ enum RedisScripts {
         /// - Parameters:
         ///   - commit: of a session under its new version.
         ///   - before: what it is to follow; nil for a new one.
-        ///   - digestKey: of the digests.
-        init(_ commit: LogCommit, to key: RedisArgument, after before: Session?, digestKey: String) {
+        ///   - hash: of the store.
+        ///   - digestKey: of that.
+        init(
+            _ commit: LogCommit, to key: RedisArgument, after before: Session?, by hash: KeyedHash, digestKey: String
+        ) {
             let session = commit.session
             let name = session.versionText
-            staging = commit.checkpoint.map { record in
+            staging = commit.checkpoint(by: hash).map { record in
                 [
                     "HSET", key, RedisArgument("m" + name), RedisArgument(record.meta), RedisArgument("h" + name),
                     RedisArgument(record.head),
@@ -153,7 +156,7 @@ enum RedisScripts {
                 RedisArgument(Int(session.settings.timeToLive / .milliseconds(1))), RedisArgument(digestKey),
                 RedisArgument(String(commit.id)), RedisArgument(commit.entry),
                 RedisArgument(String(session.log.entries.first?.id ?? commit.id)),
-                RedisArgument(commit.isStart ? "start" : commit.checkpoint == nil ? "" : "new"),
+                RedisArgument(commit.isStart ? "start" : commit.isCheckpoint ? "new" : ""),
             ]
         }
     }

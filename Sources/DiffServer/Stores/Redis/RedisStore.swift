@@ -249,7 +249,7 @@ final class RedisStore: SessionStore {
         // Computed before nodes agreed on another key.
         guard commit.session.head.fingerprints.hash == .digests(digestKey) else { return done(.failure(.conflict)) }
         let key = RedisArgument(RedisScripts.key(name))
-        let commit = RedisScripts.Commit(commit, to: key, after: before, digestKey: digestKey)
+        let commit = RedisScripts.Commit(commit, to: key, after: before, by: hash, digestKey: digestKey)
         let client = client(on: loop)
         client.run(RedisScripts.commit, keys: [key], commit.arguments, staging: commit.staging) { [self] result in
             heed(result)

@@ -56,16 +56,15 @@ final class SQLiteDatabase {
     @discardableResult
     func run(_ sql: String, _ values: [Value] = [], row: (Row) -> Void = { _ in }) throws(Failure) -> Int {
         let statement = try prepared(sql)
-        defer {
-            sqlite3_reset(statement)
-            sqlite3_clear_bindings(statement)
-        }
-        for (index, value) in values.enumerated() { try bind(value, Int32(index + 1), statement) }
-        while true {
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: row(Row(statement: statement))
-            case SQLITE_DONE: return Int(sqlite3_changes(handle))
-            default: throw failure()
+        defer { sqlite3_clear_bindings(statement) }
+        return try bind(values[...], statement) { () throws(Failure) in
+            defer { sqlite3_reset(statement) }
+            while true {
+                switch sqlite3_step(statement) {
+                case SQLITE_ROW: row(Row(statement: statement))
+                case SQLITE_DONE: return Int(sqlite3_changes(handle))
+                default: throw failure()
+                }
             }
         }
     }
@@ -86,15 +85,29 @@ final class SQLiteDatabase {
         return statement
     }
 
-    private func bind(_ value: Value, _ index: Int32, _ statement: OpaquePointer) throws(Failure) {
-        let code: Int32
+    /// Binds the values, and calls while they are where they were bound: SQLite makes a row of them, and need not copy
+    /// a blob before that.
+    private func bind(
+        _ values: ArraySlice<Value>, _ statement: OpaquePointer, _ body: () throws(Failure) -> Int
+    ) throws(Failure) -> Int {
+        guard let value = values.first else { return try body() }
+        let index = Int32(values.startIndex + 1)
+        let rest = values.dropFirst()
         switch value {
-        case .integer(let number): code = sqlite3_bind_int64(statement, index, Int64(number))
-        case .text(let text): code = csqlite_bind_text(statement, index, text, Int32(text.utf8.count))
-        case .blob(let bytes): code = csqlite_bind_blob(statement, index, bytes, Int32(bytes.count))
+        case .integer(let number): try check(sqlite3_bind_int64(statement, index, Int64(number)))
+        case .text(let text): try check(csqlite_bind_text(statement, index, text, Int32(text.utf8.count)))
+        case .blob(let bytes):
+            return try bytes.withUnsafeBytes { bytes in
+                Result { () throws(Failure) in
+                    try check(csqlite_bind_blob(statement, index, bytes.baseAddress, Int32(bytes.count)))
+                    return try bind(rest, statement, body)
+                }
+            }.get()
         }
-        guard code == SQLITE_OK else { throw failure() }
+        return try bind(rest, statement, body)
     }
+
+    private func check(_ code: Int32) throws(Failure) { if code != SQLITE_OK { throw failure() } }
 
     private func failure() -> Failure {
         Failure(code: sqlite3_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))

@@ -43,8 +43,11 @@ struct SQLiteFile {
 
     /// A connection; the tables are there.
     ///
-    /// - Parameter isDurable: whether a commit waits for the disk.
-    func connection(isDurable: Bool) throws(StoreError) -> SQLiteDatabase {
+    /// - Parameters:
+    ///   - isDurable: whether a commit waits for the disk.
+    ///   - memory: what the process may use, in bytes. A thirty-second of it, and no more than 16 MiB, are pages that
+    ///     the connection keeps; what a large commit changes beyond that goes to the log before the commit.
+    func connection(isDurable: Bool, memory: Int) throws(StoreError) -> SQLiteDatabase {
         do throws(SQLiteDatabase.Failure) {
             let database = try SQLiteDatabase(path: path)
             // Some seven entries of a log.
@@ -61,7 +64,7 @@ struct SQLiteFile {
             // 32 MiB, all of which a start has to look through; a log that grew beyond twice that is cut.
             try database.run("PRAGMA wal_autocheckpoint = 8192")
             try database.run("PRAGMA journal_size_limit = 67108864")
-            try database.run("PRAGMA cache_size = -16384")
+            try database.run("PRAGMA cache_size = -\(min(memory / 32, 16 << 20) >> 10)")
             return database
         } catch { throw StoreError("\(path): \(error.message)") }
     }

@@ -24,9 +24,13 @@ extension SQLiteStore {
         guard !table.holds(name) else { return done(.failure(.conflict)) }
         guard pendingWrites.enterAlone(name, again: { [self] in create(name, session, done) }) else { return }
         let commit = logCommit(session.renamed(), after: nil)
-        let (session, row) = (commit.session, SessionRow(commit, named: name, after: nil))
-        writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
-            try database.insert(row, hash: hash) ? .written : .conflict
+        let session = commit.session
+        writer.submit { [hash, records] (database) throws(SQLiteDatabase.Failure) in
+            // What is written, and the row that SQLite makes of it.
+            try records.charging(2 * session.head.footprint) { () throws(SQLiteDatabase.Failure) in
+                let row = SessionRow(commit, named: name, after: nil, by: hash)
+                return try database.insert(row, hash: hash) ? .written : .conflict
+            }
         } done: { [self] result in
             let outcome = result.flatMap { table.create(name, session) }
             pendingWrites.leave(name, result)
@@ -51,10 +55,14 @@ extension SQLiteStore {
         _ next: Session, to slot: SessionSlot, standingOn before: Session, _ done: @escaping Completion<SessionSlot>
     ) {
         let commit = logCommit(next, after: before)
-        let (next, row) = (commit.session, SessionRow(commit, named: slot.name, after: before))
+        let next = commit.session
         let hasEntered = pendingWrites.enter(slot, behind: before.version, next: next) {
-            writer.submit { [hash] (database) throws(SQLiteDatabase.Failure) in
-                try database.update(row, standingOn: before.version, hash: hash) ? .written : .conflict
+            writer.submit { [hash, records] (database) throws(SQLiteDatabase.Failure) in
+                let room = commit.isCheckpoint ? 2 * next.head.footprint : 0
+                return try records.charging(room) { () throws(SQLiteDatabase.Failure) in
+                    let row = SessionRow(commit, named: slot.name, after: before, by: hash)
+                    return try database.update(row, standingOn: before.version, hash: hash) ? .written : .conflict
+                }
             } done: { [self] result in
                 switch result {
                 // A session that made room meanwhile comes back with this.

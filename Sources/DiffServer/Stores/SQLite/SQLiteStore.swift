@@ -23,8 +23,11 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     let pendingWrites = PendingWrites()
     /// The newest entry of the log.
     private let lastEntry: Atomic<UInt64>
+    /// Counts records while they are read or written: one at a time, each way, since a record is made on the thread
+    /// that writes it.
+    let records: MemoryBudget
     /// Who waits for sessions that are being read.
-    private let waiting = Locked<[String: [Completion<SessionView?>]]>([:])
+    private let loads = SharedLoads<String, SessionView?>()
 
     /// The machine's calendar.
     private let wall: @Sendable () -> Calendar
@@ -38,11 +41,12 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     ) throws(StoreError) {
         self.wall = wall
         self.table = table
+        records = table.messages.records
         self.health = health
         self.isDurable = isDurable
         signal(SIGXFSZ, SIG_IGN)  // A file that may not grow is an error of the write, not the end of the process.
         file = try SQLiteFile(path: path)
-        let connection = try file.connection(isDurable: isDurable)
+        let connection = try file.connection(isDurable: isDurable, memory: table.bounds.bytes)
         hash = .digests(try file.digestKey(digestKey, connection))
         watch = SQLiteWatch(path: path)
         _ = watch.trouble(connection)
@@ -51,7 +55,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             lastEntry = Atomic(try connection.lastEntry())
         } catch { throw StoreError("\(path): \(error.message)") }
         writer = SQLiteWriter(connection, watch, health)
-        database = try file.connection(isDurable: isDurable)
+        database = try file.connection(isDurable: isDurable, memory: table.bounds.bytes)
         database.clock = connection.clock
     }
 
@@ -91,18 +95,15 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     private func open(_ name: String, _ done: @escaping Completion<SessionView?>) {
         if let view = table.view(name) { return done(.success(view)) }
-        let isFirst = waiting.withLock { waiting in
-            waiting[name, default: []].append(done)
-            return waiting[name]?.count == 1
-        }
-        if isFirst { load(name) }
+        if loads.join(name, done) { load(name) }
     }
 
     private func load(_ name: String) {
         guard pendingWrites.enterAlone(name, again: { [self] in load(name) }) else { return }
         readQueue.async { [self] in
             let result = found(name)
-            let waiting = waiting.withLock { $0.removeValue(forKey: name) ?? [] }
+            // A write may follow at once: nobody who comes behind it is told this.
+            let waiting = loads.taken(name)
             pendingWrites.leave(name, .success(()))
             for done in waiting { done(result) }
         }
@@ -138,10 +139,13 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             guard hash.sum(found.record.meta) == found.sum, !found.hasGap else { throw .damaged }
             let transition = SessionTransition(
                 name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true)
-            let session = try Session.found(
-                found.record, covered: found.covered.map { FoundEntry($0.id, $0.body, by: hash) },
-                behind: found.behind.map { FoundEntry($0.id, $0.body, by: hash) }, version: found.version,
-                by: transition)
+            // The record, and what is made of it before the table counts that.
+            let session = try records.charging(2 * found.record.head.count) { () throws(SessionRecord.Failure) in
+                try Session.found(
+                    found.record, covered: found.covered.map { FoundEntry($0.id, $0.body, by: hash) },
+                    behind: found.behind.map { FoundEntry($0.id, $0.body, by: hash) }, version: found.version,
+                    by: transition)
+            }
             guard session.head.revision.text == found.revision else { throw .damaged }
             guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return self.found(name) }
             let left = database.clock.moment(milliseconds: found.expires) - .now

@@ -17,12 +17,14 @@ struct SessionRow: Sendable {
     /// The entry before this one; 0 for the first.
     let previous: UInt64
     let commit: LogCommit
+    let checkpoint: SessionRecord?
 
-    init(_ commit: LogCommit, named name: String, after before: Session?) {
+    init(_ commit: LogCommit, named name: String, after before: Session?, by hash: KeyedHash) {
         let session = commit.session
         (self.name, version, revision) = (name, session.version, session.head.revision)
         (timeToLive, previous) = (session.settings.timeToLive, commit.isStart ? 0 : before?.log.last ?? 0)
         self.commit = commit
+        checkpoint = commit.checkpoint(by: hash)
     }
 }
 
@@ -135,7 +137,7 @@ extension SQLiteDatabase {
         var values: [Value] = [
             .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)), .word(row.commit.id),
         ]
-        let isCovered = row.commit.checkpoint != nil
+        let isCovered = row.checkpoint != nil
         if isCovered { values.append(.word(row.commit.id)) }
         values += [.text(row.name), .word(version)]
         var id: Int?
@@ -155,7 +157,7 @@ extension SQLiteDatabase {
         try run(
             "INSERT INTO entry VALUES (?, ?, ?)",
             [.word(row.commit.id), .word(row.previous), .blob(row.commit.entry)])
-        if let record = row.commit.checkpoint {
+        if let record = row.checkpoint {
             try run(
                 "INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?, ?)",
                 [.integer(id), .word(hash.sum(record.meta)), .blob(record.meta), .blob(record.head)])
