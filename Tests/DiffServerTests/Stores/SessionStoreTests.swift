@@ -222,6 +222,25 @@ import Testing
 
     // MARK: Memory that is too small
 
+    @Test(.enabled(if: RedisServer.isInstalled))
+    func `a large session that many ask for at once comes once from Redis`() async throws {
+        let fixture = try StoreFixture(.redis)
+        defer { fixture.close() }
+        let store = try fixture.store()
+        let state = "[{\"id\":0,\"content\":\"\(String(repeating: "x", count: 2_000_000))\"}]"
+        _ = try await store.created("s", try store.first("s", state))
+        let later = try fixture.later(than: store)
+        let before = try await fixture.bytesOfRedis()
+        let sessions = try await withThrowingTaskGroup(of: Session?.self) { group in
+            for _ in 0..<50 { group.addTask { try await later.opened("s")?.session } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(sessions.count == 50 && sessions.allSatisfy { $0 === sessions[0] && $0 != nil })
+        let bytes = try await fixture.bytesOfRedis() - before
+        #expect((2_000_000..<4_000_000).contains(bytes))
+        #expect(later.table.messages.records.inUse == 0 && store.table.messages.records.inUse == 0)
+    }
+
     @Test(arguments: StoreKind.allCases.filter { $0 != .memory })
     func `a session that left memory is nobody's loss`(_ kind: StoreKind) async throws {
         let fixture = try StoreFixture(kind)
@@ -298,6 +317,19 @@ import Testing
         #expect(store.table.isInUse("s") && !store.table.holds("s"))
         slot.remove(reader)
         #expect(store.table.readWhileAway(at: .now + .seconds(4000)).isEmpty && !store.table.isInUse("s"))
+    }
+}
+
+extension StoreFixture {
+    /// All that Redis has ever sent.
+    fileprivate func bytesOfRedis() async throws -> Int {
+        let client = RedisClient(RedisAddress("unix:\(redis?.socket ?? "")")!, RedisOptions(), on: .ofTests)
+        defer { client.close() }
+        let reply = try await withCheckedThrowingContinuation { continuation in
+            client.send(RedisCommand("INFO", "stats")) { continuation.resume(with: $0.mapError { $0 as any Error }) }
+        }
+        let line = reply.text?.split(separator: "\r\n").first { $0.hasPrefix("total_net_output_bytes:") }
+        return try #require(line?.split(separator: ":").last.flatMap { Int($0) })
     }
 }
 

@@ -17,7 +17,7 @@ final class StoreFixture {
     let kind: StoreKind
     private let folder: String
     private var opened: [any SessionStore] = []
-    private var redis: RedisServer?
+    private(set) var redis: RedisServer?
     var database: String { folder + "/sessions.db" }
 
     init(_ kind: StoreKind) throws {

@@ -47,8 +47,9 @@ struct RedisReplyParser: Sendable {
     static let maxDepth = 8
     /// What an element takes besides its bytes, at most: its place in an array that grew, and an array of its own.
     private static let elementBytes = 64
-    /// Is reserved for a string before it is there.
-    private static let maxReserved = 1 << 20
+    /// Is reserved for a string before it is there: an array that grows takes up to three times what it holds. What is
+    /// never filled costs nothing.
+    private static let maxReserved = 64 << 20
 
     init(maxBytes: Int = 512 << 20) { self.maxBytes = maxBytes }
 

@@ -41,9 +41,10 @@ enum RedisScripts {
     }
 
     /// The version that is known (empty: none), by how much longer than its time it is to live, its position (empty:
-    /// none) and the version as an entry begins with it → nothing if there is none; `{}` if it is the same;
-    /// `{version, entries}` if the log goes on from there; else `{version, meta, head, checkpoint's position, first
-    /// position, entries}`, without the last three where there is no log.
+    /// none), the version as an entry begins with it, and the largest record that is wanted → nothing if there is none;
+    /// `{}` if it is the same; `{version, entries}` if the log goes on from there; `{version, size}` if the record is
+    /// larger; else `{version, meta, head, checkpoint's position, first position, entries}`, without the last three
+    /// where there is no log.
     static let read = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't', 'n', 'f', 'c', 'b')
@@ -62,8 +63,10 @@ enum RedisScripts {
             local entry = redis.call('HGET', KEYS[1], 'e' .. known)
             if entry and string.sub(entry, 1, 16) == ARGV[4] then return {found[1], entries(known + 1)} end
         end
-        local base = found[6] or found[1]
-        local record = redis.call('HMGET', KEYS[1], 'm' .. base, 'h' .. base)
+        local meta, head = 'm' .. (found[6] or found[1]), 'h' .. (found[6] or found[1])
+        local size = redis.call('HSTRLEN', KEYS[1], meta) + redis.call('HSTRLEN', KEYS[1], head)
+        if size > tonumber(ARGV[5]) then return {found[1], size} end
+        local record = redis.call('HMGET', KEYS[1], meta, head)
         if not last then return {found[1], record[1], record[2]} end
         return {found[1], record[1], record[2], found[5], found[4], entries(first)}
         """)

@@ -29,6 +29,12 @@ final class RedisStore: SessionStore {
     private let agreement: KeyAgreement
     private let pendingWrites = PendingWrites()
     private let workers: Workers
+    /// For what is written, and for large records that come. Small ones are read in the turn in which they come.
+    private let gate: RecordGate
+    private let largeLoads = SharedLoads<LargeRecord, SessionView?>()
+
+    /// Records above this take longer to read than the other requests of a loop should wait.
+    private static let largeRecord = 256 * 1024
 
     /// Waits for a first answer; a Redis that cannot be reached or used now may come later.
     ///
@@ -38,6 +44,7 @@ final class RedisStore: SessionStore {
     ) throws(StoreError) {
         self.table = table
         self.workers = workers
+        gate = RecordGate(table.messages.records)
         self.address = address
         self.options = options
         do throws(ListenError) { loop = try EventLoop.standalone() } catch { throw StoreError("\(error)") }
@@ -112,10 +119,11 @@ final class RedisStore: SessionStore {
     ///   - known: what the table has of it: then the log from there on is enough.
     ///   - version: of which only that it is the head has to be told; then the answer is `known`.
     ///   - longer: what is added to its time to live.
+    ///   - most: the largest record that may come; a larger one is loaded when its turn comes.
     ///   - attempts: how often it is asked at most.
     private func read(
-        _ name: String, _ known: SessionView?, version: UInt64?, keepingFor longer: Duration, attempts: Int = 4,
-        on loop: EventLoop, _ done: @escaping Completion<SessionView?>
+        _ name: String, _ known: SessionView?, version: UInt64?, keepingFor longer: Duration, most: Int = largeRecord,
+        attempts: Int = 4, on loop: EventLoop, _ done: @escaping Completion<SessionView?>
     ) {
         guard agreement.holds else { return done(.failure(.disagreed)) }
         let slot = known?.slot ?? table.awaySlot(name)
@@ -124,7 +132,7 @@ final class RedisStore: SessionStore {
         let arguments = [
             RedisArgument(Session.text(version ?? 0)), RedisArgument(Int(longer / .milliseconds(1))),
             RedisArgument(log.map { String($0.log.last) } ?? ""),
-            RedisArgument(log.map { LogEntry.digits($0.version) } ?? []),
+            RedisArgument(log.map { LogEntry.digits($0.version) } ?? []), RedisArgument(most),
         ]
         client(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], arguments) {
             [self] result in
@@ -136,18 +144,41 @@ final class RedisStore: SessionStore {
             // It may have left memory meanwhile, and was the head all the same.
             case .success(.array(let parts)) where parts.isEmpty: done(.success(known?.renewed ?? known))
             case .success(let reply):
+                if most < .max, let large = LargeRecord(reply, of: name) { return load(large, known, on: loop, done) }
                 guard let found = FoundRecord(reply, behind: known?.session.log.last ?? 0) else {
                     return done(.failure(.unavailable("what it holds is no session")))
                 }
-                let takeOver = { @Sendable [self] in adopt(found, name, inPlaceOf: known, attempts, on: loop, done) }
-                if found.isLarge || known?.isLong ?? false { workers.run(takeOver) } else { takeOver() }
+                let takeOver = { @Sendable [self] in
+                    adopt(found, name, inPlaceOf: known, most, attempts, on: loop, done)
+                }
+                if found.bytes > Self.largeRecord || known?.isLong ?? false {
+                    workers.run(takeOver)
+                } else {
+                    takeOver()
+                }
+            }
+        }
+    }
+
+    /// Loads a large record: once for all who were told that it is the head, and when there is room for it.
+    private func load(
+        _ large: LargeRecord, _ known: SessionView?, on loop: EventLoop, _ done: @escaping Completion<SessionView?>
+    ) {
+        guard largeLoads.join(large, done) else { return }
+        // As a reply, and as the session that is made of it.
+        let bytes = 2 * large.size
+        gate.enter(bytes) { [self] in
+            read(large.name, known, version: known?.session.version, keepingFor: .zero, most: .max, on: loop) {
+                [self] result in
+                for done in largeLoads.taken(large) { done(result) }
+                gate.leave(bytes)
             }
         }
     }
 
     private func adopt(
-        _ found: FoundRecord, _ name: String, inPlaceOf known: SessionView?, _ attempts: Int, on loop: EventLoop,
-        _ done: @escaping Completion<SessionView?>
+        _ found: FoundRecord, _ name: String, inPlaceOf known: SessionView?, _ most: Int, _ attempts: Int,
+        on loop: EventLoop, _ done: @escaping Completion<SessionView?>
     ) {
         do throws(SessionRecord.Failure) {
             let session = try found.session(
@@ -160,20 +191,23 @@ final class RedisStore: SessionStore {
             guard let slot = adopted ?? (attempts > 1 ? nil : table.anySlot(name)) else {
                 let known = table.view(name)
                 let left = max(1, attempts - 1)
-                return read(name, known, version: known?.session.version, keepingFor: .zero, attempts: left, on: loop, done)
+                return read(
+                    name, known, version: known?.session.version, keepingFor: .zero, most: most, attempts: left,
+                    on: loop, done)
             }
             done(.success(SessionView(slot, session, of: table)))
         } catch {
             switch error {
             case .damaged where found.record == nil:
                 // What is known does not lead there, or the log does not.
-                read(name, nil, version: nil, keepingFor: .zero, attempts: attempts, on: loop, done)
+                read(name, nil, version: nil, keepingFor: .zero, most: most, attempts: attempts, on: loop, done)
             case .damaged:
                 // Perhaps nodes have agreed on another key since.
                 agreement.renew { [self] hasChanged in
                     if hasChanged { forgetOldKey() }
                     guard hasChanged, attempts > 1 else { return done(.failure(.damaged(name))) }
-                    read(name, nil, version: nil, keepingFor: .zero, attempts: attempts - 1, on: loop, done)
+                    read(
+                        name, nil, version: nil, keepingFor: .zero, most: most, attempts: attempts - 1, on: loop, done)
                 }
             case .format(let format): done(.failure(.unavailable("the record of \"\(name)\" has format \(format)")))
             }
@@ -241,7 +275,24 @@ final class RedisStore: SessionStore {
         }
     }
 
+    /// Writes when there is room for the record.
     private func put(
+        _ commit: LogCommit, _ name: String, after before: Session?, on loop: EventLoop,
+        _ done: @escaping Completion<Void>
+    ) {
+        let bytes = commit.isCheckpoint ? commit.session.head.footprint : commit.entry.count
+        gate.enter(bytes) { [self] in
+            let begin = { @Sendable [self] in
+                write(commit, name, after: before, on: loop) { [gate] result in
+                    done(result)
+                    gate.leave(bytes)
+                }
+            }
+            if bytes > Self.largeRecord { workers.run(begin) } else { begin() }
+        }
+    }
+
+    private func write(
         _ commit: LogCommit, _ name: String, after before: Session?, on loop: EventLoop,
         _ done: @escaping Completion<Void>
     ) {
@@ -303,6 +354,8 @@ final class RedisStore: SessionStore {
     func sweep() {
         // What nobody here used in time leaves the cache; in Redis it ends by itself.
         table.sweep()
+        // Redis hears of each use itself.
+        _ = table.usedSinceStored()
         watch.sweep()
         if !agreement.holds { assertKey() }
         // Nobody may write to a process that is not ready, so it has to find out by itself that it is again.
@@ -347,6 +400,20 @@ final class RedisStore: SessionStore {
     private func forgetOldKey() { table.sendAllAway() }
 }
 
+/// A record that `read` did not bring since it is so large.
+private struct LargeRecord: Hashable {
+    let name: String
+    let version: String
+    let size: Int
+
+    init?(_ reply: RedisReply, of name: String) {
+        guard let parts = reply.elements, parts.count == 2, let version = parts[0].text,
+            case .integer(let size) = parts[1]
+        else { return nil }
+        (self.name, self.version, self.size) = (name, version, Int(size))
+    }
+}
+
 /// What `read` brings.
 private struct FoundRecord: Sendable {
     let version: UInt64
@@ -386,8 +453,7 @@ private struct FoundRecord: Sendable {
         (reply.elements ?? []).map { if case .bytes(let bytes) = $0 { bytes } else { nil } }
     }
 
-    /// Whether to read it takes longer than the other requests of a loop should wait.
-    var isLarge: Bool { (record?.bytes ?? 0) + entries.reduce(0) { $0 + ($1?.count ?? 0) } > 256 * 1024 }
+    var bytes: Int { entries.reduce(record?.bytes ?? 0) { $0 + ($1?.count ?? 0) } }
 
     func session(
         after known: Session?, by transition: SessionTransition
