@@ -74,7 +74,8 @@ extension SessionView {
     private func shared(_ key: AnswerCache.Key, _ body: () -> SharedBody) -> SharedBody {
         let answers = slot.answers(in: table.answers)
         if let known = answers.body(key, at: session.head.revision) { return known }
-        let body = body()
+        // Counted while it is written, or each worker would find room for one more.
+        let body = table.answers.budget.charging(session.head.footprint, body)
         answers.remember(body, key, at: session.head.revision)
         return body
     }
