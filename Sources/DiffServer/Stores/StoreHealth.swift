@@ -11,8 +11,10 @@ final class StoreHealth: Sendable {
         case file
         /// The key of the digests, on which nodes agree.
         case key
-        /// What is said to subscribers.
-        case hints
+        /// Which primary of a cluster has what.
+        case slots
+        /// What is said to a subscriber.
+        case hints(ObjectIdentifier)
         case connection(ObjectIdentifier)
     }
 

@@ -1,6 +1,9 @@
 import Foundation
 import Glibc
+import HTTPCore
 import Synchronization
+
+@testable import diffserver
 
 /// A process of redis-server in a directory of its own, killed and cleared away with this object.
 final class RedisServer: @unchecked Sendable {
@@ -81,16 +84,32 @@ final class RedisServer: @unchecked Sendable {
         return String(decoding: printed, as: UTF8.self)
     }
 
+    /// What it answers, without a process of redis-cli; empty for what is no text.
+    @discardableResult
+    func ask(_ words: String...) -> String {
+        guard let connection = ConnectAddress.unix(path: socket).connected(seconds: 5) else { return "" }
+        defer { close(connection) }
+        for part in RedisCommand(words.map { RedisArgument($0) }).parts { send(connection, part, part.count, 0) }
+        var parser = RedisReplyParser()
+        var room = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(connection, &room, room.count, 0)
+            guard count > 0 else { return "" }
+            let reply = room.withUnsafeBytes { bytes in
+                var rest = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+                return try? parser.next(&rest)
+            }
+            if let reply { return reply.text ?? "" }
+        }
+    }
+
     /// A port that nobody has, taken out of the range that the kernel gives to others.
     static func freePort() -> UInt16 {
         while true {
             let port = UInt16(20_000 + (Int(getpid()) * 7 + next.add(1, ordering: .relaxed).newValue * 2) % 10_000)
             let probe = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             defer { close(probe) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = port.bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            var address = sockaddr_in(loopback: port)
             let isFree = withUnsafePointer(to: &address) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     bind(probe, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
@@ -103,6 +122,16 @@ final class RedisServer: @unchecked Sendable {
     private static let next = Atomic<Int>(0)
 }
 
+extension sockaddr_in {
+    /// A port of 127.0.0.1.
+    init(loopback port: UInt16) {
+        self.init()
+        sin_family = sa_family_t(AF_INET)
+        sin_port = port.bigEndian
+        sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    }
+}
+
 extension Process {
     /// As `waitUntilExit`, but without a run loop for the thread: at the thread's end that is taken apart when the
     /// thread sanitizer has already left.
@@ -111,23 +140,36 @@ extension Process {
     }
 }
 
-/// A server on a Unix socket that says what it is told, to one client after the other.
+/// A server on a Unix socket, or on a port of this machine, that says what it is told, to one client after the other.
 final class FakeServer: @unchecked Sendable {
     let path: String
+    let port: UInt16
     private let descriptor: Int32
     private let answer: @Sendable (_ connection: Int, _ request: String) -> String?
 
-    /// - Parameter answer: to what came in one read; nil closes. Called with the connection's number, from 0.
-    init(_ answer: @escaping @Sendable (_ connection: Int, _ request: String) -> String?) {
+    /// - Parameters:
+    ///   - port: to listen to in place of a Unix socket; 0 for that.
+    ///   - answer: to what came in one read; nil closes. Called with the connection's number, from 0.
+    init(port: UInt16 = 0, _ answer: @escaping @Sendable (_ connection: Int, _ request: String) -> String?) {
         self.answer = answer
+        self.port = port
         path = "/tmp/diffserver-fake-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-        descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-        _ = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        descriptor = Glibc.socket(port == 0 ? AF_UNIX : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if port == 0 {
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+            _ = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+        } else {
+            var address = sockaddr_in(loopback: port)
+            _ = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
             }
         }
         listen(descriptor, 16)

@@ -33,24 +33,29 @@ final class TestClient: Sendable {
         await send(RedisCommand(arguments))
     }
 
-    func send(_ command: RedisCommand) async -> Result<RedisReply, RedisFailure> {
+    func send(_ command: RedisCommand, about key: RedisArgument = "") async -> Result<RedisReply, RedisFailure> {
         await withCheckedContinuation { continuation in
-            client.send(command) { continuation.resume(returning: $0) }
+            client.send(command, about: key) { continuation.resume(returning: $0) }
         }
     }
 
-    func run(_ script: RedisScript, _ keys: [RedisArgument], _ arguments: [RedisArgument]) async -> Result<
-        RedisReply, RedisFailure
-    > {
+    /// A command whose second word is its key.
+    func ask(_ arguments: RedisArgument...) async -> Result<RedisReply, RedisFailure> {
+        await send(RedisCommand(arguments), about: arguments[1])
+    }
+
+    func run(
+        _ script: RedisScript, _ keys: [RedisArgument], _ arguments: [RedisArgument], staging: [RedisArgument]? = nil
+    ) async -> Result<RedisReply, RedisFailure> {
         await withCheckedContinuation { continuation in
-            client.run(script, keys: keys, arguments) { continuation.resume(returning: $0) }
+            client.run(script, keys: keys, arguments, staging: staging) { continuation.resume(returning: $0) }
         }
     }
 
     /// Asks until the answer is the wanted one, at most ten seconds.
-    func eventually(_ wanted: RedisReply, _ arguments: RedisArgument...) async -> Bool {
+    func eventually(_ wanted: RedisReply, _ arguments: RedisArgument..., about key: RedisArgument = "") async -> Bool {
         for _ in 0..<1000 {
-            if await send(RedisCommand(arguments)) == .success(wanted) { return true }
+            if await send(RedisCommand(arguments), about: key) == .success(wanted) { return true }
             try? await Task.sleep(for: .milliseconds(10))
         }
         return false
@@ -60,7 +65,7 @@ final class TestClient: Sendable {
 /// A subscriber on a loop of its own, and what it heard: messages as `channel payload`, confirmations as `channel`.
 final class TestSubscriber: Sendable {
     private let running: RunningLoop
-    private let subscriber = Locked<RedisSubscriber?>(nil)
+    private let subscriber = Locked<RedisHints?>(nil)
     let heard: Locked<[String]>
 
     init(_ address: String, _ change: (inout RedisOptions) -> Void = { _ in }) throws {
@@ -72,16 +77,21 @@ final class TestSubscriber: Sendable {
         let handlers = RedisSubscriber.Handlers(
             message: { channel, payload in
                 heard.withLock { $0.append("\(channel) \(String(decoding: payload, as: UTF8.self))") }
-            }, confirmed: { channel in heard.withLock { $0.append(channel) } })
+            }, confirmed: { channel in if !channel.hasPrefix("probe") { heard.withLock { $0.append(channel) } } })
+        let address = RedisAddress(address)!
         running.loop.execute { [subscriber, running, options] in
-            let made = RedisSubscriber(RedisAddress(address)!, options, on: running.loop, handlers)
+            var cluster: RedisCluster?
+            if case .cluster(let nodes) = address.place {
+                cluster = RedisCluster(nodes, address, options, on: running.loop)
+            }
+            let made = RedisHints(address, options, on: running.loop, knowing: cluster, probe: "probe", handlers)
             subscriber.withLock { $0 = made }
         }
     }
 
     deinit { onLoop { $0.close() } }
 
-    func onLoop(_ work: @escaping @Sendable (RedisSubscriber) -> Void) {
+    func onLoop(_ work: @escaping @Sendable (RedisHints) -> Void) {
         running.loop.execute { [subscriber] in subscriber.withLock { $0 }.map(work) }
     }
 

@@ -7,13 +7,16 @@ import HTTPCore
 ///     unix:/path
 ///     redis-sentinel://[user[:password]@]host[:port],host[:port],…/name-of-the-primary[/database]
 ///     rediss-sentinel://…
+///     redis-cluster://[user[:password]@]host[:port],host[:port],…     some nodes of a cluster, which name the others
+///     rediss-cluster://…
 ///
 /// User, password and the primary's name are percent-decoded. A password alone is written `:password@`.
 struct RedisAddress: Sendable, Hashable {
-    /// One server, or sentinels who know which one is the primary.
+    /// One server, sentinels who know which one is the primary, or nodes who know which primary has what.
     enum Place: Sendable, Hashable {
         case server(ConnectAddress)
         case sentinels([ConnectAddress], primary: String)
+        case cluster([ConnectAddress])
     }
 
     struct Credentials: Sendable, Hashable {
@@ -27,6 +30,10 @@ struct RedisAddress: Sendable, Hashable {
     var database = 0
     var usesTLS = false
 
+    var isCluster: Bool {
+        if case .cluster = place { true } else { false }
+    }
+
     private static let port: UInt16 = 6379
     private static let sentinelPort: UInt16 = 26379
 
@@ -39,14 +46,9 @@ struct RedisAddress: Sendable, Hashable {
             return
         }
         guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return nil }
-        let hasSentinels: Bool
-        switch text[..<colon] {
-        case "redis": (usesTLS, hasSentinels) = (false, false)
-        case "rediss": (usesTLS, hasSentinels) = (true, false)
-        case "redis-sentinel": (usesTLS, hasSentinels) = (false, true)
-        case "rediss-sentinel": (usesTLS, hasSentinels) = (true, true)
-        default: return nil
-        }
+        let scheme = text[..<colon].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard scheme[0] == "redis" || scheme[0] == "rediss" else { return nil }
+        usesTLS = scheme[0] == "rediss"
         var parts = text[colon...].dropFirst(3).split(separator: "/", omittingEmptySubsequences: false)
         let authority = parts.removeFirst()
         var hosts = authority
@@ -55,16 +57,21 @@ struct RedisAddress: Sendable, Hashable {
             credentials = read
             hosts = authority[authority.index(after: at)...]
         }
-        if hasSentinels {
-            let written = hosts.split(separator: ",", omittingEmptySubsequences: false)
-            let sentinels = written.compactMap { Self.destination($0, defaultPort: Self.sentinelPort) }
-            guard sentinels.count == written.count, !parts.isEmpty, let name = Self.decoded(parts.removeFirst()),
-                !name.isEmpty
-            else { return nil }
-            place = .sentinels(sentinels, primary: name)
-        } else {
+        switch scheme.dropFirst().first {
+        case nil:
             guard let server = Self.destination(hosts, defaultPort: Self.port) else { return nil }
             place = .server(server)
+        case "sentinel":
+            guard let sentinels = Self.destinations(hosts, defaultPort: Self.sentinelPort), !parts.isEmpty,
+                let name = Self.decoded(parts.removeFirst()), !name.isEmpty
+            else { return nil }
+            place = .sentinels(sentinels, primary: name)
+        case "cluster":
+            // A cluster has one database.
+            guard let nodes = Self.destinations(hosts, defaultPort: Self.port), ["", "0"].contains(parts.first ?? "")
+            else { return nil }
+            place = .cluster(nodes)
+        default: return nil
         }
         guard parts.count <= 1 else { return nil }
         guard let database = parts.first, !database.isEmpty else { return }
@@ -77,6 +84,12 @@ struct RedisAddress: Sendable, Hashable {
         guard let user = decoded(parts[0]), let password = parts.count > 1 ? decoded(parts[1]) : "" else { return nil }
         guard !user.isEmpty || !password.isEmpty else { return nil }
         return Credentials(user: user.isEmpty ? nil : user, password: password)
+    }
+
+    private static func destinations(_ text: Substring, defaultPort: UInt16) -> [ConnectAddress]? {
+        let written = text.split(separator: ",", omittingEmptySubsequences: false)
+        let read = written.compactMap { destination($0, defaultPort: defaultPort) }
+        return read.count == written.count ? read : nil
     }
 
     private static func destination(_ text: Substring, defaultPort: UInt16) -> ConnectAddress? {
@@ -122,6 +135,7 @@ extension RedisAddress: CustomStringConvertible {
         case .server(let server): return "\(scheme)://\(server)\(path)"
         case .sentinels(let sentinels, let primary):
             return "\(scheme)-sentinel://\(sentinels.map(\.description).joined(separator: ","))/\(primary)\(path)"
+        case .cluster(let nodes): return "\(scheme)-cluster://\(nodes.map(\.description).joined(separator: ","))"
         }
     }
 }

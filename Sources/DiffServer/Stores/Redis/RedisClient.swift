@@ -1,179 +1,136 @@
 import HTTPCore
-import Synchronization
 
-/// One loop's way to the Redis that takes writes: keeps a connection there, and sends commands over it.
+/// One loop's way to the Redis that holds the sessions: a link for each primary, made when it is first needed, and each
+/// command leaves by that of its key.
 ///
-/// The connection is made again when it is lost, with growing pauses. While there is none a command fails at once,
-/// except during the first attempt after the start or after a loss: those commands wait for it, so that the restart of
-/// a server or a connection that was reset is not seen. None is ever sent twice: whether a lost one was executed only
-/// its caller can find out.
+/// A single Redis, and one that sentinels name, is the case of one primary. In a cluster a node may say that it has not
+/// executed a command since its slot is another's (`MOVED`), or is on its way there (`ASK`): then it is sent there; a
+/// transaction is redirected as a whole. No other command is ever sent twice: whether one that was lost was executed
+/// only its caller can find out.
 ///
-/// Any thread may call; whoever is on the loop pays no lock, other calls are handed over. All state is the loop's.
+/// Any thread may call; whoever is on the loop is not handed over. All state but the links is the loop's.
 final class RedisClient: @unchecked Sendable {
     typealias Completion = RedisConnection.Completion
 
-    private enum State {
-        case pausing
-        case connecting
-        case up(RedisConnection)
-        case closed
-    }
-
     let loop: EventLoop
-    let address: RedisAddress
-    let options: RedisOptions
-    /// Who to ask for the primary, the one that knew last time first.
-    var sentinels: [ConnectAddress] = []
-    private let isConnected = Atomic<Bool>(false)
+    /// What all loops know of the cluster, if it is one.
+    let cluster: RedisCluster?
+    private let address: RedisAddress
+    private let options: RedisOptions
+    private var map: SlotMap
+    private let links = Locked<[SlotMap.Place: RedisLink]>([:])
 
-    private var state = State.pausing
-    private var backOff: BackOff
-    private var upSince = Instant.now
-    /// Whether an attempt has failed since there was a connection last.
-    private var hasFailed = false
-    /// Commands that wait for an attempt, and why others fail.
-    private var waiting: [(RedisCommand, Completion)] = []
-    private var obstacle = RedisFailure.unavailable("no connection")
-    private var whenUp: (RedisConnection) -> Void = { _ in }
-
-    /// A connection that was up for this long was a good one: the next pauses begin anew.
-    private static let probation = Duration.seconds(2)
+    /// How often a command is sent at most. A slot that moves has it sent twice, one that moves back meanwhile once
+    /// more.
+    private static let attempts = 8
+    /// Before a command that came between two keys is sent again, times how often it was.
+    private static let pause = Duration.milliseconds(10)
 
     /// A client that begins to connect.
-    init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop) {
+    ///
+    /// - Parameter cluster: what is known already of the cluster at that address.
+    init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop, knowing cluster: RedisCluster? = nil) {
         self.loop = loop
         self.address = address
         self.options = options
-        if case .sentinels(let sentinels, _) = address.place { self.sentinels = sentinels }
-        backOff = BackOff(options.backOff)
-        onLoop { self.connect() }
+        if case .cluster(let nodes) = address.place {
+            self.cluster = cluster ?? RedisCluster(nodes, address, options, on: loop)
+        } else {
+            self.cluster = nil
+        }
+        map = self.cluster?.map ?? SlotMap(sole: address.place)
+        if cluster == nil { _ = link(to: map.primaries[0]) }
+        self.cluster?.follow(on: loop) { [weak self] in self?.follow() }
     }
 
     // MARK: From any thread
 
-    /// Whether there is a connection.
-    var isUp: Bool { isConnected.load(ordering: .relaxed) }
+    /// Whether each slot has a primary, and no link that was made is without a connection.
+    var isUp: Bool { cluster?.isWhole ?? true && links.withLock { $0.values.allSatisfy(\.isUp) } }
 
     /// Sends a command; `completion` is called once, on the loop.
-    func send(_ command: RedisCommand, _ completion: @escaping Completion) {
-        onLoop { [self] in
-            if case .up(let connection) = state {
-                connection.send(command, completion)
-            } else if isHopeful, waiting.count < options.maxWaiting {
-                waiting.append((command, completion))
-            } else {
-                completion(.failure(obstacle))
-            }
-        }
+    ///
+    /// - Parameter key: of those that it names one; all are in one slot.
+    func send(_ command: RedisCommand, about key: RedisArgument = "", _ completion: @escaping Completion) {
+        onLoop { self.send(command, key, Self.attempts, completion) }
     }
 
-    /// Connects anew because `server` is the primary now, unless that is where the connection leads; what has been sent
-    /// is answered first.
+    /// Leaves the primary for `server`, which is it now.
     func leave(for server: ConnectAddress) {
-        onLoop { [self] in
-            guard case .up(let connection) = state, connection.destination != server else { return }
-            leave(because: "\(server) is the primary now")
-        }
+        for link in links.withLock({ Array($0.values) }) { link.leave(for: server) }
     }
 
     /// Closes, and fails what has no answer.
     func close() {
-        onLoop { [self] in
-            let last = state
-            state = .closed
-            isConnected.store(false, ordering: .relaxed)
-            failWaiting()
-            guard case .up(let connection) = last else { return }
-            connection.whenLost = nil
-            connection.lose("closed")
-        }
+        cluster?.close()
+        for link in links.withLock({ Array($0.values) }) { link.close() }
     }
 
     // MARK: On the loop
-
-    /// Whether the first attempt since the start or since a loss is under way or about to be. A loss is most often over
-    /// at once, or with a failover, so who needs the connection waits for one attempt, and not for a second.
-    private var isHopeful: Bool {
-        switch state {
-        case .pausing, .connecting: !hasFailed
-        case .up, .closed: false
-        }
-    }
-
-    /// Calls `whenUp` with each connection, also with one there is.
-    func follow(_ whenUp: @escaping (RedisConnection) -> Void) {
-        self.whenUp = whenUp
-        if case .up(let connection) = state { whenUp(connection) }
-    }
 
     private func onLoop(_ work: @escaping @Sendable () -> Void) {
         if loop.isCurrent { work() } else { loop.execute(work) }
     }
 
-    private var part: StoreHealth.Part { .connection(ObjectIdentifier(self)) }
-
-    private func connect() {
-        guard case .pausing = state else { return }
-        state = .connecting
-        findPrimary { [self] result in
-            guard case .connecting = state else {
-                if case .success(let connection) = result { connection.retire() }
-                return
-            }
-            switch result {
-            case .success(let connection) where connection.isLost: fail(.unavailable("lost at once"))
-            case .success(let connection): begin(connection)
-            case .failure(let failure): fail(failure)
-            }
+    private func link(to place: SlotMap.Place) -> RedisLink {
+        links.withLock { links in
+            if let link = links[place] { return link }
+            let link = RedisLink(address, at: place, options, on: loop) { [cluster] in cluster?.doubt() }
+            links[place] = link
+            return link
         }
     }
 
-    private func begin(_ connection: RedisConnection) {
-        state = .up(connection)
-        isConnected.store(true, ordering: .relaxed)
-        options.health.recover(part)
-        upSince = .now
-        hasFailed = false
-        connection.whenLost = { [weak self] in self?.lose($0) }
-        connection.whenMisplaced = { [weak self] in self?.leave(because: $0.text) }
-        let commands = waiting
-        waiting = []
-        for (command, completion) in commands { connection.send(command, completion) }
-        whenUp(connection)
+    /// Takes over what is known of the cluster now, and leaves who is no primary any more.
+    private func follow() {
+        guard let cluster else { return }
+        map = cluster.map
+        let gone = links.withLock { links in
+            let gone = links.filter { !map.primaries.contains($0.key) }
+            for place in gone.keys { links[place] = nil }
+            return gone
+        }
+        for link in gone.values { link.retire() }
     }
 
-    /// Connects anew; the connection there is answers what it was asked, and is then closed.
-    private func leave(because reason: String) {
-        guard case .up(let connection) = state else { return }
-        connection.whenLost = nil
-        connection.whenMisplaced = nil
-        lose(.unavailable(reason))
-        connection.retire()
+    private func send(
+        _ command: RedisCommand, _ key: RedisArgument, _ attempts: Int, _ completion: @escaping Completion
+    ) {
+        guard let place = map.primary(of: key.bytes) else {
+            return completion(.failure(.unavailable("no primary has slot \(SlotMap.slot(of: key.bytes))")))
+        }
+        send(command, key, to: place, attempts, completion)
     }
 
-    private func lose(_ failure: RedisFailure) {
-        options.health.fail(part, because: "redis: connection lost: \(failure)")
-        if .now - upSince >= Self.probation { backOff.reset() }
-        pause(because: failure)
-    }
-
-    private func fail(_ failure: RedisFailure) {
-        if !hasFailed { options.health.fail(part, because: "redis: no connection: \(failure)") }
-        hasFailed = true
-        pause(because: failure)
-    }
-
-    private func pause(because failure: RedisFailure) {
-        state = .pausing
-        isConnected.store(false, ordering: .relaxed)
-        loop.schedule(after: backOff.next()) { [weak self] in self?.connect() }
-        obstacle = if case .denied = failure { failure } else { .unavailable(failure.description) }
-        if hasFailed { failWaiting() }
-    }
-
-    private func failWaiting() {
-        let commands = waiting
-        waiting = []
-        for (_, completion) in commands { completion(.failure(obstacle)) }
+    private func send(
+        _ command: RedisCommand, _ key: RedisArgument, to place: SlotMap.Place, isExpected: Bool = true,
+        _ attempts: Int,
+        _ completion: @escaping Completion
+    ) {
+        let link = link(to: place)
+        guard let cluster else { return link.send(command, completion) }
+        link.send(isExpected ? command : command.asking) { [self] result in
+            let left = attempts - 1
+            // It was waiting for a connection to who turned out to be no primary.
+            if case .failure(.unavailable) = result, left > 0, links.withLock({ $0[place] !== link }) {
+                return send(command, key, left, completion)
+            }
+            guard case .failure(.refused(let error)) = result,
+                let redirection = RedisRedirection(error, from: link.destination)
+            else { return completion(result) }
+            switch redirection {
+            case .moved(let slot, let server):
+                cluster.move(slot, to: server)
+                if left > 0 { return send(command, key, to: .server(server), left, completion) }
+            case .ask(let server):
+                if left > 0 { return send(command, key, to: .server(server), isExpected: false, left, completion) }
+            case .later:
+                guard left > 0 else { break }
+                loop.schedule(after: Self.pause * (Self.attempts - left)) { self.send(command, key, left, completion) }
+                return
+            case .down: cluster.doubt()
+            }
+            completion(.failure(.unavailable(error.text)))
+        }
     }
 }

@@ -4,7 +4,7 @@ struct RedisCommand: Sendable {
     /// What leaves, in order. A large argument is a part of its own, so that it is not copied.
     private(set) var parts: [[UInt8]] = []
     /// Answers before the one that counts. If one of them is an error, the first such is the answer.
-    let precedingAnswers: Int
+    private(set) var precedingAnswers: Int
     /// Whether the last answer is an array of answers, of which the last one counts.
     let isTransaction: Bool
 
@@ -21,6 +21,14 @@ struct RedisCommand: Sendable {
     /// Commands that are executed together, or not at all.
     init(transaction commands: [[RedisArgument]]) {
         self.init([["MULTI"]] + commands + [["EXEC"]], isTransaction: true)
+    }
+
+    /// The same to a node that has the key's slot not yet, or not any more, and says so of anything else.
+    var asking: RedisCommand {
+        var command = self
+        command.parts[0] = Array("*1\r\n$6\r\nASKING\r\n".utf8) + parts[0]
+        command.precedingAnswers += 1
+        return command
     }
 
     private init(_ commands: [[RedisArgument]], isTransaction: Bool = false) {

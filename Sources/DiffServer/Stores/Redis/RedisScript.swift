@@ -1,18 +1,33 @@
+import HTTPCore
+
 /// A script that runs within Redis, named by its SHA-1: all of it goes over the wire only where that server does not
 /// know it yet.
+///
+/// What it says by `PUBLISH` it says by `SPUBLISH` in a cluster, where the former would be passed on to every node.
 struct RedisScript: Sendable {
-    private let source: RedisArgument
-    private let name: RedisArgument
+    private struct Text {
+        let source: RedisArgument
+        let name: RedisArgument
 
-    init(_ source: String) {
-        self.source = RedisArgument(source)
-        name = RedisArgument(Hex.encode(Digests.sha1(Array(source.utf8))))
+        init(_ source: String) {
+            self.source = RedisArgument(source)
+            name = RedisArgument(Hex.encode(Digests.sha1(Array(source.utf8))))
+        }
     }
 
-    fileprivate func command(_ verb: RedisArgument, _ keys: [RedisArgument], _ arguments: [RedisArgument])
-        -> [RedisArgument]
-    {
-        [verb, verb == "EVAL" ? source : name, RedisArgument(keys.count)] + keys + arguments
+    private let plain: Text
+    private let sharded: Text
+
+    init(_ source: String) {
+        plain = Text(source)
+        sharded = Text(source.replacing("'PUBLISH'", with: "'SPUBLISH'"))
+    }
+
+    fileprivate func command(
+        _ verb: RedisArgument, inCluster: Bool, _ keys: [RedisArgument], _ arguments: [RedisArgument]
+    ) -> [RedisArgument] {
+        let text = inCluster ? sharded : plain
+        return [verb, verb == "EVAL" ? text.source : text.name, RedisArgument(keys.count)] + keys + arguments
     }
 }
 
@@ -26,15 +41,33 @@ extension RedisClient {
         staging: [RedisArgument]? = nil,
         _ completion: @escaping Completion
     ) {
-        let command = { @Sendable (verb: RedisArgument) in
-            let call = script.command(verb, keys, arguments)
+        let command = { @Sendable [isCluster = cluster != nil] (verb: RedisArgument) in
+            let call = script.command(verb, inCluster: isCluster, keys, arguments)
             return staging.map { RedisCommand(transaction: [$0, call]) } ?? RedisCommand(call)
         }
-        send(command("EVALSHA")) { [self] result in
+        send(command("EVALSHA"), about: keys[0]) { [self] result in
             guard case .failure(.refused(let error)) = result, error.code == "NOSCRIPT" else {
                 return completion(result)
             }
-            send(command("EVAL"), completion)
+            send(command("EVAL"), about: keys[0], completion)
+        }
+    }
+
+    /// Runs a script on a key of each primary, which is `name` or is made of it.
+    ///
+    /// - Parameter completion: called once, with a failure if there was any.
+    func runEverywhere(_ script: RedisScript, _ name: String, _ completion: @escaping Completion) {
+        let keys = cluster?.map.keys(name) ?? [name]
+        let answers = Locked<[Result<RedisReply, RedisFailure>]>([])
+        for key in keys {
+            run(script, keys: [RedisArgument(key)]) { answer in
+                let all = answers.withLock { answers in
+                    answers.append(answer)
+                    return answers
+                }
+                guard all.count == keys.count else { return }
+                completion(all.first { if case .failure = $0 { true } else { false } } ?? answer)
+            }
         }
     }
 }

@@ -1,11 +1,14 @@
 import HTTPCore
 
-/// Listens to channels of a Redis.
+/// Listens to channels of one Redis: by `SUBSCRIBE`, or by `SSUBSCRIBE` to those of a cluster whose slots it has.
 ///
 /// What is subscribed to stays so over reconnections. `confirmed` says of each channel, and behind each reconnection
 /// again, that whatever is said from now on is heard, while what was said before may have been missed. Confirmations
 /// are counted: after a quick off and on again only that of the last SUBSCRIBE counts. A PING goes out each
 /// `commandTimeout`, so that a connection that is dead without a word is noticed.
+///
+/// A primary of a cluster that gives a slot away ends what is subscribed to there. Asked again, it says whose the slot
+/// is now; that changes what is known of the cluster, and so has somebody else listen there.
 ///
 /// Confined to its loop.
 final class RedisSubscriber: @unchecked Sendable {
@@ -13,8 +16,6 @@ final class RedisSubscriber: @unchecked Sendable {
     struct Handlers: Sendable {
         var message: @Sendable (_ channel: String, _ payload: [UInt8]) -> Void
         var confirmed: @Sendable (_ channel: String) -> Void = { _ in }
-        /// Why the server lets us subscribe to nothing.
-        var refused: @Sendable (RedisError) -> Void = { _ in }
     }
 
     private struct Channel {
@@ -23,28 +24,47 @@ final class RedisSubscriber: @unchecked Sendable {
         var unconfirmed = 0
     }
 
-    private let client: RedisClient
+    private let link: RedisLink
+    private let loop: EventLoop
+    private let cluster: RedisCluster?
+    /// Stands before the verbs, and before what is answered to them.
+    private let prefix: String
+    private let health: StoreHealth
     private let pulse: Duration
     private let handlers: Handlers
     private var channels: [String: Channel] = [:]
     private var connection: RedisConnection?
     private var isSilent = false
 
-    /// Channels of one SUBSCRIBE.
-    private static let channelsAtOnce = 1000
+    /// Channels of one SUBSCRIBE. Those of one SSUBSCRIBE have to be in one slot.
+    private var channelsAtOnce: Int { cluster == nil ? 1000 : 1 }
 
     /// A subscriber that begins to connect.
-    init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop, _ handlers: Handlers) {
-        client = RedisClient(address, options, on: loop)
+    ///
+    /// - Parameters:
+    ///   - place: where to, in place of the address's own.
+    ///   - cluster: of which that is a primary, if it is one.
+    init(
+        _ address: RedisAddress, at place: RedisAddress.Place? = nil, _ options: RedisOptions, on loop: EventLoop,
+        knowing cluster: RedisCluster? = nil, _ handlers: Handlers
+    ) {
+        link = RedisLink(address, at: place ?? address.place, options, on: loop) { cluster?.doubt() }
+        self.loop = loop
+        self.cluster = cluster
+        prefix = cluster == nil ? "" : "s"
+        health = options.health
         pulse = options.commandTimeout
         self.handlers = handlers
-        client.follow { [weak self] in self?.begin($0) }
+        link.follow { [weak self] in self?.begin($0) }
     }
 
     /// Connects anew, unless to `server` already.
-    func leave(for server: ConnectAddress) { client.leave(for: server) }
+    func leave(for server: ConnectAddress) { link.leave(for: server) }
 
-    func close() { client.close() }
+    func close() {
+        link.close()
+        health.recover(part)
+    }
 
     /// Listens to a channel until `unsubscribe`; as soon as there is a connection.
     func subscribe(_ name: String) {
@@ -53,14 +73,25 @@ final class RedisSubscriber: @unchecked Sendable {
         channels[name, default: Channel()].isWanted = true
         guard let connection, !connection.isLost else { return }
         channels[name]?.unconfirmed += 1
-        connection.post(RedisCommand("SUBSCRIBE", RedisArgument(name)))
+        connection.post(RedisCommand(verb("SUBSCRIBE"), RedisArgument(name)))
     }
 
     func unsubscribe(_ name: String) {
         guard let channel = channels[name], channel.isWanted else { return }
         channels[name] = channel.unconfirmed > 0 ? Channel(isWanted: false, unconfirmed: channel.unconfirmed) : nil
-        connection?.post(RedisCommand("UNSUBSCRIBE", RedisArgument(name)))
+        connection?.post(RedisCommand(verb("UNSUBSCRIBE"), RedisArgument(name)))
     }
+
+    /// Forgets channels that are another server's now, and says which of them were listened to.
+    func forget(where isForeign: (String) -> Bool) -> [String] {
+        let foreign = channels.filter { isForeign($0.key) }
+        for name in foreign.keys { channels[name] = nil }
+        return foreign.filter(\.value.isWanted).map(\.key)
+    }
+
+    private func verb(_ word: String) -> RedisArgument { RedisArgument(prefix.uppercased() + word) }
+
+    private var part: StoreHealth.Part { .hints(ObjectIdentifier(self)) }
 
     private func isConfirmed(_ name: String) -> Bool {
         guard let connection, !connection.isLost, let channel = channels[name] else { return false }
@@ -72,16 +103,16 @@ final class RedisSubscriber: @unchecked Sendable {
         connection.whenReceived = { [weak self] in self?.receive($0) }
         channels = channels.filter(\.value.isWanted).mapValues { _ in Channel(unconfirmed: 1) }
         let names = Array(channels.keys)
-        for start in stride(from: 0, to: names.count, by: Self.channelsAtOnce) {
-            let some = names[start..<min(start + Self.channelsAtOnce, names.count)]
-            connection.post(RedisCommand(["SUBSCRIBE"] + some.map { RedisArgument($0) }))
+        for start in stride(from: 0, to: names.count, by: channelsAtOnce) {
+            let some = names[start..<min(start + channelsAtOnce, names.count)]
+            connection.post(RedisCommand([verb("SUBSCRIBE")] + some.map { RedisArgument($0) }))
         }
         isSilent = false
         beat(connection)
     }
 
     private func beat(_ connection: RedisConnection) {
-        client.loop.schedule(after: pulse) { [weak self, weak connection] in
+        loop.schedule(after: pulse) { [weak self, weak connection] in
             guard let self, let connection, self.connection === connection, !connection.isLost else { return }
             guard !isSilent else { return connection.lose("no answer within \(pulse)") }
             isSilent = true
@@ -92,22 +123,35 @@ final class RedisSubscriber: @unchecked Sendable {
 
     private func receive(_ reply: RedisReply) {
         isSilent = false
-        if case .error(let error) = reply {
-            handlers.refused(error)
-            connection?.lose(error.text)
-        }
+        if case .error(let error) = reply { return take(error) }
         // A PING is answered in an array only while there are subscriptions.
         guard let parts = reply.elements, parts.count == 3, let kind = parts[0].text, let name = parts[1].text else {
             return
         }
-        switch (kind, parts[2]) {
+        switch (kind.dropFirst(prefix.count), parts[2]) {
         case ("message", .bytes(let payload)) where isConfirmed(name): handlers.message(name, payload)
         case ("subscribe", _): confirm(name)
+        // The slot moves away.
+        case ("unsubscribe", _) where isConfirmed(name):
+            channels[name] = nil
+            subscribe(name)
         default: break
         }
     }
 
+    private func take(_ error: RedisError) {
+        switch cluster.flatMap({ _ in RedisRedirection(error, from: link.destination) }) {
+        case .moved(let slot, let server): cluster?.move(slot, to: server)
+        case nil:
+            health.fail(part, because: "redis: \(error.text)")
+            connection?.lose(error.text)
+        // What was refused is subscribed to with the next connection.
+        case .ask, .later, .down: connection?.lose(error.text)
+        }
+    }
+
     private func confirm(_ name: String) {
+        health.recover(part)
         guard var channel = channels[name], channel.unconfirmed > 0 else { return }
         channel.unconfirmed -= 1
         channels[name] = channel.isWanted || channel.unconfirmed > 0 ? channel : nil

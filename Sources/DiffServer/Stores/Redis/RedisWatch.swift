@@ -22,8 +22,9 @@ final class RedisWatch: @unchecked Sendable {
     private let address: RedisAddress
     private let options: RedisOptions
     private let loop: EventLoop
+    private let cluster: RedisCluster?
     private var handlers: Handlers?
-    private var hints: RedisSubscriber?
+    private var hints: RedisHints?
     private var sentinels: [RedisSubscriber] = []
     private var slots: [String: SessionSlot] = [:]
     private var tick = 0
@@ -36,10 +37,12 @@ final class RedisWatch: @unchecked Sendable {
     /// What sentinels say a new primary on (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/).
     private static let switches = "+switch-master"
 
-    init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop) {
+    /// - Parameter cluster: what is known of it, if it is one.
+    init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop, knowing cluster: RedisCluster? = nil) {
         self.address = address
         self.options = options
         self.loop = loop
+        self.cluster = cluster
     }
 
     // MARK: From any thread
@@ -47,16 +50,10 @@ final class RedisWatch: @unchecked Sendable {
     func start(_ handlers: Handlers) {
         onLoop { [self] in
             self.handlers = handlers
-            let health = options.health
-            let hints = RedisSubscriber(
-                address, options, on: loop,
+            hints = RedisHints(
+                address, options, on: loop, knowing: cluster, probe: RedisScripts.probeKey,
                 .init(
-                    message: { [weak self] in self?.hear($0, $1) },
-                    confirmed: { [weak self] in self?.confirm($0) },
-                    refused: { health.fail(.hints, because: "redis: \($0.text)") }))
-            // Tells of each connection, and whether we may subscribe at all, before anybody reads.
-            hints.subscribe(RedisScripts.probeKey)
-            self.hints = hints
+                    message: { [weak self] in self?.hear($0, $1) }, confirmed: { [weak self] in self?.confirm($0) }))
             if case .sentinels(let servers, let primary) = address.place {
                 sentinels = servers.map { listen(to: $0, about: primary) }
             }
@@ -118,8 +115,7 @@ final class RedisWatch: @unchecked Sendable {
 
     /// What was said before was not heard.
     private func confirm(_ channel: String) {
-        options.health.recover(.hints)
-        if channel == RedisScripts.probeKey { handlers?.reassure() }
+        if channel.hasPrefix(RedisScripts.probeKey) { handlers?.reassure() }
         if let slot = RedisScripts.session(channel).flatMap({ slots[$0] }) { validate(slot) }
     }
 

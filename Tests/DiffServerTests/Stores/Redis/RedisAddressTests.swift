@@ -15,6 +15,9 @@ import Testing
         ("unix:/run/r.sock", "unix:/run/r.sock"),
         ("redis-sentinel://a,b:5,[::1]/main/2", "redis-sentinel://a:26379,b:5,[::1]:26379/main/2"),
         ("rediss-sentinel://:p@a/main", "rediss-sentinel://a:26379/main"),
+        ("redis-cluster://a,b:5,[::1]", "redis-cluster://a:6379,b:5,[::1]:6379"),
+        ("rediss-cluster://u:p@a/0", "rediss-cluster://a:6379"),
+        ("redis-cluster://a/", "redis-cluster://a:6379"),
     ])
     func isRead(_ text: String, _ described: String) {
         #expect(RedisAddress(text)?.description == described)
@@ -26,6 +29,8 @@ import Testing
         "redis://h/-1", "redis://h/1/2", "redis://@h", "redis://:@h", "redis://%zz@h", "redis://%4@h", "unix:",
         "unix:r", "unix://h/r",
         "redis-sentinel://a", "redis-sentinel://a/", "redis-sentinel://a,/main", "redis-sentinel:///main",
+        "redis-cluster://", "redis-cluster://a,", "redis-cluster://a/1", "redis-cluster://a/0/1", "redis-other://a",
+        "redis-://a", "redis-cluster-x://a", "redisss://a",
     ])
     func isRefused(_ text: String) {
         #expect(RedisAddress(text) == nil)

@@ -1,0 +1,123 @@
+import HTTPCore
+
+/// Opens connections to the servers of an address, and says there who we are.
+struct RedisDialer: Sendable {
+    typealias Arrival = @Sendable (Result<RedisConnection, RedisFailure>) -> Void
+
+    private let address: RedisAddress
+    private let options: RedisOptions
+    private let loop: EventLoop
+
+    init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop) {
+        (self.address, self.options, self.loop) = (address, options, loop)
+    }
+
+    private func open(_ destination: ConnectAddress) -> RedisConnection {
+        RedisConnection(
+            to: destination, tls: address.usesTLS ? options.tls : nil, on: loop, patience: options.connectTimeout)
+    }
+
+    private var login: [RedisArgument]? {
+        guard let credentials = address.credentials else { return nil }
+        let user = credentials.user.map { [RedisArgument($0)] } ?? []
+        return ["AUTH"] + user + [RedisArgument(credentials.password)]
+    }
+
+    // MARK: Asking around
+
+    /// Asks servers one after the other, each over a connection of its own, until one has an answer of use.
+    ///
+    /// - Parameters:
+    ///   - read: what an answer of that server says.
+    ///   - done: called once, later, with that and who said it, or with the last server's name and why it has none.
+    func ask<Answer: Sendable>(
+        _ servers: [ConnectAddress], from index: Int = 0, _ question: RedisCommand,
+        _ read: @escaping @Sendable (RedisReply, ConnectAddress) -> Result<Answer, RedisFailure>,
+        _ done: @escaping @Sendable (Result<(Answer, ConnectAddress), RedisFailure>) -> Void
+    ) {
+        let server = servers[index]
+        let connection = open(server)
+        // Most sentinels have no password, though their servers do: a login that is refused does not matter.
+        if let login { connection.send(RedisCommand(login)) { _ in } }
+        connection.send(question) { result in
+            connection.retire()
+            switch result.flatMap({ read($0, server) }) {
+            case .success(let answer): done(.success((answer, server)))
+            case .failure(let failure) where index + 1 == servers.count:
+                done(.failure(.unavailable("\(server): \(failure)")))
+            case .failure: ask(servers, from: index + 1, question, read, done)
+            }
+        }
+    }
+
+    /// What sentinels say is the primary. A server that they name is to be verified by `ROLE`, as Redis's own guide for
+    /// clients demands (https://redis.io/docs/latest/develop/reference/sentinel-clients/): for a moment after a
+    /// failover a sentinel may still name the old one.
+    func askSentinels(
+        _ sentinels: [ConnectAddress], for primary: String,
+        _ done: @escaping @Sendable (Result<(ConnectAddress, ConnectAddress), RedisFailure>) -> Void
+    ) {
+        let question = RedisCommand("SENTINEL", "get-master-addr-by-name", RedisArgument(primary))
+        ask(sentinels, question, { reply, _ in Self.server(reply, primary) }, done)
+    }
+
+    private static func server(_ reply: RedisReply, _ primary: String) -> Result<ConnectAddress, RedisFailure> {
+        if reply == .null { return .failure(.unavailable("it knows no primary \"\(primary)\"")) }
+        guard let parts = reply.elements?.map(\.text), parts.count == 2, let host = parts[0],
+            let port = parts[1].flatMap({ UInt16($0) })
+        else { return .failure(.unavailable("not an address")) }
+        return .success(.tcp(host: host, port: port))
+    }
+
+    // MARK: Connecting
+
+    /// Greets servers one after the other, until one is of use.
+    func greet(anyOf servers: [ConnectAddress], _ question: RedisArgument, _ arrival: @escaping Arrival) {
+        greet(servers[0], question) { result in
+            if case .failure(.unavailable) = result, servers.count > 1 {
+                return greet(anyOf: Array(servers.dropFirst()), question, arrival)
+            }
+            arrival(result)
+        }
+    }
+
+    /// Says who we are and asks `question`, all in one round trip. Calls `arrival` once, later, with a connection that
+    /// takes commands, or why there is none.
+    func greet(_ server: ConnectAddress, _ question: RedisArgument, _ arrival: @escaping Arrival) {
+        let connection = open(server)
+        let refusal = Locked<Result<RedisReply, RedisFailure>?>(nil)
+        let database = address.database == 0 ? nil : ["SELECT", RedisArgument(address.database)]
+        let entrance = [login, database].compactMap(\.self)
+        if !entrance.isEmpty {
+            connection.send(RedisCommand(pipeline: entrance)) { [options] result in
+                if !options.mayRefuseLogin, case .failure = result { refusal.withLock { $0 = result } }
+            }
+        }
+        // A user may not be allowed to have a name; it is only for people.
+        connection.send(RedisCommand("CLIENT", "SETNAME", RedisArgument(options.name))) { _ in }
+        connection.send(RedisCommand(question)) { [options] result in
+            if let obstacle = Self.obstacle(at: server, refusal.withLock { $0 } ?? result) {
+                connection.retire()
+                return arrival(.failure(obstacle))
+            }
+            connection.patience = options.commandTimeout
+            arrival(.success(connection))
+        }
+    }
+
+    /// Why a server that was greeted is of no use; nil for one that says `PONG`, or that it is a primary. A password, a
+    /// user or a database that is not there is so for good.
+    private static func obstacle(
+        at server: ConnectAddress, _ result: Result<RedisReply, RedisFailure>
+    ) -> RedisFailure? {
+        switch result {
+        case .failure(.refused(let error)) where ["WRONGPASS", "NOAUTH", "ERR"].contains(error.code):
+            return .denied("\(server): \(error.text)")
+        case .failure(let failure): return .unavailable("\(server): \(failure)")
+        case .success(let reply):
+            let word = reply.elements?.first?.text ?? reply.text ?? "stranger"
+            if ["PONG", "master"].contains(word) { return nil }
+            return .unavailable("\(server): not a primary but a \(word)")
+        }
+    }
+}

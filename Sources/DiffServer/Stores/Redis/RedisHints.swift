@@ -1,0 +1,84 @@
+import HTTPCore
+
+/// What is listened to of all sessions that have readers here: each channel at the primary that has its slot, by one
+/// subscriber a primary.
+///
+/// A probe is listened to at each primary before anything else: it tells of each connection, and whether we may
+/// subscribe at all, before anybody reads.
+///
+/// Confined to its loop.
+final class RedisHints: @unchecked Sendable {
+    private let address: RedisAddress
+    private let options: RedisOptions
+    private let loop: EventLoop
+    private let cluster: RedisCluster?
+    private let probe: String
+    private let handlers: RedisSubscriber.Handlers
+    private var map: SlotMap
+    private var subscribers: [SlotMap.Place: RedisSubscriber] = [:]
+    /// Channels whose slot no primary has.
+    private var orphans: Set<String> = []
+    private var isClosed = false
+
+    /// One that begins to listen.
+    ///
+    /// - Parameters:
+    ///   - cluster: what is known of it, if it is one.
+    ///   - probe: the channel of probes; in a cluster those are `probe{0}` and the like.
+    init(
+        _ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop, knowing cluster: RedisCluster?,
+        probe: String, _ handlers: RedisSubscriber.Handlers
+    ) {
+        (self.address, self.options, self.loop, self.cluster) = (address, options, loop, cluster)
+        (self.probe, self.handlers) = (probe, handlers)
+        map = cluster?.map ?? SlotMap(sole: address.place)
+        for channel in map.keys(probe) { subscribe(channel) }
+        cluster?.follow(on: loop) { [weak self] in self?.follow() }
+    }
+
+    /// Listens to a channel until `unsubscribe`; as soon as there is a connection.
+    func subscribe(_ channel: String) {
+        guard let place = map.primary(of: channel) else {
+            orphans.insert(channel)
+            return
+        }
+        subscriber(at: place).subscribe(channel)
+    }
+
+    func unsubscribe(_ channel: String) {
+        orphans.remove(channel)
+        if let place = map.primary(of: channel) { subscribers[place]?.unsubscribe(channel) }
+    }
+
+    /// Connects anew, unless to `server` already.
+    func leave(for server: ConnectAddress) {
+        for subscriber in subscribers.values { subscriber.leave(for: server) }
+    }
+
+    func close() {
+        isClosed = true
+        for subscriber in subscribers.values { subscriber.close() }
+    }
+
+    private func subscriber(at place: SlotMap.Place) -> RedisSubscriber {
+        if let subscriber = subscribers[place] { return subscriber }
+        let subscriber = RedisSubscriber(address, at: place, options, on: loop, knowing: cluster, handlers)
+        subscribers[place] = subscriber
+        return subscriber
+    }
+
+    /// Has each channel listened to where its slot is now.
+    private func follow() {
+        guard let cluster, !isClosed else { return }
+        map = cluster.map
+        var homeless = Array(orphans)
+        orphans = []
+        for (place, subscriber) in subscribers {
+            homeless += subscriber.forget { map.primary(of: $0) != place }
+            guard !map.primaries.contains(place) else { continue }
+            subscriber.close()
+            subscribers[place] = nil
+        }
+        for channel in Set(homeless + map.keys(probe)) { subscribe(channel) }
+    }
+}

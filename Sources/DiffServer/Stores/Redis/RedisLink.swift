@@ -1,0 +1,220 @@
+import HTTPCore
+import Synchronization
+
+/// One loop's way to one Redis that takes writes: keeps a connection there, and sends commands over it.
+///
+/// The connection is made again when it is lost, with growing pauses. While there is none a command fails at once,
+/// except during the first attempt after the start or after a loss: those commands wait for it, so that the restart of
+/// a server or a connection that was reset is not seen. None is ever sent twice: whether a lost one was executed only
+/// its caller can find out.
+///
+/// Any thread may call; whoever is on the loop pays no lock, other calls are handed over. All state is the loop's.
+final class RedisLink: @unchecked Sendable {
+    typealias Completion = RedisConnection.Completion
+
+    private enum State {
+        case pausing
+        case connecting
+        case up(RedisConnection)
+        case closed
+    }
+
+    let loop: EventLoop
+    private let place: RedisAddress.Place
+    private let dialer: RedisDialer
+    private let options: RedisOptions
+    /// Who to ask for the primary, the one that knew last time first.
+    private var sentinels: [ConnectAddress] = []
+    private let isConnected = Atomic<Bool>(false)
+
+    private var state = State.pausing
+    private var backOff: BackOff
+    private var upSince = Instant.now
+    /// Whether an attempt has failed since there was a connection last.
+    private var hasFailed = false
+    /// Commands that wait for an attempt, and why others fail.
+    private var waiting: [(RedisCommand, Completion)] = []
+    private var obstacle = RedisFailure.unavailable("no connection")
+    private var whenUp: (RedisConnection) -> Void = { _ in }
+    private let whenAway: @Sendable () -> Void
+
+    /// A connection that was up for this long was a good one: the next pauses begin anew.
+    private static let probation = Duration.seconds(2)
+
+    /// A link that begins to connect.
+    ///
+    /// - Parameters:
+    ///   - place: where to, in place of the address's own.
+    ///   - whenAway: called on the loop where a connection is lost, or none comes.
+    init(
+        _ address: RedisAddress, at place: RedisAddress.Place, _ options: RedisOptions, on loop: EventLoop,
+        whenAway: @escaping @Sendable () -> Void = {}
+    ) {
+        self.loop = loop
+        self.place = place
+        self.options = options
+        self.whenAway = whenAway
+        dialer = RedisDialer(address, options, on: loop)
+        if case .sentinels(let sentinels, _) = place { self.sentinels = sentinels }
+        backOff = BackOff(options.backOff)
+        onLoop { self.connect() }
+    }
+
+    // MARK: From any thread
+
+    /// Whether there is a connection.
+    var isUp: Bool { isConnected.load(ordering: .relaxed) }
+
+    /// Sends a command; `completion` is called once, on the loop.
+    func send(_ command: RedisCommand, _ completion: @escaping Completion) {
+        onLoop { [self] in
+            if case .up(let connection) = state {
+                connection.send(command, completion)
+            } else if isHopeful, waiting.count < options.maxWaiting {
+                waiting.append((command, completion))
+            } else {
+                completion(.failure(obstacle))
+            }
+        }
+    }
+
+    /// Connects anew because `server` is the primary now, unless that is where the connection leads; what has been sent
+    /// is answered first.
+    func leave(for server: ConnectAddress) {
+        onLoop { [self] in
+            guard case .up(let connection) = state, connection.destination != server else { return }
+            leave(because: "\(server) is the primary now")
+        }
+    }
+
+    /// Closes, and fails what has no answer.
+    func close() { end { $0.lose("closed") } }
+
+    /// Closes once what has been sent is answered.
+    func retire() { end { $0.retire() } }
+
+    private func end(_ leave: @escaping @Sendable (RedisConnection) -> Void) {
+        onLoop { [self] in
+            let last = state
+            state = .closed
+            isConnected.store(false, ordering: .relaxed)
+            options.health.recover(part)
+            failWaiting()
+            guard case .up(let connection) = last else { return }
+            connection.whenLost = nil
+            connection.whenMisplaced = nil
+            leave(connection)
+        }
+    }
+
+    // MARK: On the loop
+
+    /// Where the connection leads, if there is one.
+    var destination: ConnectAddress? {
+        if case .up(let connection) = state { connection.destination } else { nil }
+    }
+
+    /// Whether the first attempt since the start or since a loss is under way or about to be. A loss is most often over
+    /// at once, or with a failover, so who needs the connection waits for one attempt, and not for a second.
+    private var isHopeful: Bool {
+        switch state {
+        case .pausing, .connecting: !hasFailed
+        case .up, .closed: false
+        }
+    }
+
+    /// Calls `whenUp` with each connection, also with one there is.
+    func follow(_ whenUp: @escaping (RedisConnection) -> Void) {
+        self.whenUp = whenUp
+        if case .up(let connection) = state { whenUp(connection) }
+    }
+
+    private func onLoop(_ work: @escaping @Sendable () -> Void) {
+        if loop.isCurrent { work() } else { loop.execute(work) }
+    }
+
+    private var part: StoreHealth.Part { .connection(ObjectIdentifier(self)) }
+
+    private func connect() {
+        guard case .pausing = state else { return }
+        state = .connecting
+        findPrimary { [self] result in
+            guard case .connecting = state else {
+                if case .success(let connection) = result { connection.retire() }
+                return
+            }
+            switch result {
+            case .success(let connection) where connection.isLost: fail(.unavailable("lost at once"))
+            case .success(let connection): begin(connection)
+            case .failure(let failure): fail(failure)
+            }
+        }
+    }
+
+    private func findPrimary(_ arrival: @escaping RedisDialer.Arrival) {
+        switch place {
+        case .server(let server): dialer.greet(server, "PING", arrival)
+        case .cluster(let nodes): dialer.greet(anyOf: nodes, "PING", arrival)
+        case .sentinels(_, let primary):
+            dialer.askSentinels(sentinels, for: primary) { [self] result in
+                switch result {
+                case .failure(let failure):
+                    arrival(.failure(.unavailable("no sentinel names the primary; the last one, \(failure)")))
+                case .success(let (server, sentinel)):
+                    sentinels = [sentinel] + sentinels.filter { $0 != sentinel }
+                    dialer.greet(server, "ROLE", arrival)
+                }
+            }
+        }
+    }
+
+    private func begin(_ connection: RedisConnection) {
+        state = .up(connection)
+        isConnected.store(true, ordering: .relaxed)
+        options.health.recover(part)
+        upSince = .now
+        hasFailed = false
+        connection.whenLost = { [weak self] in self?.lose($0) }
+        connection.whenMisplaced = { [weak self] in self?.leave(because: $0.text) }
+        let commands = waiting
+        waiting = []
+        for (command, completion) in commands { connection.send(command, completion) }
+        whenUp(connection)
+    }
+
+    /// Connects anew; the connection there is answers what it was asked, and is then closed.
+    private func leave(because reason: String) {
+        guard case .up(let connection) = state else { return }
+        connection.whenLost = nil
+        connection.whenMisplaced = nil
+        lose(.unavailable(reason))
+        connection.retire()
+    }
+
+    private func lose(_ failure: RedisFailure) {
+        options.health.fail(part, because: "redis: connection lost: \(failure)")
+        if .now - upSince >= Self.probation { backOff.reset() }
+        pause(because: failure)
+    }
+
+    private func fail(_ failure: RedisFailure) {
+        if !hasFailed { options.health.fail(part, because: "redis: no connection: \(failure)") }
+        hasFailed = true
+        pause(because: failure)
+    }
+
+    private func pause(because failure: RedisFailure) {
+        state = .pausing
+        isConnected.store(false, ordering: .relaxed)
+        loop.schedule(after: backOff.next()) { [weak self] in self?.connect() }
+        obstacle = if case .denied = failure { failure } else { .unavailable(failure.description) }
+        if hasFailed { failWaiting() }
+        whenAway()
+    }
+
+    private func failWaiting() {
+        let commands = waiting
+        waiting = []
+        for (_, completion) in commands { completion(.failure(obstacle)) }
+    }
+}
