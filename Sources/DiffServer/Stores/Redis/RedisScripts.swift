@@ -76,15 +76,15 @@ enum RedisScripts {
     /// (empty), it is that of the new version, whose fields are there (`new`), and with it all begins anew (`start`) →
     /// 1, also where somebody on the way had it done before; 0 where the version is another; -1 where nodes agree on
     /// another key, or on none: then this node has not heard yet that Redis was emptied, and what it writes nobody else
-    /// could read. (That the key is in another slot does not matter to a single Redis, nor does one in cluster mode mind
-    /// that has all slots.)
+    /// could read. In a cluster, where the key is in a slot that may be another primary's, it is given to all nodes, and
+    /// nothing is compared: the argument is empty.
     static let commit = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't', 'b', 'f')
         local before = found[1] or ''
         local meta, head = 'm' .. ARGV[2], 'h' .. ARGV[2]
         if before == ARGV[2] then return 1 end
-        local agrees = redis.call('GET', '\(digestKey)') == ARGV[5]
+        local agrees = ARGV[5] == '' or redis.call('GET', '\(digestKey)') == ARGV[5]
         if before ~= ARGV[1] or not agrees then
             if ARGV[9] ~= '' then redis.call('HDEL', KEYS[1], meta, head) end
             return agrees and 0 or -1

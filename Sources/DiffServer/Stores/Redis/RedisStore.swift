@@ -49,7 +49,7 @@ final class RedisStore: SessionStore {
         self.options = options
         do throws(ListenError) { loop = try EventLoop.standalone() } catch { throw StoreError("\(error)") }
         client = RedisClient(address, options, on: loop)
-        watch = RedisWatch(address, options, on: loop)
+        watch = RedisWatch(address, options, on: loop, knowing: client.cluster)
         agreement = KeyAgreement(digestKey, client, options.health)
         if let problem = agreement.settled() {
             client.close()
@@ -59,7 +59,7 @@ final class RedisStore: SessionStore {
         probe()
         watch.start(
             .init(
-                revalidate: { [weak self] in self?.revalidate($0) }, reassure: { [weak self] in self?.assertKey() },
+                revalidate: { [weak self] in self?.revalidate($0) }, reassure: { [weak self] in self?.reassure() },
                 switched: { [weak self] in self?.leave(for: $0) }))
     }
 
@@ -84,7 +84,7 @@ final class RedisStore: SessionStore {
         guard loop !== self.loop else { return client }
         return clients.withLock { clients in
             if let client = clients[ObjectIdentifier(loop)] { return client }
-            let client = RedisClient(address, options, on: loop)
+            let client = RedisClient(address, options, on: loop, knowing: self.client.cluster)
             clients[ObjectIdentifier(loop)] = client
             return client
         }
@@ -300,10 +300,11 @@ final class RedisStore: SessionStore {
         // Computed before nodes agreed on another key.
         guard commit.session.head.fingerprints.hash == .digests(digestKey) else { return done(.failure(.conflict)) }
         let key = RedisArgument(RedisScripts.key(name))
-        let commit = RedisScripts.Commit(commit, to: key, after: before, by: hash, digestKey: digestKey)
+        let comparedKey = self.client.cluster == nil ? digestKey : ""
+        let commit = RedisScripts.Commit(commit, to: key, after: before, by: hash, digestKey: comparedKey)
         let client = client(on: loop)
         client.run(RedisScripts.commit, keys: [key], commit.arguments, staging: commit.staging) { [self] result in
-            heed(result)
+            if case .failure = result { heed(result) }
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(.integer(1)): done(.success(()))
@@ -362,12 +363,18 @@ final class RedisStore: SessionStore {
         if options.health.isFailing(.writes) { probe() }
     }
 
-    /// Does what a write does, and hears whether it can be done.
-    private func probe() {
-        client.run(RedisScripts.probe, keys: [RedisArgument(RedisScripts.probeKey)]) { [self] in heed($0) }
+    private func reassure() {
+        assertKey()
+        probe()
     }
 
-    /// Whether a write was taken. One that was lost on the way says nothing: the connection tells of itself.
+    /// Does at each primary what a write does, and hears whether it can be done.
+    private func probe() {
+        client.runEverywhere(RedisScripts.probe, RedisScripts.probeKey) { [self] in heed($0) }
+    }
+
+    /// Whether writes are taken. One that was lost on the way says nothing: the connection tells of itself. One that
+    /// was taken says nothing of other primaries, so that all take them again only a probe can tell.
     private func heed(_ result: Result<RedisReply, RedisFailure>) {
         switch result {
         case .success: options.health.recover(.writes)
