@@ -72,18 +72,18 @@ struct RedisDialer: Sendable {
     // MARK: Connecting
 
     /// Greets servers one after the other, until one is of use.
-    func greet(anyOf servers: [ConnectAddress], _ question: RedisArgument, _ arrival: @escaping Arrival) {
-        greet(servers[0], question) { result in
+    func greet(anyOf servers: [ConnectAddress], _ arrival: @escaping Arrival) {
+        greet(servers[0]) { result in
             if case .failure(.unavailable) = result, servers.count > 1 {
-                return greet(anyOf: Array(servers.dropFirst()), question, arrival)
+                return greet(anyOf: Array(servers.dropFirst()), arrival)
             }
             arrival(result)
         }
     }
 
-    /// Says who we are and asks `question`, all in one round trip. Calls `arrival` once, later, with a connection that
-    /// takes commands, or why there is none.
-    func greet(_ server: ConnectAddress, _ question: RedisArgument, _ arrival: @escaping Arrival) {
+    /// Says who we are and asks whether the server is of use, all in one round trip. Calls `arrival` once, later, with
+    /// a connection that takes commands, or why there is none.
+    func greet(_ server: ConnectAddress, _ arrival: @escaping Arrival) {
         let connection = open(server)
         let refusal = Locked<Result<RedisReply, RedisFailure>?>(nil)
         let database = address.database == 0 ? nil : ["SELECT", RedisArgument(address.database)]
@@ -95,7 +95,7 @@ struct RedisDialer: Sendable {
         }
         // A user may not be allowed to have a name; it is only for people.
         connection.send(RedisCommand("CLIENT", "SETNAME", RedisArgument(options.name))) { _ in }
-        connection.send(RedisCommand(question)) { [options] result in
+        connection.send(question) { [options] result in
             if let obstacle = Self.obstacle(at: server, refusal.withLock { $0 } ?? result) {
                 connection.retire()
                 return arrival(.failure(obstacle))
@@ -105,8 +105,18 @@ struct RedisDialer: Sendable {
         }
     }
 
-    /// Why a server that was greeted is of no use; nil for one that says `PONG`, or that it is a primary. A password, a
-    /// user or a database that is not there is so for good.
+    /// A node of a cluster answers before it serves: when it comes back, and while too many others are away.
+    private var question: RedisCommand {
+        switch address.place {
+        case .server: RedisCommand("PING")
+        case .sentinels: RedisCommand("ROLE")
+        case .cluster: RedisCommand("CLUSTER", "INFO")
+        }
+    }
+
+    /// Why a server that was greeted is of no use; nil for one that says `PONG`, that it is a primary, or that its
+    /// cluster is well. A password, a user or a database that is not there is so for good, and so is a server that is
+    /// no node of a cluster.
     private static func obstacle(
         at server: ConnectAddress, _ result: Result<RedisReply, RedisFailure>
     ) -> RedisFailure? {
@@ -116,7 +126,8 @@ struct RedisDialer: Sendable {
         case .failure(let failure): return .unavailable("\(server): \(failure)")
         case .success(let reply):
             let word = reply.elements?.first?.text ?? reply.text ?? "stranger"
-            if ["PONG", "master"].contains(word) { return nil }
+            if ["PONG", "master"].contains(word) || word.hasPrefix("cluster_state:ok") { return nil }
+            if word.hasPrefix("cluster_state:") { return .unavailable("\(server): the cluster is down") }
             return .unavailable("\(server): not a primary but a \(word)")
         }
     }

@@ -153,8 +153,8 @@ final class RedisLink: @unchecked Sendable {
 
     private func findPrimary(_ arrival: @escaping RedisDialer.Arrival) {
         switch place {
-        case .server(let server): dialer.greet(server, "PING", arrival)
-        case .cluster(let nodes): dialer.greet(anyOf: nodes, "PING", arrival)
+        case .server(let server): dialer.greet(server, arrival)
+        case .cluster(let nodes): dialer.greet(anyOf: nodes, arrival)
         case .sentinels(_, let primary):
             dialer.askSentinels(sentinels, for: primary) { [self] result in
                 switch result {
@@ -162,7 +162,7 @@ final class RedisLink: @unchecked Sendable {
                     arrival(.failure(.unavailable("no sentinel names the primary; the last one, \(failure)")))
                 case .success(let (server, sentinel)):
                     sentinels = [sentinel] + sentinels.filter { $0 != sentinel }
-                    dialer.greet(server, "ROLE", arrival)
+                    dialer.greet(server, arrival)
                 }
             }
         }

@@ -42,7 +42,7 @@ struct RedisClusterTests {
         let test = try TestClient(world.address)
         let subscriber = try TestSubscriber(world.address)
         subscriber.subscribe("there{bar}")
-        #expect(await subscriber.hears(["there{bar}"]))
+        #expect(await eventually { subscriber.heard.withLock { !$0.isEmpty } })
         #expect(await test.ask("HSET", "there{bar}", "a", "1") == .success(.integer(1)))
 
         world.beginMoving("{bar}", from: old, to: new)
@@ -57,13 +57,15 @@ struct RedisClusterTests {
         #expect(await test.ask("HGET", "there{bar}", "b") == .success(.text("3")))
         #expect(old.cli("CLUSTER", "COUNTKEYSINSLOT", "5061") == "0\n")
 
+        let confirmations = subscriber.heard.withLock { $0.count { $0 == "there{bar}" } }
         world.endMoving("{bar}", from: old, to: new)
         #expect(await commit(test, "there{bar}", "4") == .success(.integer(2)))
         // The server that has given the slot away says so, and what is said at the new one is heard.
         #expect(await eventually { new.cli("PUBSUB", "SHARDNUMSUB", "there{bar}") == "there{bar}\n1\n" })
         #expect(await commit(test, "there{bar}", "5") == .success(.integer(2)))
         #expect(await eventually { subscriber.heard.withLock { $0.last == "there{bar} 5" } })
-        #expect(subscriber.heard.withLock { $0.count { $0 == "there{bar}" } } == 2, "and it is confirmed anew")
+        let both = subscriber.heard.withLock { $0.count { $0 == "there{bar}" } }
+        #expect(both == confirmations + 1, "and it is confirmed anew")
     }
 
     @Test func aPrimaryThatIsNewIsFound() async throws {
@@ -90,7 +92,7 @@ struct RedisClusterTests {
         }
         let subscriber = try TestSubscriber(world.address)
         subscriber.subscribe("{foo}")
-        #expect(await subscriber.hears(["{foo}"]))
+        #expect(await eventually { subscriber.heard.withLock { !$0.isEmpty } })
         #expect(await test.ask("SET", "{foo}", "1") == .success(.text("OK")))
         #expect(await test.send(RedisCommand("WAIT", "1", "2000"), about: "{foo}") == .success(.integer(1)))
         world.primary(of: "{foo}").kill()
@@ -99,7 +101,7 @@ struct RedisClusterTests {
         print("writes again \(ContinuousClock.now - killed) after the primary was killed")
         #expect(await eventually { world.replicas[2].cli("PUBSUB", "SHARDNUMSUB", "{foo}") == "{foo}\n1\n" })
         #expect(world.replicas[2].cli("SPUBLISH", "{foo}", "x") == "1\n")
-        #expect(await subscriber.hears(["{foo}", "{foo}", "{foo} x"]))
+        #expect(await eventually { subscriber.heard.withLock { $0.suffix(2) == ["{foo}", "{foo} x"] } })
         #expect(await eventually { test.client.isUp })
         #expect(await eventually { notices.withLock { $0.last?.hasPrefix("the store is in use again") == true } })
     }
