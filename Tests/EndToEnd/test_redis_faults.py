@@ -11,7 +11,7 @@ import unittest
 from support.client import Client, session_path, target
 from support.node import Node
 from support.proxy import Proxy, cut, delay, double, flip
-from support.redis import IS_INSTALLED, MISSING, Group, Redis
+from support.redis import IS_INSTALLED, MISSING, Group, Redis, Shards, wait_for
 from support.replica import Replica
 from support.server import binary, environment
 from support.store import names_its_stores
@@ -197,7 +197,7 @@ class Failover(RedisCase):
         for sentinel in group.sentinels:
             sentinel.say("SENTINEL", "SET", group.NAME, "down-after-milliseconds", "100")
         self.assertIn(b"OK", group.sentinels[0].say("SENTINEL", "FAILOVER", group.NAME))
-        group.wait_for(lambda: b"role:master" in new.say("INFO", "replication"), "the replica is promoted")
+        wait_for(lambda: b"role:master" in new.say("INFO", "replication"), "the replica is promoted")
         node.server.wait_for_line(f"127.0.0.1:{new.port} is the primary now", 10)
         states = itertools.count()
 
@@ -206,6 +206,80 @@ class Failover(RedisCase):
             self.post(node, "s", ["a", next(states)])
             return b"\r\n1-" not in new.say("HGET", "diffserver:{s}", "r")
         self.eventually(writes_to_the_new_one, "it writes to the new one", 5)
+
+
+class Clusters(RedisCase):
+    SESSIONS = ("one", "two", "three")  # of one primary each
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shards = Shards()
+        cls.addClassCleanup(cls.shards.close)
+
+    def node(self, *options):
+        node = super().node(self.shards.address, "--digest-key", "shared", *options)
+        self.eventually(lambda: self.is_ready(node), "it is ready")
+        return node
+
+    def test_a_node_is_ready_while_each_slot_has_a_primary(self):
+        node = self.node()
+        for session in self.SESSIONS:
+            self.assertEqual(self.post(node, session, ["a"]).status, 201)
+        self.assertEqual(len({self.shards.owner(session).port for session in self.SESSIONS}), 3)
+        primary = self.shards.owner("one")
+        replica = self.shards.nodes[self.shards.nodes.index(primary) + 3]
+        for each in (replica, primary):
+            each.kill()
+        self.eventually(lambda: not self.is_ready(node), "it is not ready", 3)
+        answer = self.post(node, "one", ["b"])
+        self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/store-unavailable"), answer)
+        self.assertIn("Retry-After", answer.headers)
+        for each in (primary, replica):
+            each.start()
+        self.eventually(lambda: self.is_ready(node), "it is ready again", 20)
+        # The primary kept nothing, the others all.
+        self.assertEqual([self.post(node, each, ["b"]).status for each in self.SESSIONS], [201, 200, 200])
+        node.server.wait_for_line("the store is in use again")
+        log = self.log(node)
+        self.assertEqual(len(log), 2, log)
+
+    def test_one_full_primary_is_said_once(self):
+        node, full = self.node(), self.shards.nodes[0]
+        self.assertEqual(self.post(node, "else", ["a"]).status, 201)
+        for words in (("maxmemory-policy", "noeviction"), ("maxmemory", "1")):
+            full.say("CONFIG", "SET", *words)
+        self.addCleanup(full.say, "CONFIG", "SET", "maxmemory", "0")
+        statuses = {self.post(node, f"s{number}", ["a"]).status for number in range(30)}
+        self.assertEqual(statuses, {201, 503})
+        self.assertFalse(self.is_ready(node))
+        full.say("CONFIG", "SET", "maxmemory", "0")
+        self.eventually(lambda: self.is_ready(node), "it is ready again")
+        node.server.wait_for_line("the store is in use again")
+        log = self.log(node)
+        self.assertEqual(len(log), 2, log)
+        self.assertRegex(log[0], "^error: the store is out of use: redis: OOM ")
+
+    def test_what_is_emptied_is_written_by_all_with_one_key(self):
+        nodes = [self.node(), self.node()]
+        self.assertEqual(self.post(nodes[0], "emptied", ["a"]).status, 201)
+        for each in self.shards.nodes[:3]:
+            each.say("FLUSHALL")
+        nodes[0].stop()
+        nodes[0].start()
+        for writer, other in (nodes, nodes[::-1]):
+            for session in self.SESSIONS:
+                answer = self.post(writer, session, [writer.port])
+                self.assertIn(answer.status, (200, 201), answer)
+                read = self.ask(other, "GET", session_path(session))
+                self.assertEqual((read.status, read.json["revision"]), (200, answer.json["to"]), read)
+
+    def test_a_node_with_another_key_is_refused(self):
+        self.node()
+        run = subprocess.run(
+            [binary(), "serve", "--listen", "127.0.0.1:0", "--store", self.shards.address, "--digest-key", "other"],
+            capture_output=True, text=True, timeout=20, env=environment())
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("used with another --digest-key", run.stderr)
 
 
 class OldRecords(RedisCase):

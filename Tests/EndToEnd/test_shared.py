@@ -16,7 +16,7 @@ from support.appliers import DIALECTS
 from support.client import Client, session_path, target
 from support.events import Stream
 from support.node import Node
-from support.redis import IS_INSTALLED, MISSING, Group, Redis
+from support.redis import IS_INSTALLED, MISSING, Group, Redis, Shards
 from support.replica import Replica
 from support.states import canonical
 from support.store import names_its_stores
@@ -293,6 +293,24 @@ class SharedSessions(unittest.TestCase):
         self.addCleanup(group.close)
         cluster = Cluster(group.address, forgets=True)
         self.run_with(cluster, group.fail_over)
+
+    def test_slots_of_a_cluster_move_in_the_middle_of_writes(self):
+        shards = Shards()
+        self.addCleanup(shards.close)
+        cluster = Cluster(shards.address)
+        owners = {session: shards.owner(session) for session in Cluster.SESSIONS}
+        states = self.run_with(
+            cluster, lambda: shards.move("one", owners["two"], cluster.goes_on), lambda: shards.move("two", owners["three"]),
+            lambda: shards.move("three", shards.join(), cluster.goes_on))
+        self.assertAllIsThere(cluster, states)
+
+    def test_primaries_of_a_cluster_die_and_slots_move_in_the_middle_of_writes(self):
+        shards = Shards()
+        self.addCleanup(shards.close)
+        cluster = Cluster(shards.address, forgets=True)
+        self.run_with(
+            cluster, lambda: shards.fail_over("one"), lambda: shards.move("two", shards.owner("one")),
+            lambda: shards.fail_over("two"), lambda: shards.fail_over("three"))
 
     def test_the_store_is_emptied(self):
         redis = Redis()

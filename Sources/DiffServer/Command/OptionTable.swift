@@ -65,13 +65,13 @@ enum OptionTable {
         text(
             "--digest-key", "TEXT",
             "keys the digests in revisions; the same on all nodes that share sessions "
-                + "(default: the store's, else made at the start)",
+                + "(default: the store's, else made at the start; a Redis Cluster wants one)",
             \.digestKey
         ).keptSecret(),
         text(
             "--store", "ADDRESS",
             "where sessions live: memory (default), sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, "
-                + "redis-sentinel://HOSTS/NAME"
+                + "redis-sentinel://HOSTS/NAME, redis-cluster://HOSTS"
         ) {
             guard let address = StoreAddress($1) else { return false }
             $0.store = address

@@ -23,7 +23,12 @@ extension Options {
             throw UsageError("--tls-client-ca is of no use without --tls-certificate and --tls-key")
         }
         if storeAuthority != nil, !store.usesTLS {
-            throw UsageError("--store-ca is of no use but for a store that speaks TLS: rediss:// or rediss-sentinel://")
+            throw UsageError(
+                "--store-ca is of no use but for a store that speaks TLS: rediss://, rediss-sentinel:// or "
+                    + "rediss-cluster://")
+        }
+        if store.isCluster, digestKey == nil {
+            throw UsageError("--store redis-cluster:// wants a --digest-key, the same on all nodes")
         }
     }
 

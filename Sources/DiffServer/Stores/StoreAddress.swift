@@ -30,6 +30,13 @@ enum StoreAddress: Sendable, Equatable {
         return false
     }
 
+    /// Whether its sessions are divided among several Redis. Nodes cannot agree on a key of the digests there, since no
+    /// commit can compare one that another Redis has.
+    var isCluster: Bool {
+        if case .redis(let address) = self { return address.isCluster }
+        return false
+    }
+
     /// The same with a password; nil where none is wanted, or one is there.
     func with(password: String) -> StoreAddress? {
         guard case .redis(var address) = self, address.credentials?.password.isEmpty ?? true else { return nil }

@@ -76,6 +76,7 @@ import Testing
         (["--tls-key", "k"], "--tls-certificate"),
         (["--tls-client-ca", "a"], "--tls-client-ca"), (["--store-ca", "a"], "--store-ca"),
         (["--store", "redis://h", "--store-ca", "a"], "--store-ca"),
+        (["--store", "redis-cluster://h"], "--digest-key"),
         (["--store", "sqlite::memory:"], "--store"), (["--store", "sqlite:"], "--store"),
         (["--origin", "https://a.example/b"], "--origin"),
         (["--key", "a:\(hash),"], "--key"), (["--key", "a:\(hash):"], "--key"),
@@ -90,6 +91,7 @@ import Testing
 
     @Test(arguments: [
         ["--open"], ["--store", "rediss://h", "--store-ca", "a"],
+        ["--store", "rediss-cluster://h,i", "--digest-key", "a", "--store-ca", "a"],
         ["--tls-certificate", "c", "--tls-key", "k", "--tls-client-ca", "a"],
         ["--origin", "https://a.example, http://localhost:3000"],
     ])

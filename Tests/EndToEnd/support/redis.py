@@ -60,6 +60,18 @@ class Redis:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
+def wait_for(holds, what):
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            if holds():
+                return
+        except OSError:
+            pass
+        time.sleep(0.02)
+    raise AssertionError(f"never came to be: {what}")
+
+
 class Group:
     """A primary, a replica and three sentinels that promote it within about a second."""
 
@@ -75,8 +87,8 @@ class Group:
                 sentinel=True)
             for _ in range(3)
         ]
-        self.wait_for(lambda: b"state=online" in self.primary.say("INFO", "replication"), "the replica is online")
-        self.wait_for(lambda: all(self._is_whole(each) for each in self.sentinels), "the sentinels know each other")
+        wait_for(lambda: b"state=online" in self.primary.say("INFO", "replication"), "the replica is online")
+        wait_for(lambda: all(self._is_whole(each) for each in self.sentinels), "the sentinels know each other")
 
     def _is_whole(self, sentinel):
         text = sentinel.say("INFO", "sentinel")
@@ -95,24 +107,110 @@ class Group:
         old = self.primary
         old.kill()
         port = str(self.replica.port).encode()
-        self.wait_for(
+        wait_for(
             lambda: all(port in each.say("SENTINEL", "get-master-addr-by-name", self.NAME) for each in self.sentinels),
             "the replica is promoted")
         self.primary, self.replica = self.replica, old
         old.start()
 
-    @staticmethod
-    def wait_for(holds, what):
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            try:
-                if holds():
-                    return
-            except OSError:
-                pass
-            time.sleep(0.02)
-        raise AssertionError(f"never came to be: {what}")
-
     def close(self):
         for each in [*self.sentinels, self.replica, self.primary]:
+            each.close()
+
+
+class Shards:
+    """A Redis Cluster of three primaries with a replica each, which is promoted within about two seconds."""
+
+    def __init__(self):
+        self.nodes = [self._node() for _ in range(6)]
+        primaries, replicas = self.nodes[:3], self.nodes[3:]
+        for number, node in enumerate(primaries):
+            self.ordered(node, "ADDSLOTSRANGE", str(number * 16384 // 3), str((number + 1) * 16384 // 3 - 1))
+        for number, node in enumerate(self.nodes):
+            self.ordered(node, "SET-CONFIG-EPOCH", str(number + 1))
+        self._meet(*self.nodes[1:])
+        for primary, replica in zip(primaries, replicas):
+            self.ordered(replica, "REPLICATE", primary.name)
+        wait_for(lambda: all(b"master_link_status:up" in each.say("INFO", "replication") for each in replicas), "replicas follow")
+        wait_for(lambda: all(self._is_whole(each) for each in self.nodes), "all nodes know all")
+
+    @staticmethod
+    def _node():
+        bus = free_port()
+        node = Redis("cluster-enabled yes", "cluster-config-file nodes.conf", f"cluster-port {bus}", "cluster-node-timeout 800",
+                     "cluster-replica-validity-factor 0")
+        node.bus, node.name = bus, node.say("CLUSTER", "MYID").split(b"\r\n")[1]
+        return node
+
+    def _meet(self, *strangers):
+        first = self.nodes[0]
+        for node in strangers:
+            self.ordered(node, "MEET", "127.0.0.1", str(first.port), str(first.bus))
+        wait_for(
+            lambda: all(other.name in each.say("CLUSTER", "NODES") for each in self.nodes for other in self.nodes),
+            "the nodes know each other")
+
+    def _is_whole(self, node):
+        nodes = node.say("CLUSTER", "NODES")
+        return b"cluster_state:ok" in node.say("CLUSTER", "INFO") and nodes.count(b"slave ") == 3
+
+    @staticmethod
+    def ordered(node, *words):
+        answer = node.say("CLUSTER", *words)
+        assert answer == b"+OK\r\n", (words, answer)
+
+    @property
+    def address(self):
+        return "redis-cluster://" + ",".join(f"127.0.0.1:{each.port}" for each in self.nodes[:3])
+
+    def owner(self, session):
+        """The primary that has the session; the slot may be at nobody for a moment."""
+        key, found = f"diffserver:{{{session}}}", []
+
+        def is_found():
+            for node in self.nodes:
+                if node.process.poll() is None and b"master" in node.say("ROLE") and not node.say("TTL", key).startswith(b"-"):
+                    found.append(node)
+            return found
+        wait_for(is_found, f"somebody has {session}")
+        return found[0]
+
+    def join(self):
+        """A primary that is new, without slots."""
+        node = self._node()
+        self.nodes.append(node)
+        self._meet(node)
+        wait_for(lambda: b"cluster_state:ok" in node.say("CLUSTER", "INFO"), "the new node serves")
+        return node
+
+    def move(self, session, new, meanwhile=lambda: None):
+        """Moves the slot of a session, and calls `meanwhile` before and behind the move of the session itself."""
+        old, key = self.owner(session), f"diffserver:{{{session}}}"
+        slot = old.say("CLUSTER", "KEYSLOT", key).strip(b":\r\n")
+        self.ordered(new, "SETSLOT", slot, "IMPORTING", old.name)
+        self.ordered(old, "SETSLOT", slot, "MIGRATING", new.name)
+        meanwhile()
+        assert old.say("MIGRATE", "127.0.0.1", str(new.port), key, "0", "5000") == b"+OK\r\n"
+        meanwhile()
+        for node in (new, old):
+            self.ordered(node, "SETSLOT", slot, "NODE", new.name)
+
+    def fail_over(self, session):
+        """Kills the primary that has the session; its replica takes its place, and it comes back as the replica of that.
+
+        It comes back empty, so not before the others know.
+        """
+        old = self.owner(session)
+        old.kill()
+        heirs = [each for each in self.nodes if each is not old]
+
+        def is_succeeded():
+            lines = [line for line in heirs[0].say("CLUSTER", "NODES").split(b"\n") if line.startswith(old.name)]
+            return all(b"fail" in line and b"-" not in line.split(b" ")[8:] and len(line.split(b" ")) == 8 for line in lines)
+        wait_for(is_succeeded, "a replica is promoted")
+        old.start()
+        wait_for(lambda: b"master_link_status:up" in old.say("INFO", "replication"), "the old primary follows")
+
+    def close(self):
+        for each in self.nodes:
             each.close()
