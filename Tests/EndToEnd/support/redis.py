@@ -22,13 +22,13 @@ MISSING = "redis-server is not installed"
 class Redis:
     """One process of redis-server; it can be killed and started again."""
 
-    def __init__(self, *settings, sentinel=False):
+    def __init__(self, *settings, sentinel=False, under=()):
         self.port = free_port()
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="diffserver-redis-"))
         kept = [] if sentinel else ['save ""', "appendonly no", "repl-diskless-sync-delay 0"]
         lines = ["bind 127.0.0.1", f"port {self.port}", f"dir {self.directory}", f"logfile {self.directory}/log", *kept, *settings]
         (self.directory / "redis.conf").write_text("\n".join(lines) + "\n")
-        self.arguments = [SERVER, str(self.directory / "redis.conf")] + (["--sentinel"] if sentinel else [])
+        self.arguments = [*under, SERVER, str(self.directory / "redis.conf")] + (["--sentinel"] if sentinel else [])
         self.process = None
         self.start()
 
@@ -119,26 +119,27 @@ class Group:
 
 
 class Shards:
-    """A Redis Cluster of three primaries with a replica each, which is promoted within about two seconds."""
+    """A Redis Cluster of three primaries with a replica each, which is promoted within about two seconds; or of others."""
 
-    def __init__(self):
-        self.nodes = [self._node() for _ in range(6)]
-        primaries, replicas = self.nodes[:3], self.nodes[3:]
+    def __init__(self, primaries=3, replicas=3, under=lambda number: ()):
+        self.nodes = [self._node(under(number)) for number in range(primaries + replicas)]
+        primaries, replicas = self.nodes[:primaries], self.nodes[primaries:]
         for number, node in enumerate(primaries):
-            self.ordered(node, "ADDSLOTSRANGE", str(number * 16384 // 3), str((number + 1) * 16384 // 3 - 1))
+            first, end = (each * 16384 // len(primaries) for each in (number, number + 1))
+            self.ordered(node, "ADDSLOTSRANGE", str(first), str(end - 1))
         for number, node in enumerate(self.nodes):
             self.ordered(node, "SET-CONFIG-EPOCH", str(number + 1))
         self._meet(*self.nodes[1:])
         for primary, replica in zip(primaries, replicas):
             self.ordered(replica, "REPLICATE", primary.name)
         wait_for(lambda: all(b"master_link_status:up" in each.say("INFO", "replication") for each in replicas), "replicas follow")
-        wait_for(lambda: all(self._is_whole(each) for each in self.nodes), "all nodes know all")
+        wait_for(lambda: all(self._is_whole(each, len(replicas)) for each in self.nodes), "all nodes know all")
 
     @staticmethod
-    def _node():
+    def _node(under=()):
         bus = free_port()
         node = Redis("cluster-enabled yes", "cluster-config-file nodes.conf", f"cluster-port {bus}", "cluster-node-timeout 800",
-                     "cluster-replica-validity-factor 0")
+                     "cluster-replica-validity-factor 0", under=under)
         node.bus, node.name = bus, node.say("CLUSTER", "MYID").split(b"\r\n")[1]
         return node
 
@@ -150,9 +151,10 @@ class Shards:
             lambda: all(other.name in each.say("CLUSTER", "NODES") for each in self.nodes for other in self.nodes),
             "the nodes know each other")
 
-    def _is_whole(self, node):
+    @staticmethod
+    def _is_whole(node, replicas):
         nodes = node.say("CLUSTER", "NODES")
-        return b"cluster_state:ok" in node.say("CLUSTER", "INFO") and nodes.count(b"slave ") == 3
+        return b"cluster_state:ok" in node.say("CLUSTER", "INFO") and nodes.count(b"slave ") == replicas
 
     @staticmethod
     def ordered(node, *words):
