@@ -58,7 +58,8 @@ final class PostChanges: SessionEndpoint {
         let (limits, defaults) = (call.service.options.stateLimits, call.service.options.defaultSettings)
         guard shape == .native else {
             if !call.identity.maySendStates { throw .statesNeedKey }
-            return (.state(try Snapshot.read(body, shape, limits), nil), defaults, nil)
+            let (state, reused) = try Snapshot.read(body, shape, limits, upon: known)
+            return (.state(state, reused), defaults, nil)
         }
         let envelope = try envelope(body, limits)
         if envelope.isBareState || envelope.values["edits"] != nil,
@@ -75,14 +76,15 @@ final class PostChanges: SessionEndpoint {
         } catch { throw Problem(error) }
     }
 
+    /// A new state most likely resembles the one that is here.
+    private var known: Snapshot? { call.expected()?.head.snapshot }
+
     private static let members = Envelope.Members(
         states: ["state"], values: ["edits", "ttl", "ignore"], exactlyOne: ["state", "edits"], allowsBareState: true)
 
     private func envelope(_ body: consuming [UInt8], _ limits: StateLimits) throws(Problem) -> Envelope {
         var members = Self.members
         members.refusesStates = !call.identity.maySendStates
-        // A new state most likely resembles the one that is here.
-        let known = call.expected()?.head.snapshot
         do throws(StateError) { return try Envelope(json: body, members: members, limits: limits, known: known) } catch
         {
             throw Problem(error)

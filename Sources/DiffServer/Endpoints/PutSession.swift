@@ -16,7 +16,7 @@ struct PutSession: SessionEndpoint {
         let condition = WriteCondition(call)
         guard shape == .native else {
             return ReplaceSession(
-                state: try Snapshot.read(body, shape, options.stateLimits), settings: options.defaultSettings,
+                state: try Snapshot.read(body, shape, options.stateLimits).snapshot, settings: options.defaultSettings,
                 condition: condition)
         }
         let envelope: Envelope

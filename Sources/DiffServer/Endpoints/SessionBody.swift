@@ -38,12 +38,12 @@ extension Problem {
 }
 
 extension Snapshot {
-    /// The state in a body.
+    /// The state in a body, which most likely resembles a known one.
     static func read(
-        _ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits
-    ) throws(Problem) -> Snapshot {
-        do throws(StateError) { return try Snapshot(json: body, shape: shape, limits: limits) } catch {
-            throw Problem(error)
-        }
+        _ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits, upon known: Snapshot? = nil
+    ) throws(Problem) -> (snapshot: Snapshot, reused: ReusedRuns?) {
+        do throws(StateError) {
+            return try Snapshot.reading(json: body, shape: shape, limits: limits, upon: known)
+        } catch { throw Problem(error) }
     }
 }

@@ -123,7 +123,8 @@ extension Session {
             if let change = found.entry?.change {
                 if revision != nil, revision != change.parent { history = History() }
                 revision = change.revision
-                history.retire(change.parent, marks: marks, back: change.back, at: change.made, bounds: transition.bounds)
+                history.retire(
+                    change.parent, marks: marks, back: change.back, at: change.made, bounds: transition.bounds)
                 marks = change.marks
             } else if found.entry == nil {
                 history = History()
@@ -147,7 +148,8 @@ extension Session {
             if let replay = entry.replay { replays.remember(replay.entry, by: replay.key) }
             if let change = entry.change {
                 guard change.parent == last?.revision ?? head.revision, let step = change.step else { throw .damaged }
-                history.retire(change.parent, marks: marks, back: change.back, at: change.made, bounds: transition.bounds)
+                history.retire(
+                    change.parent, marks: marks, back: change.back, at: change.made, bounds: transition.bounds)
                 steps.append(step)
                 (last, marks) = (change, change.marks)
             }

@@ -92,7 +92,8 @@ struct SessionRecord: Sendable, Equatable {
         guard Self.readable.contains(format) else { throw .format(format) }
         guard let revision = members.revision("revision"), let made = members["made"]?.integer,
             let startedOverAt = members["startedOverAt"]?.integer, let ttl = members["ttl"]?.integer,
-            let pointers = members["ignore"]?.strings, let replays = members["replays"]?.elements, revision.sequence < Self.largestSequence,
+            let pointers = members["ignore"]?.strings, let replays = members["replays"]?.elements,
+            revision.sequence < Self.largestSequence,
             (0...Options.maxTimeToLive).contains(ttl)
         else { throw .damaged }
         let calendar = Calendar()

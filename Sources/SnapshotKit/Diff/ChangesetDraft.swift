@@ -20,7 +20,8 @@ struct ChangesetDraft {
     ///   - ignored: places inside items' contents that do not count as a change.
     ///   - runs: what is known of the two.
     init(
-        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: IgnoredPlaces, _ marks: Marks, reused runs: [ReusedRun]
+        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: IgnoredPlaces, _ marks: Marks,
+        reused runs: [ReusedRun]
     ) {
         hasSameStructure = old.hasStructure(of: new)
         if hasSameStructure {

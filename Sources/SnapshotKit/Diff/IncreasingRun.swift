@@ -102,7 +102,8 @@ struct IncreasingRun {
                 topValues[pile] = value
                 tops[pile] = Int32(truncatingIfNeeded: index)
             }
-            if hasFixed { preferFixed() }
+            // What follows goes on from the latest.
+            if hasFixed { preferFixed() } else if goesOn { last = tops[count - 1] }
         }
 
         @inline(__always)

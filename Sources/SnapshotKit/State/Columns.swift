@@ -140,6 +140,18 @@ struct Fingerprint: Equatable {
     }
 }
 
+/// Where the items of the top level stood in the document that a state was read from: in two that stood at the same place
+/// the same bytes mean the same.
+struct ElementPlace: Sendable, Equatable {
+    /// Arrays and objects that may still be nested in an item, by the limits of its reading.
+    var room: Int
+    /// Where an item's id stands in its element, if that is its content; nil in the library's own shape.
+    var itemID: JSONPointer?
+
+    /// Of a state that was not read from one document.
+    static let nowhere = ElementPlace(room: .max)
+}
+
 /// The columns of one state, immutable.
 final class Columns: Sendable {
     let text: StateText
@@ -153,9 +165,7 @@ final class Columns: Sendable {
     /// Row of each item or -1, and item of each row. Both empty where every item is a row.
     let rowOfItem: [Int32]
     let itemOfRow: [UInt32]
-    /// Arrays and objects that may still be nested in an item of the top level, by the limits of its reading; without
-    /// end if it was not read from a document in the library's own shape.
-    let room: Int
+    let place: ElementPlace
     /// Whether no item is below another and each id stands in the text as it was written, so that ids that were read
     /// stand in ascending order.
     let isFlat: Bool
@@ -164,7 +174,7 @@ final class Columns: Sendable {
     init(
         text: StateText, nodes: [Node], sections: [SectionNode], payloads: [Payload] = [],
         itemTable: IDTable = .empty, sectionTable: IDTable = .empty, rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [],
-        room: Int = .max, isFlat: Bool = false, structure: StructureID = StructureID()
+        place: ElementPlace = .nowhere, isFlat: Bool = false, structure: StructureID = StructureID()
     ) {
         self.text = text
         self.nodes = nodes
@@ -174,7 +184,7 @@ final class Columns: Sendable {
         self.sectionTable = sectionTable
         self.rowOfItem = rowOfItem
         self.itemOfRow = itemOfRow
-        self.room = room
+        self.place = place
         self.isFlat = isFlat
         self.structure = structure
     }

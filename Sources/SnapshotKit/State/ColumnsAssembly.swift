@@ -56,7 +56,8 @@ struct ColumnsAssembly {
         } else {
             pieces.append(
                 Piece(
-                    start: items.lowerBound, count: items.count, isOwn: false, isReused: isReused, levelShift: levelShift))
+                    start: items.lowerBound, count: items.count, isOwn: false, isReused: isReused,
+                    levelShift: levelShift))
         }
     }
 

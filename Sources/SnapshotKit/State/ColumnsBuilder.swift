@@ -3,9 +3,8 @@ struct ColumnsBuilder {
     var nodes: [Node] = []
     private(set) var payloads: [Payload] = []
     var sections: [SectionNode] = []
-    /// Arrays and objects that may still be nested in an item of the top level; only known of a document in the
-    /// library's own shape.
-    var room = Int.max
+    /// Where the items of the top level stand in the document.
+    var place = ElementPlace.nowhere
     private var hasCollapsed = false
     /// Whether any item has a content or a kind.
     private var showsAnything = false
@@ -180,9 +179,8 @@ struct ColumnsBuilder {
         return Columns(
             text: text, nodes: Self.exact(nodes), sections: Self.exact(sections),
             payloads: showsAnything ? Self.exact(payloads) : [],
-            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow, room: room,
-            isFlat: isFlat,
-            structure: structure)
+            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
+            place: place, isFlat: isFlat, structure: structure)
     }
 
     /// Hashes all ids and enters them.

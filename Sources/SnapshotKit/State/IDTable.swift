@@ -125,7 +125,9 @@ struct IDTable: Sendable {
         slots[gap] = 0
     }
 
-    private static func capacity(for count: Int) -> Int { 1 << (Int.bitWidth - (count + count / 2).leadingZeroBitCount) }
+    private static func capacity(for count: Int) -> Int {
+        1 << (Int.bitWidth - (count + count / 2).leadingZeroBitCount)
+    }
 
     private static func indexMask(for count: Int) -> UInt32 {
         UInt32(truncatingIfNeeded: (1 << (Int.bitWidth - count.leadingZeroBitCount)) - 1)

@@ -6,7 +6,8 @@
 // scanner found them in the known document, and only where the new document also stands at the start of an item of a
 // list at the same level, with as much depth left. The same bytes in the same place of the grammar mean the same. Ids
 // are still checked for duplicates with all others. Whatever is not the same, or does not begin with its id, is read as
-// always; so a state is the same whatever it was read upon, only sooner.
+// always; so a state is the same whatever it was read upon, only sooner. Where pointers say where ids stand, the text of
+// an item is its element, wherever the id is in it.
 
 /// The state that a new document is compared with, and where in it.
 struct KnownState {
@@ -14,9 +15,12 @@ struct KnownState {
     /// The item that most likely comes next: one of the top level, or none behind the last.
     private var next = 0
     private let isFlat: Bool
+    /// Whether the whole element is an item's content, and its id somewhere in that.
+    private let hasElements: Bool
 
-    /// - Parameter view: of a state that was read from a document in the library's own shape.
-    init(_ view: ColumnsView) { (self.view, isFlat) = (view, view.columns.isFlat) }
+    init(_ view: ColumnsView) {
+        (self.view, isFlat, hasElements) = (view, view.columns.isFlat, view.columns.place.itemID != nil)
+    }
 
     /// Siblings, and all that is below them, that stand in both documents.
     struct Run {
@@ -33,8 +37,10 @@ struct KnownState {
     /// How many items a document of so many bytes may have, if it resembles this one.
     func expectedItems(in count: Int) -> Int { min(view.nodes.count, count / 4) }
 
-    /// Whether items may be taken over by a list that stands where so many more arrays and objects may be nested.
-    func fits(room: Int) -> Bool { room >= view.columns.room }
+    /// Whether items may be taken over by a list at a place.
+    func fits(_ place: ElementPlace) -> Bool {
+        place.room >= view.columns.place.room && place.itemID == view.columns.place.itemID
+    }
 
     /// The items from the next one on whose text also stands at `text`, of which `count` bytes are left; at most `most`
     /// with what is below them. O(bytes that are the same).
@@ -56,8 +62,14 @@ struct KnownState {
         return nil
     }
 
+    /// What of an item's text stands in the order of the items: its content where that is the element, else its id.
+    @inline(__always)
+    private func order(_ item: Int) -> Int {
+        Int(hasElements ? view.payloads[item].contentStart : view.nodes[item].idStart)
+    }
+
     /// How many items of the same list, from one on, have their ids in the document and stand within as many levels,
-    /// and the sibling behind them, whose id starts within what both documents have.
+    /// and the sibling behind them, which starts within what both documents have.
     @inline(__always)
     private func siblings(from first: Int, within reach: Int, most: Int, levels: Int) -> (end: Int, count: Int) {
         let section = view.nodes[first].section
@@ -66,10 +78,10 @@ struct KnownState {
             most >= view.nodes.count - first ? view.nodes.count : first + most + 1)
         if isFlat, levels > 0 {
             var (end, rest) = (first, limit - first - 1)
-            // The last one of which `idStart` is within reach: a step is tried from large to small.
+            // The last one that is within reach: a step is tried from large to small.
             while rest > 0 {
                 let step = (rest + 1) / 2
-                if Int(view.nodes[end + step].idStart) <= reach { end += step }
+                if order(end + step) <= reach { end += step }
                 rest -= step
             }
             return (end, end - first)
@@ -78,7 +90,7 @@ struct KnownState {
         for index in first..<limit {
             let node = view.nodes[index]
             if node.level == 0 {
-                guard Int(node.idStart) <= reach else { break }
+                guard order(index) <= reach else { break }
                 (end, count, seen) = (index, seen, seen + 1)
             }
             if node.flags.contains(.escapedID) || Int(node.level) >= levels { break }
@@ -86,16 +98,19 @@ struct KnownState {
         return (end, count)
     }
 
-    /// Where an item's text starts: the id itself, or the brace before `"id":`; nil where something else stands
-    /// between.
+    /// Where an item's text starts: its element, the id itself, or the brace before `"id":`; nil where something else
+    /// stands between.
     @inline(__always)
     private func start(of item: Int) -> Int? {
         let node = view.nodes[item]
         if node.flags.contains(.escapedID) { return nil }
+        if hasElements { return Int(view.payloads[item].contentStart) }
         let token = Int(node.idStart) - (node.flags.contains(.integerID) ? 0 : 1)
         if node.flags.contains(.isBare) { return token }
         // `{"id":` in one comparison, as compact writers have it.
-        if token >= 6, load64(view.text.first + token - 6) & 0xFFFF_FFFF_FFFF == Self.compactOpening { return token - 6 }
+        if token >= 6, load64(view.text.first + token - 6) & 0xFFFF_FFFF_FFFF == Self.compactOpening {
+            return token - 6
+        }
         return spacedStart(before: token)
     }
 

@@ -6,14 +6,14 @@
 public struct PackedSnapshot: Sendable {
     private let text: StateText
     private let records: [UInt8]
-    private let room: Int
+    private let place: ElementPlace
     private let structure: StructureID
     private let hash: KeyedHash
 
     /// Packs a state. O(items); the text is shared.
     public init(_ snapshot: Snapshot, _ fingerprints: Fingerprints) {
         text = snapshot.columns.text
-        room = snapshot.columns.room
+        place = snapshot.columns.place
         structure = snapshot.columns.structure
         hash = fingerprints.hash
         records = snapshot.columns.withView { view in
@@ -46,7 +46,7 @@ public struct PackedSnapshot: Sendable {
         let items = reader.take()
         var builder = ColumnsBuilder()
         builder.expect(items: items)
-        builder.room = room
+        builder.place = place
         var fingerprints = [Fingerprint](filled: Fingerprint(), count: items)
         var ofSections = [UInt64](filled: 0, count: sections)
         // The item of each level that is still open.
@@ -83,7 +83,7 @@ public struct PackedSnapshot: Sendable {
             while let item = open.popLast() { builder.endItem(item) }
             builder.endSection()
         }
-        let snapshot = Snapshot((consume builder).finish(text: text, as: structure))
+        let snapshot = Snapshot(exchange(&builder, with: ColumnsBuilder()).finish(text: text, as: structure))
         return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, of: snapshot.columns, by: hash))
     }
 }

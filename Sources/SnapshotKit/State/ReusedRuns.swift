@@ -135,6 +135,7 @@ extension ColumnsView {
         if flags.isDisjoint(with: [.hasContent, .hasKind, .escapedID]) { return true }
         return content(ofItem: item).hasSameBytes(as: other.content(ofItem: otherItem))
             && (!flags.contains(.hasKind) || kind(ofItem: item).hasSameBytes(as: other.kind(ofItem: otherItem)))
-            && (!flags.contains(.escapedID) || id(ofItem: item).token.hasSameBytes(as: other.id(ofItem: otherItem).token))
+            && (!flags.contains(.escapedID)
+                || id(ofItem: item).token.hasSameBytes(as: other.id(ofItem: otherItem).token))
     }
 }

@@ -28,7 +28,19 @@ public struct Snapshot: Sendable {
         json: consuming [UInt8], shape: StateShape = .native, limits: StateLimits = StateLimits()
     ) throws(StateError) {
         var document = StateDocument(json)
-        self = try document.readWhole(shape: shape, limits: limits)
+        self = try document.readWhole(shape: shape, limits: limits).0
+    }
+
+    /// Reads a state from a JSON document.
+    ///
+    /// - Parameter known: a state that it most likely resembles, such as the one before it. Items whose text is the same
+    ///   are not read again; what comes out is the same without it, only later.
+    /// - Returns: the state, and what is known to be the same in both.
+    public static func reading(
+        json: consuming [UInt8], shape: StateShape, limits: StateLimits = StateLimits(), upon known: Snapshot?
+    ) throws(StateError) -> (snapshot: Snapshot, reused: ReusedRuns?) {
+        var document = StateDocument(json)
+        return try document.readWhole(shape: shape, limits: limits, known: known)
     }
 
     /// Reads a state from JSON text.

@@ -14,11 +14,15 @@ struct StateDocument {
         bytes = json
     }
 
-    /// The document as one state.
-    mutating func readWhole(shape: StateShape, limits: StateLimits) throws(StateError) -> Snapshot {
-        var read = try scan(shape, limits: limits)
+    /// The document as one state, with what it took over from a known one.
+    mutating func readWhole(
+        shape: StateShape, limits: StateLimits, known: Snapshot? = nil
+    ) throws(StateError) -> (Snapshot, reused: ReusedRuns?) {
+        var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
+            try scan(shape, limits: limits, upon: KnownState(known))
+        }
         takeTail(of: read)
-        return try read.finish(over: bytes).0
+        return try read.finish(over: bytes, upon: known)
     }
 
     /// Whether the document is an array, if it is JSON.
@@ -32,11 +36,7 @@ struct StateDocument {
 
     /// The document as one state in the library's own shape.
     mutating func readBareState(limits: StateLimits, known: Snapshot?) throws(StateError) -> Envelope {
-        var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
-            try scan(.native, limits: limits, upon: KnownState(known))
-        }
-        takeTail(of: read)
-        let (state, reused) = try read.finish(over: bytes, upon: known)
+        let (state, reused) = try readWhole(shape: .native, limits: limits, known: known)
         return Envelope(
             [Envelope.States.Named(name: "state", state: state)], values: [:], isBareState: true, text: bytes[..<count],
             reused: reused)

@@ -162,7 +162,7 @@ extension StateReader {
             finding.id = try readID(depth: depth, at: isSection ? .section("") : .item(""))
         case .items:
             finding.sawItems = true
-            try readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
+            try readTopItems(depth: depth, itemID: places.itemID) { (reader, item) throws(JSONError) in
                 try reader.readItemElement(item, places, depth: depth + 1)
             }
         case .sections:

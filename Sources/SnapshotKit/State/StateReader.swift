@@ -135,14 +135,15 @@ struct StateReader {
 
     // MARK: Items
 
-    /// Takes an array of items of the top level in the library's own shape into the open section; `reading` takes one
-    /// element.
+    /// Takes an array of items of the top level into the open section; `reading` takes one element.
+    ///
+    /// - Parameter itemID: where an element's id stands in it; nil in the library's own shape.
     @inline(__always)
     mutating func readTopItems(
-        depth: Int, reading: (inout StateReader, Int) throws(JSONError) -> Void
+        depth: Int, itemID: JSONPointer? = nil, reading: (inout StateReader, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
-        builder.room = scanner.maxDepth - depth
-        let usesKnown = known?.fits(room: builder.room) ?? false
+        builder.place = ElementPlace(room: scanner.maxDepth - depth, itemID: itemID)
+        let usesKnown = known?.fits(builder.place) ?? false
         try readItems(parent: -1, level: 0, depth: depth, usesKnown: usesKnown) { (reader, item) throws(JSONError) in
             try reading(&reader, item)
             if usesKnown { reader.known?.passed(reader.builder.nodes[item], in: reader.scanner.base) }

@@ -57,7 +57,8 @@ import Testing
         #expect(found.head.snapshot.documentJSON() == session.head.snapshot.documentJSON())
         #expect(found.head.parent == session.head.parent && found.head.marks == session.head.marks)
         #expect(found.head.maker == session.head.maker && found.log.last == session.log.last)
-        #expect(found.log.entries.map(\.id) == session.log.entries.map(\.id) && found.log.covered == session.log.covered)
+        #expect(
+            found.log.entries.map(\.id) == session.log.entries.map(\.id) && found.log.covered == session.log.covered)
         #expect(found.replays.entries.map(\.key) == session.replays.entries.map(\.key))
         #expect(found.history.entries.map(\.revision) == session.history.entries.map(\.revision))
         for place in session.history.entries.indices {
@@ -112,7 +113,8 @@ import Testing
         let transition = transition()
         let first = transition.firstSession(try rows(50), settings: settings, after: nil, maker: nil)
         var kept = try Kept(first, by: hash)
-        let other = (0..<50).map { #"{"id":"other-\#($0)","content":["words of quite another kind",\#($0)]}"# }.joined(separator: ",")
+        let other = (0..<50).map { #"{"id":"other-\#($0)","content":["words of quite another kind",\#($0)]}"# }.joined(
+            separator: ",")
         kept.commit(
             transition.session(after: kept.session, try Snapshot(json: "[\(other)]"), maker: nil).0, by: hash)
         #expect(kept.checkpoints == 2 && kept.entries.last!.bytes.count < kept.record.bytes * 3)
@@ -148,7 +150,9 @@ import Testing
             try requireSame(try behind.advanced(by: [entry], by: transition), kept.session)
             // What is of another state leads nowhere.
             if commit > 1 {
-                #expect(throws: SessionRecord.Failure.damaged) { try kept.session.advanced(by: [entry], by: transition) }
+                #expect(throws: SessionRecord.Failure.damaged) {
+                    try kept.session.advanced(by: [entry], by: transition)
+                }
             }
         }
     }

@@ -41,7 +41,8 @@ struct SessionRecordTests {
     ) throws {
         let digest = { (text: String) in
             text.replacing(
-                /"format":3,"revision":"1-[0-9a-f]{16}"/, with: "\"format\":\(format),\"revision\":\"1-0123456789abcdef\"")
+                /"format":3,"revision":"1-[0-9a-f]{16}"/,
+                with: "\"format\":\(format),\"revision\":\"1-0123456789abcdef\"")
         }
         let session = try unsummed(digest).session(named: "a", hash: hash, isHead: true)
         #expect(session.head.revision.text == "1-0123456789abcdef")
@@ -53,7 +54,8 @@ struct SessionRecordTests {
         let after = writing.session(after: session, marked, marks: marks, maker: nil).0
         #expect(after.head.revision.text == "2-0123456789abcdef")
         #expect(throws: SessionRecord.Failure.format(4)) {
-            try unsummed { $0.replacing("\"format\":3", with: "\"format\":4") }.session(named: "a", hash: hash, isHead: true)
+            try unsummed { $0.replacing("\"format\":3", with: "\"format\":4") }.session(
+                named: "a", hash: hash, isHead: true)
         }
     }
 
@@ -67,7 +69,9 @@ struct SessionRecordTests {
             guard let read = try? other.session(named: "a", hash: hash, isHead: true) else { continue }
             #expect(index > whole.meta.count - 26 && SessionRecord(read, by: hash).head == whole.head, "\(index)")
         }
-        #expect(throws: SessionRecord.Failure.damaged) { try whole.session(named: "a", hash: KeyedHash(seed: 3, 4), isHead: true) }
+        #expect(throws: SessionRecord.Failure.damaged) {
+            try whole.session(named: "a", hash: KeyedHash(seed: 3, 4), isHead: true)
+        }
     }
 
     @Test(arguments: [

@@ -118,7 +118,8 @@ import Testing
         guard case .past(let place, _) = reading.resumePoint(base) else { throw Missing() }
         let past = reading.session.state(at: place)
         #expect(past.snapshot.documentJSON() == (try Snapshot(json: states[0]).documentJSON()))
-        let changes = Changeset(from: past.snapshot, to: reading.session.head.snapshot, reused: past.reused).json(.keyed)
+        let changes = Changeset(from: past.snapshot, to: reading.session.head.snapshot, reused: past.reused).json(
+            .keyed)
         let expected = Changeset(from: try Snapshot(json: states[0]), to: try Snapshot(json: states[2])).json(.keyed)
         #expect(String(decoding: changes, as: UTF8.self) == String(decoding: expected, as: UTF8.self))
     }
@@ -277,7 +278,7 @@ import Testing
     func `history takes no room from the newest state`(_ kind: StoreKind) async throws {
         let fixture = try StoreFixture(kind)
         defer { fixture.close() }
-        let state = { (number: Int) in 
+        let state = { (number: Int) in
             let letter = String(UnicodeScalar(UInt8(96 + number)))
             return #"[{"id":\#(number),"content":"\#(String(repeating: letter, count: 3000))"}]"#
         }

@@ -51,7 +51,9 @@ struct SnapshotDeltaTests {
 
     @Test("is as large as what changed", arguments: [100, 10_000])
     func size(count: Int) throws {
-        var rows = (0..<count).map { #"{"id":"row-\#($0)","content":{"title":"a title","text":"\#(Self.text)","n":\#($0)}}"# }
+        var rows = (0..<count).map {
+            #"{"id":"row-\#($0)","content":{"title":"a title","text":"\#(Self.text)","n":\#($0)}}"#
+        }
         let old = try Snapshot(json: "[\(rows.joined(separator: ","))]")
         for row in [7, 50, 93] { rows[row] = rows[row].replacing("\"n\":", with: "\"n\":1") }
         rows.insert(rows.remove(at: 80), at: 10)

@@ -71,6 +71,63 @@ struct KnownStateTests {
         }
     }
 
+    @Test("is the same as reading where pointers say where ids stand")
+    func anyTwoDocuments() throws {
+        let shapes: [StateShape] = [
+            .pointers(itemsAt: JSONPointer("/data"), idAt: JSONPointer("/k")),
+            .pointers(itemsAt: JSONPointer("/data"), idAt: JSONPointer("/o/k")),
+        ]
+        var (taken, seeds) = (0, 0)
+        for seed in 0..<120 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            let nested = seed % 2 == 1
+            let shape = shapes[nested ? 1 : 0]
+            var rows = (0..<12).map { (id: $0, n: 0, isEscaped: false) }
+            let document = { (rows: [(id: Int, n: Int, isEscaped: Bool)]) -> [UInt8] in
+                let elements = rows.map { row in
+                    let id = row.isEscaped ? #""\u0069\#(row.id)""# : row.id % 3 == 0 ? "\(row.id)" : #""i\#(row.id)""#
+                    let key = nested ? #""o":{"x":[1],"k":\#(id)}"# : #""k":\#(id)"#
+                    return row.id % 2 == 0 ? #"{"t":"\#(row.n)",\#(key)}"# : #"{\#(key), "t":[\#(row.n)]}"#
+                }
+                return Array(#"{"n":\#(rows.count),"data":[\#(elements.joined(separator: ", "))]}"#.utf8)
+            }
+            var known = try Snapshot(json: document(rows), shape: shape)
+            for _ in 0..<6 {
+                switch random.below(4) {
+                case 0: rows[random.below(rows.count)].n += 1
+                case 1: rows.insert(rows.remove(at: random.below(rows.count)), at: random.below(rows.count))
+                case 2: rows[random.below(rows.count)].isEscaped.toggle()
+                default:
+                    rows.insert(
+                        (id: 100 + Int(seed) + rows.count * 7, n: 0, isEscaped: false), at: random.below(rows.count))
+                }
+                var text = document(rows)
+                let plain = try Snapshot(json: text, shape: shape)
+                let (state, reused) = try Snapshot.reading(json: text, shape: shape, upon: known)
+                #expect(state.columns.hasSameRecords(as: plain.columns), "seed \(seed)")
+                taken += reused?.runs.reduce(0) { $0 + $1.count } ?? 0
+                seeds += rows.count
+                let change = Changeset(from: known, to: state, reused: reused)
+                let expected = String(decoding: Changeset(from: known, to: plain).json(.keyed), as: UTF8.self)
+                #expect(
+                    String(decoding: change.json(.keyed), as: UTF8.self) == expected,
+                    "\(String(decoding: known.documentJSON(), as: UTF8.self)) \(String(decoding: state.documentJSON(), as: UTF8.self))"
+                )
+                // Another pointer reads other ids from the same elements.
+                let other = StateShape.pointers(itemsAt: JSONPointer("/data"), idAt: JSONPointer("/t"))
+                #expect((try? Snapshot.reading(json: text, shape: other, upon: known))?.reused == nil)
+                for _ in 0..<4 {
+                    text[random.below(text.count)] = Array(#"{}[],:"\ 0a1é-"#.utf8)[random.below(15)]
+                    let upon = try? Snapshot.reading(json: text, shape: shape, upon: known).snapshot
+                    let alone = try? Snapshot(json: text, shape: shape)
+                    #expect(upon?.documentJSON() == alone?.documentJSON(), "seed \(seed)")
+                }
+                known = state
+            }
+        }
+        #expect(taken > seeds / 2)
+    }
+
     @Test(
         "text that is the same in another place of the grammar is not taken over",
         arguments: [
@@ -245,6 +302,6 @@ extension Columns {
         }
         return findsAll && text.bytes == other.text.bytes && same(nodes, other.nodes) && same(payloads, other.payloads)
             && places(self) == places(other) && rowOfItem == other.rowOfItem && itemOfRow == other.itemOfRow
-            && room == other.room && isFlat == other.isFlat
+            && place == other.place && isFlat == other.isFlat
     }
 }

@@ -237,7 +237,8 @@ final class RedisStore: SessionStore {
         _ name: String, _ session: Session, on loop: EventLoop, _ done: @escaping Completion<SessionSlot>
     ) {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
-        let commit = LogCommit(session.renamed(), after: nil, id: 1, revisions: table.bounds.history.revisions, by: hash)
+        let commit = LogCommit(
+            session.renamed(), after: nil, id: 1, revisions: table.bounds.history.revisions, by: hash)
         let session = commit.session
         put(commit, name, after: nil, on: loop) { [table] result in
             done(

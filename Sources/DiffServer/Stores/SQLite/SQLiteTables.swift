@@ -45,9 +45,10 @@ struct FoundSession: Sendable {
 }
 
 extension SQLiteDatabase {
-    static let schema = [
-        "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    ] + sessionSchema
+    static let schema =
+        [
+            "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+        ] + sessionSchema
 
     private static let sessionSchema = [
         // `last` is the newest entry of the log, `covered` the newest that the checkpoint holds.
