@@ -43,7 +43,11 @@ struct Pairing {
                     }
                 }
                 walk.trimEnds(oldOfNew, newOfOld, from: runs.start)
-                walk.walk(oldOfNew, newOfOld, window: Self.window, patience: Self.patience)
+                // Where most are known there is little to look up, and nothing to be gained by a walk past them.
+                let known = runs.reduce(0) { $0 + $1.count }
+                if known * 2 < new.count {
+                    walk.walk(oldOfNew, newOfOld, window: Self.window, patience: Self.patience)
+                }
                 walk.lookUp(oldOfNew, newOfOld, in: table())
             }
         }

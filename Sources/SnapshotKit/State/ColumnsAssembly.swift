@@ -278,26 +278,12 @@ struct ColumnsAssembly {
 
     /// The table of the new state's ids.
     private func itemTable(_ nodes: UnsafeBufferPointer<Node>, from source: ColumnsView, _ text: TextView) -> IDTable {
-        var newOfOld = [UInt32](repeating: 0, count: source.nodes.count + 1)
-        var arrivals: [Int] = []
+        var runs: [ReusedRun] = []
         var new = 0
         for piece in pieces {
-            for index in 0..<piece.count {
-                if !piece.isOwn {
-                    newOfOld[piece.start + index + 1] = UInt32(truncatingIfNeeded: new + index + 1)
-                } else if let old = source.item(
-                    withID: text.bytes(at: nodes[new + index].idStart, Int(nodes[new + index].idCount)),
-                    hash: nodes[new + index].hash)
-                {
-                    newOfOld[old + 1] = UInt32(truncatingIfNeeded: new + index + 1)
-                } else {
-                    arrivals.append(new + index)
-                }
-            }
+            if !piece.isOwn { runs.append(ReusedRun(old: piece.start, new: new, count: piece.count)) }
             new += piece.count
         }
-        let carried = source.columns.itemTable.carried(
-            from: source.nodes, to: nodes, in: text, newOfOld, arrivals: arrivals)
-        return carried ?? IDTable(nodes, in: text)
+        return source.itemTable(carriedOver: runs, to: nodes, in: text) ?? IDTable(nodes, in: text)
     }
 }

@@ -149,7 +149,7 @@ struct ColumnsBuilder {
             return (columns(text, known.itemTable, known.sectionTable, known.structure), [])
         }
         var duplicates: [Duplicate] = []
-        let (itemTable, sectionTable) = tables(text) { duplicates.append($0) }
+        let (itemTable, sectionTable) = tables(text, upon: known, taken) { duplicates.append($0) }
         return (columns(text, itemTable, sectionTable, StructureID()), duplicates)
     }
 
@@ -160,13 +160,25 @@ struct ColumnsBuilder {
     }
 
     /// Tables of all ids, which are hashed.
-    mutating func tables(_ text: StateText, onDuplicate: (Duplicate) -> Void) -> (IDTable, IDTable) {
+    ///
+    /// - Parameters:
+    ///   - known: the state that was read upon, if any, and `taken` what was taken over from it.
+    mutating func tables(
+        _ text: StateText, upon known: Columns? = nil, _ taken: [ReusedRun] = [], onDuplicate: (Duplicate) -> Void
+    ) -> (IDTable, IDTable) {
         text.withView { text in
             let sectionTable = sections.withUnsafeMutableBufferPointer { sections in
                 Self.table(sections, text) { onDuplicate(Duplicate(isSection: true, first: $0, later: $1)) }
             }
             let itemTable = nodes.withUnsafeMutableBufferPointer { nodes in
-                Self.table(nodes, text) { onDuplicate(Duplicate(isSection: false, first: $0, later: $1)) }
+                if let known, taken.reduce(0, { $0 + $1.count }) * 2 > nodes.count {
+                    Self.hash(nodes, text)
+                    let table = known.withView {
+                        $0.itemTable(carriedOver: taken, to: UnsafeBufferPointer(nodes), in: text)
+                    }
+                    if let table { return table }
+                }
+                return Self.table(nodes, text) { onDuplicate(Duplicate(isSection: false, first: $0, later: $1)) }
             }
             return (itemTable, sectionTable)
         }
@@ -188,11 +200,18 @@ struct ColumnsBuilder {
     private static func table<Record: IdentifiedRecord>(
         _ records: UnsafeMutableBufferPointer<Record>, _ text: TextView, onDuplicate: (Int, Int) -> Void
     ) -> IDTable {
+        hash(records, text)
+        return IDTable(UnsafeBufferPointer(records), in: text, onDuplicate: onDuplicate)
+    }
+
+    @inline(__always)
+    private static func hash<Record: IdentifiedRecord>(
+        _ records: UnsafeMutableBufferPointer<Record>, _ text: TextView
+    ) {
         // Those that were taken over have theirs.
         for index in records.indices where records[index].hash == 0 {
             records[index].hash = idHash(text.at(records[index].idStart), Int(records[index].idCount))
         }
-        return IDTable(UnsafeBufferPointer(records), in: text, onDuplicate: onDuplicate)
     }
 
     /// Growth leaves room behind an array that a state would hold for its whole life.
