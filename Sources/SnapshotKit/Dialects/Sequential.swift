@@ -167,7 +167,6 @@ private struct FlatPlan {
     ) -> SpliceTracker {
         let places = oldOfNew.indices.filter { oldOfNew[$0] >= 0 }
         var run = IncreasingRun()
-        run.reserve(places.count)
         for place in places { run.append(oldOfNew[place], at: place) }
         run.find(fixedShift: 0) { stays[$0] = true }
         return SpliceTracker(

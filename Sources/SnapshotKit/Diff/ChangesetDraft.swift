@@ -130,14 +130,18 @@ struct ChangesetDraft {
             (oldEnd, newEnd) = (oldEnd - 1, newEnd - 1)
         }
         run.removeAll()
-        run.reserve(newRows.count)
         oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
             rowChanges.withUnsafeMutableBufferPointer { changes in
-                for row in newRows.lowerBound..<newEnd {
-                    changes[row] = []
-                    if (oldRows.lowerBound..<oldEnd).contains(Int(oldRowOfNew[row])) {
-                        run.append(oldRowOfNew[row], at: row)
-                    }
+                var row = newRows.lowerBound
+                while row < newEnd {
+                    let (first, old) = (row, Int(oldRowOfNew[row]))
+                    let isKept = old >= oldRows.lowerBound && old < oldEnd
+                    repeat {
+                        changes[row] = []
+                        row += 1
+                    } while isKept && row < newEnd && old + row - first < oldEnd
+                        && Int(oldRowOfNew[row]) == old + row - first
+                    if isKept { run.append(Int32(truncatingIfNeeded: old), at: first, count: row - first) }
                 }
                 run.find(fixedShift: shift, goesOn: newEnd < newRows.upperBound) { changes[$0] = .stays }
             }

@@ -8,38 +8,76 @@
 // both ends of the stretch only move downwards. The best predecessor is then a sliding-window maximum, O(k) in all
 // (docs/diff.md has the proof).
 //
-// Rejected: a Fenwick tree over values, which finds the same at three times the cost; piles as arrays, a pass of
-// sorting more.
+// Rejected: a tree of prefix maxima over single values, which finds the same at three times the cost; piles as arrays, a
+// pass of sorting more.
+//
+// Where few rows moved, those between them still follow one another: of such a stretch a longest run has all or nothing,
+// since no other value lies between. So stretches are what is searched then, by their lengths, with a tree of prefix
+// maxima (Fenwick 1994) over their values: O(s log s) for s stretches, and the same run is chosen.
 
 /// Finds longest increasing runs; keeps its memory from one to the next.
 struct IncreasingRun {
+    /// Elements whose values and places follow one another.
+    private struct Stretch {
+        var value: Int32
+        var place: Int32
+        var count: Int32
+    }
+
     private struct Element {
         var value: Int32
         var place: Int32
     }
 
-    private var elements: [Element] = []
+    private var stretches: [Stretch] = []
+    private var count = 0
     private var memory: [Int32] = []
 
     /// Forgets all elements.
-    mutating func removeAll() { elements.removeAll(keepingCapacity: true) }
+    mutating func removeAll() {
+        stretches.removeAll(keepingCapacity: true)
+        count = 0
+    }
 
-    mutating func reserve(_ count: Int) { elements.reserveCapacity(count) }
-
-    /// Adds an element: its old position, and where it stands now.
-    @inline(__always)
-    mutating func append(_ value: Int32, at place: Int) {
-        elements.append(Element(value: value, place: Int32(truncatingIfNeeded: place)))
+    /// Adds elements: the old position of the first, and where it stands now; those behind it have the next ones of both.
+    mutating func append(_ value: Int32, at place: Int, count: Int = 1) {
+        let stretch = Stretch(
+            value: value, place: Int32(truncatingIfNeeded: place), count: Int32(truncatingIfNeeded: count))
+        self.count += count
+        if let last = stretches.last, last.value + last.count == value, last.place + last.count == stretch.place {
+            stretches[stretches.count - 1].count += stretch.count
+        } else {
+            stretches.append(stretch)
+        }
     }
 
     /// Calls `keep` with the place of each element of the chosen run, last first. An element is fixed if its place less
     /// its value is `fixedShift`.
     ///
-    /// - Parameter goesOn: whether more elements follow, each above all others, of which every longest run holds all.
-    mutating func find(fixedShift: Int, goesOn: Bool = false, keep: (Int) -> Void) {
-        guard !elements.isEmpty else { return }
-        let room = elements.count
+    /// - Parameters:
+    ///   - goesOn: whether more elements follow, each above all others, of which every longest run holds all.
+    ///   - searchesStretches: which way is taken; makes no difference but to time.
+    mutating func find(
+        fixedShift: Int, goesOn: Bool = false, searchesStretches: Bool? = nil, keep: (Int) -> Void
+    ) {
+        guard !stretches.isEmpty else { return }
+        if searchesStretches ?? (stretches.count * 8 < count) {
+            findStretches(fixedShift, goesOn, keep)
+        } else {
+            findElements(fixedShift, goesOn, keep)
+        }
+    }
+
+    private mutating func findElements(_ fixedShift: Int, _ goesOn: Bool, _ keep: (Int) -> Void) {
+        let room = count
         if memory.count < room * 6 { memory = [Int32](repeating: 0, count: room * 6) }
+        var elements: [Element] = []
+        elements.reserveCapacity(room)
+        for stretch in stretches {
+            for index in 0..<stretch.count {
+                elements.append(Element(value: stretch.value + index, place: stretch.place + index))
+            }
+        }
         elements.withUnsafeBufferPointer { elements in
             memory.withUnsafeMutableBufferPointer { memory in
                 var piles = Piles(
@@ -51,6 +89,44 @@ struct IncreasingRun {
                     last = Int(piles.previous[last])
                 }
             }
+        }
+    }
+
+    private func findStretches(_ fixedShift: Int, _ goesOn: Bool, _ keep: (Int) -> Void) {
+        let order = stretches.indices.sorted { stretches[$0].value < stretches[$1].value }
+        var rank = [Int](repeating: 0, count: stretches.count)
+        for (index, stretch) in order.enumerated() { rank[stretch] = index + 1 }
+        // Elements of the best run that ends with a stretch, and below them the fixed ones among them.
+        var weights: [Int] = []
+        var previous: [Int] = []
+        var tree = [Int](repeating: -1, count: stretches.count + 1)
+        // Of two the one that comes later rules.
+        func best(_ one: Int, _ other: Int) -> Int {
+            if one < 0 || other < 0 { return max(one, other) }
+            return weights[one] == weights[other] ? max(one, other) : weights[one] > weights[other] ? one : other
+        }
+        for (index, stretch) in stretches.enumerated() {
+            var (found, node) = (-1, rank[index] - 1)
+            while node > 0 {
+                found = best(found, tree[node])
+                node &= node - 1
+            }
+            let isFixed = Int(stretch.place) - Int(stretch.value) == fixedShift
+            let weight = Int(stretch.count) << 32 | (isFixed ? Int(stretch.count) : 0)
+            weights.append(weight + (found < 0 ? 0 : weights[found]))
+            previous.append(found)
+            node = rank[index]
+            while node < tree.count {
+                tree[node] = best(tree[node], index)
+                node += node & -node
+            }
+        }
+        let heaviest = weights.max()!
+        var last = (goesOn ? weights.lastIndex(of: heaviest) : weights.firstIndex(of: heaviest))!
+        while last >= 0 {
+            let place = Int(stretches[last].place)
+            for index in (0..<Int(stretches[last].count)).reversed() { keep(place + index) }
+            last = previous[last]
         }
     }
 
