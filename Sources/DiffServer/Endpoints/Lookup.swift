@@ -22,11 +22,14 @@ struct LookupSubject {
             return
         }
         self.revision = revision
-        switch view.resumePoint(revision) {
-        case .head: state = head.snapshot
-        case .past(let place, _): state = view.session.state(at: place, isIndexed: isAskedOften).snapshot
-        case .none: throw Problem(.revisionGone, "the revision \(revision.text) is no longer kept")
-        }
+        let found: Snapshot? =
+            switch view.resumePoint(revision) {
+            case .head: head.snapshot
+            case .past(let place, _): view.session.state(at: place, isIndexed: isAskedOften)?.snapshot
+            case .none: nil
+            }
+        guard let found else { throw Problem(.revisionGone, "the revision \(revision.text) is no longer kept") }
+        state = found
     }
 }
 

@@ -69,12 +69,12 @@ final class AnswerCache: Sendable {
     }
 
     /// What changed from a base to a head, which is computed once for all who ask at about the same time.
-    func changes(from base: Revision, at head: Revision, _ compute: () -> Changeset) -> Changeset {
+    func changes(from base: Revision, at head: Revision, _ compute: () -> Changeset?) -> Changeset? {
         let known = content.withLock { content in
             content.head == head ? content.changes[base].flatMap { $0.kept ?? $0.used } : nil
         }
         if let known { return known }
-        let changes = compute()
+        guard let changes = compute() else { return nil }
         let isKept = caches.keeps(changes.footprint)
         let isNew = content.withLock { content in
             if content.head != head { content = Content(head: head, isListed: content.isListed) }

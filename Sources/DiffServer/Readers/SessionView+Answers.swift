@@ -29,33 +29,35 @@ extension SessionView {
         }
         switch resumePoint(revision) {
         case .none(let reason): return reset(reason, from: revision, options)
-        case .head(let marks): return shared(from: revision, nil, marks, options)
-        case .past(let place, let marks): return shared(from: revision, place, marks, options)
+        case .head(let marks):
+            let head = (snapshot: session.head.snapshot, reused: nil as ReusedRuns?)
+            return shared(from: revision, options) { changes(from: head, marks) }
+                ?? reset(.expired, from: revision, options)
+        case .past(let place, let marks):
+            return shared(from: revision, options) {
+                session.state(at: place).map { changes(from: ($0.snapshot, $0.reused), marks) }
+            } ?? reset(.expired, from: revision, options)
         }
     }
 
     /// The answer that another reader with the same base and options got, or else a new one.
-    ///
-    /// - Parameter place: of the base in the history; nil for the head.
     private func shared(
-        from revision: Revision, _ place: Int?, _ marks: Marks, _ options: ChangesOptions
-    ) -> ChangesAnswer {
+        from revision: Revision, _ options: ChangesOptions, _ changes: () -> Changeset?
+    ) -> ChangesAnswer? {
         let key = AnswerCache.Key.changes(from: revision, options)
         let answers = slot.answers(in: table.answers)
         if let known = answers.answer(key, at: session.head.revision) { return known }
-        let changeset = answers.changes(from: revision, at: session.head.revision) { changes(from: place, marks) }
+        guard let changeset = answers.changes(from: revision, at: session.head.revision, changes) else { return nil }
         let made = ChangesAnswer(changeset, from: revision, to: destination, options)
         let (answer, body) = made.shared(in: table.answers.budget)
         answers.remember(body, of: answer.withoutBody, key, at: session.head.revision)
         return answer
     }
 
-    private func changes(from place: Int?, _ marks: Marks) -> Changeset {
-        let snapshot = session.head.snapshot
-        guard let place else { return Changeset(from: snapshot, to: snapshot, marks: marks) }
-        let past = session.state(at: place)
-        return Changeset(
-            from: past.snapshot, to: snapshot, marks: marks, ignoring: session.settings.ignored, reused: past.reused)
+    private func changes(from base: (snapshot: Snapshot, reused: ReusedRuns?), _ marks: Marks) -> Changeset {
+        Changeset(
+            from: base.snapshot, to: session.head.snapshot, marks: marks, ignoring: session.settings.ignored,
+            reused: base.reused)
     }
 
     /// The whole state for a reader; a large one is written once for all readers, whatever they had.

@@ -27,8 +27,8 @@ struct LogEntry: Sendable {
         let marks: Marks
         /// Leads here from the state before; nil where that would be as much as the state, which is the checkpoint then.
         let step: SnapshotDelta?
-        /// Leads to the state before.
-        let back: SnapshotDelta
+        /// Leads to the state before; nil where whoever wrote it keeps no past.
+        let back: SnapshotDelta?
     }
 
     /// What leads from one session to another; nil where that was not made of the first by one commit.
@@ -41,14 +41,14 @@ struct LogEntry: Sendable {
             return
         }
         guard next.head.parent == before.head.revision, next.startedOverAt == before.startedOverAt else { return nil }
-        // A history without room forgets at once.
+        // A history without room forgets at once, and another node may have more.
         let newest = next.history.newest.flatMap { $0.revision == before.head.revision ? $0 : nil }
         self.init(
             version: next.version,
             change: Change(
                 revision: next.head.revision, parent: before.head.revision, maker: next.head.maker,
                 made: next.head.made, marks: next.head.marks, step: next.head.step,
-                back: newest?.back ?? .unchanged),
+                back: newest?.back),
             replay: replay)
     }
 
@@ -79,12 +79,13 @@ struct LogEntry: Sendable {
             meta.revision("revision", change.revision)
             meta.revision("parent", change.parent)
             if change.step == nil { meta.number("restated", 1) }
+            if change.back == nil { meta.number("forgets", 1) }
             if let maker = change.maker { meta.hex("maker", maker.value) }
             meta.number("made", calendar.milliseconds(change.made))
             meta.marks(change.marks)
         }
         if let replay { meta.object("replay") { $0.replay(replay, calendar) } }
-        let parts = [meta.finished(), change?.step?.bytes ?? [], change?.back.bytes ?? []]
+        let parts = [meta.finished(), change?.step?.bytes ?? [], change?.back?.bytes ?? []]
         var bytes = Self.digits(version)
         bytes.reserveCapacity(parts.reduce(36) { $0 + $1.count })
         for part in parts { withUnsafeBytes(of: UInt32(part.count).littleEndian) { bytes += $0 } }
@@ -120,7 +121,7 @@ struct LogEntry: Sendable {
                 maker: members["maker"]?.string.flatMap { UInt64($0, radix: 16) }.map(RequestFingerprint.init(value:)),
                 made: calendar.past(milliseconds: made), marks: try members.marks(),
                 step: members["restated"] == nil ? SnapshotDelta(bytes: Array(content[step..<back])) : nil,
-                back: SnapshotDelta(bytes: Array(content[back...])))
+                back: members["forgets"] == nil ? SnapshotDelta(bytes: Array(content[back...])) : nil)
         }
         var replay: (key: ReplayWindow.Key, entry: ReplayWindow.Entry)?
         if let written = members["replay"] { replay = try SessionRecord.replay(written, calendar) }

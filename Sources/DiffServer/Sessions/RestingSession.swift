@@ -33,6 +33,6 @@ final class RestingSession: Sendable {
 
     /// Memory held, in bytes.
     var footprint: Int {
-        snapshot.footprint + head.marks.footprint + Session.footprint(of: history, settings, replays)
+        snapshot.footprint + head.marks.footprint + Session.footprint(of: history, settings, replays, log)
     }
 }

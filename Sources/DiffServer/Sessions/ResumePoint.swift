@@ -57,11 +57,9 @@ extension Session {
     /// O(n) once as memory.
     ///
     /// - Parameter isIndexed: whether its ids are to be found in O(1).
-    func state(at place: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, reused: ReusedRuns) {
-        guard let made = head.snapshot.applying(history.way(to: place), isIndexed: isIndexed) else {
-            preconditionFailure("what leads back was made for this state, or was checked when it was read")
-        }
-        return (made.snapshot, made.reused.reversed)
+    /// - Returns: nil where what leads back does not fit, whoever wrote it: then it is as good as forgotten.
+    func state(at place: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, reused: ReusedRuns)? {
+        head.snapshot.applying(history.way(to: place), isIndexed: isIndexed).map { ($0.snapshot, $0.reused.reversed) }
     }
 
     private func marks(after sequence: UInt64) -> Marks {

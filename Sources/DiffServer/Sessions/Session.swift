@@ -55,6 +55,9 @@ final class Session: Sendable {
             let parent: Revision?
             let maker: RequestFingerprint?
             let made: Instant
+            /// Whether the digest is that of another function, of which only the state is left: of a record of an older
+            /// format, until the state changes.
+            var hasOldDigest = false
         }
 
         var revision: Revision { origin.revision }
@@ -62,6 +65,7 @@ final class Session: Sendable {
         var parent: Revision? { origin.parent }
         var maker: RequestFingerprint? { origin.maker }
         var made: Instant { origin.made }
+        var hasOldDigest: Bool { origin.hasOldDigest }
 
         init(_ origin: Origin, snapshot: Snapshot, fingerprints: Fingerprints, step: SnapshotDelta? = nil) {
             (self.origin, self.snapshot, self.fingerprints, self.step) = (origin, snapshot, fingerprints, step)
@@ -69,9 +73,10 @@ final class Session: Sendable {
 
         convenience init(
             revision: Revision, snapshot: Snapshot, fingerprints: Fingerprints, marks: Marks, parent: Revision? = nil,
-            maker: RequestFingerprint? = nil, made: Instant, step: SnapshotDelta? = nil
+            maker: RequestFingerprint? = nil, made: Instant, hasOldDigest: Bool = false, step: SnapshotDelta? = nil
         ) {
-            let origin = Origin(revision: revision, marks: marks, parent: parent, maker: maker, made: made)
+            let origin = Origin(
+                revision: revision, marks: marks, parent: parent, maker: maker, made: made, hasOldDigest: hasOldDigest)
             self.init(origin, snapshot: snapshot, fingerprints: fingerprints, step: step)
         }
 
@@ -96,11 +101,13 @@ final class Session: Sendable {
     }
 
     /// Memory held, in bytes.
-    var footprint: Int { head.footprint + Self.footprint(of: history, settings, replays) }
+    var footprint: Int { head.footprint + Self.footprint(of: history, settings, replays, log) }
 
     /// What is held besides a state.
-    static func footprint(of history: History, _ settings: Settings, _ replays: ReplayWindow) -> Int {
-        history.heldBytes + settings.footprint + replays.footprint + 1024
+    static func footprint(
+        of history: History, _ settings: Settings, _ replays: ReplayWindow, _ log: SessionLog
+    ) -> Int {
+        history.heldBytes + settings.footprint + replays.footprint + log.footprint + 1024
     }
 }
 

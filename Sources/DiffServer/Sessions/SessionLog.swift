@@ -23,6 +23,9 @@ struct SessionLog: Sendable {
     /// Bytes of the checkpoint.
     var checkpoint = 0
 
+    /// Memory held, in bytes.
+    var footprint: Int { entries.capacity * MemoryLayout<Entry>.stride }
+
     /// The last commit.
     var last: UInt64 { entries.last?.id ?? 0 }
 }
@@ -52,7 +55,9 @@ struct LogCommit: Sendable {
         let sequence = next.head.revision.sequence
         // A record of an older format has no log.
         let known = before.flatMap { $0.log.entries.isEmpty ? nil : $0 }
-        guard let before = known, let entry = LogEntry(from: before, to: next) else {
+        // Commits that only remember keys make no past, and would be kept with it for as long as nothing else comes.
+        let isTooLong = (known?.log.entries.count ?? 0) > 2 * max(1, revisions) + 64
+        guard let before = known, !isTooLong, let entry = LogEntry(from: before, to: next) else {
             entry = LogEntry.start(next.version)
             (isCheckpoint, isStart, removed) = (true, true, before?.log.entries.map(\.id) ?? [])
             session = next.with(
@@ -123,8 +128,7 @@ extension Session {
             if let change = found.entry?.change {
                 if revision != nil, revision != change.parent { history = History() }
                 revision = change.revision
-                history.retire(
-                    change.parent, marks: marks, back: change.back, at: change.made, bounds: transition.bounds)
+                history.retire(change, marks: marks, bounds: transition.bounds)
                 marks = change.marks
             } else if found.entry == nil {
                 history = History()
@@ -148,8 +152,7 @@ extension Session {
             if let replay = entry.replay { replays.remember(replay.entry, by: replay.key) }
             if let change = entry.change {
                 guard change.parent == last?.revision ?? head.revision, let step = change.step else { throw .damaged }
-                history.retire(
-                    change.parent, marks: marks, back: change.back, at: change.made, bounds: transition.bounds)
+                history.retire(change, marks: marks, bounds: transition.bounds)
                 steps.append(step)
                 (last, marks) = (change, change.marks)
             }
@@ -161,11 +164,27 @@ extension Session {
         guard let made = head.snapshot.applying(steps, isIndexed: true) else { throw .damaged }
         let fingerprints = Fingerprints(
             of: made.snapshot, ignoring: settings.ignored, from: head.fingerprints, reusing: made.reused)
-        guard fingerprints.digest(salt: transition.name) == last.revision.digest else { throw .damaged }
+        let hasOldDigest =
+            head.hasOldDigest && last.revision.digest == head.revision.digest
+            && fingerprints.areOfSameState(as: head.fingerprints)
+        guard hasOldDigest || fingerprints.digest(salt: transition.name) == last.revision.digest else {
+            throw .damaged
+        }
         let next = Head(
             revision: last.revision, snapshot: made.snapshot, fingerprints: fingerprints, marks: last.marks,
-            parent: last.parent, maker: last.maker, made: last.made)
+            parent: last.parent, maker: last.maker, made: last.made, hasOldDigest: hasOldDigest)
         return session.with(head: next, history: history)
+    }
+}
+
+extension History {
+    /// Adds the revision that a commit followed, with the marks of that; or forgets all, where nothing leads back to it.
+    fileprivate mutating func retire(_ change: LogEntry.Change, marks: Marks, bounds: Bounds) {
+        if let back = change.back {
+            retire(change.parent, marks: marks, back: back, at: change.made, bounds: bounds)
+        } else {
+            self = History()
+        }
     }
 }
 

@@ -44,6 +44,7 @@ struct SessionRecord: Sendable, Equatable {
         if let maker = session.head.maker { writer.hex("maker", maker.value) }
         writer.number("made", calendar.milliseconds(session.head.made))
         writer.marks(session.head.marks)
+        if session.head.hasOldDigest { writer.number("oldDigest", 1) }
         writer.number("startedOverAt", Int(clamping: session.startedOverAt))
         writer.number("ttl", Int(session.settings.timeToLive.components.seconds))
         writer.list("ignore", session.settings.ignored) { $0.writer.append(string: $1.description) }
@@ -102,9 +103,8 @@ struct SessionRecord: Sendable, Equatable {
             throw .damaged
         }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: ignored)
-        guard !isHead || format < Self.format || fingerprints.digest(salt: name) == revision.digest else {
-            throw .damaged
-        }
+        let hasOldDigest = format < Self.format || members["oldDigest"] != nil
+        guard !isHead || hasOldDigest || fingerprints.digest(salt: name) == revision.digest else { throw .damaged }
         var window = ReplayWindow()
         for replay in replays { window.remember(try Self.replay(replay, calendar)) }
         return Session(
@@ -112,7 +112,7 @@ struct SessionRecord: Sendable, Equatable {
                 revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: try members.marks(),
                 parent: members.revision("parent"),
                 maker: members["maker"]?.string.flatMap { UInt64($0, radix: 16) }.map(RequestFingerprint.init(value:)),
-                made: calendar.past(milliseconds: made)),
+                made: calendar.past(milliseconds: made), hasOldDigest: hasOldDigest),
             settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored),
             replays: window,
             startedOverAt: UInt64(clamping: startedOverAt))

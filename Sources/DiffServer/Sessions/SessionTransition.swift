@@ -51,7 +51,7 @@ struct SessionTransition: Sendable {
                 sequence: before.head.revision.sequence + 1,
                 digest: isSame ? before.head.revision.digest : fingerprints.digest(salt: name)),
             snapshot: isSame ? before.head.snapshot : snapshot, fingerprints: fingerprints, marks: marks,
-            parent: before.head.revision, maker: maker, made: now,
+            parent: before.head.revision, maker: maker, made: now, hasOldDigest: isSame && before.head.hasOldDigest,
             step: isLogged ? isSame ? .unchanged : SnapshotDelta(over: changeset) : nil)
         return (before.with(head: head, history: history), changeset)
     }

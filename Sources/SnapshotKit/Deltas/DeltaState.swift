@@ -19,10 +19,12 @@ struct DeltaState {
         }
     }
 
-    /// The text that the state refers to, and what it is made of.
-    consuming func finished() -> (StateText, ColumnsAssembly) {
+    /// The text that the state refers to, and what it is made of; nil where that is more than places can name.
+    consuming func finished() -> (StateText, ColumnsAssembly)? {
         guard tail.count > 0 else { return (source.columns.text, assembly) }
-        let text = tail.padded().withUnsafeBytes { source.columns.text.appending($0, dead: 0) }
+        guard source.columns.text.count + tail.count < Int(UInt32.max) - JSONScanner.padding else { return nil }
+        let dead = assembly.bytesLeftBehind(of: source)
+        let text = tail.padded().withUnsafeBytes { source.columns.text.appending($0, dead: dead) }
         return (text, assembly)
     }
 
@@ -35,7 +37,7 @@ struct DeltaState {
             let starts = before.pieceStarts
             guard reader.take() != nil, let count = reader.take(), let items = reader.take(),
                 let sections = takeSections(count, &reader, before.sections),
-                sections.reduce(0, { $0 + $1.count }) == items
+                sections.reduce(0, { $0 + $1.count }) == items, items <= before.itemCount + bytes.count
             else { return false }
             reader.at = 0
             var section = -1
@@ -115,6 +117,8 @@ struct DeltaState {
                     guard let content = takeContent(&reader, over: old) else { return nil }
                     (section.contentStart, section.contentCount) = content
                 }
+                if !section.flags.contains(.hasContent) { (section.contentStart, section.contentCount) = (0, 0) }
+                guard section.contentCount > 0 || !section.flags.contains(.hasContent) else { return nil }
                 sections.append((section, items))
             case .add:
                 guard let flags = NodeFlags(number: number), let items = reader.take(),

@@ -84,9 +84,11 @@ extension Snapshot {
             for delta in deltas {
                 guard state.apply(delta) else { return nil }
             }
-            let (text, assembly) = state.finished()
+            guard let (text, assembly) = state.finished() else { return nil }
             let (made, runs) = assembly.finish(from: view, text: text, isIndexed: isIndexed)
-            return (Snapshot(made), ReusedRuns(runs, from: columns, to: made))
+            // One that others will be made of, as edits are.
+            let result = isIndexed && text.isMostlyDead ? made.compacted() : made
+            return (Snapshot(result), ReusedRuns(runs, from: columns, to: result))
         }
     }
 }

@@ -81,7 +81,10 @@ extension EditedState {
     }
 
     private mutating func clear(_ edit: Edit, _ index: Int, _ violations: inout Violations) {
-        guard edit.subject == nil else { return each(edit, index, &violations) { $0.empty($1) } }
+        guard edit.subject == nil else {
+            // What was below another one of them is gone with that.
+            return each(edit, index, &violations) { if $0.tree.contains($1) { $0.empty($1) } }
+        }
         var section = tree.first(in: EditedTree.root)
         while section >= 0 {
             empty(section)

@@ -79,16 +79,26 @@ struct ColumnsAssembly {
     /// items that it took over. O(items that it did not).
     func bytesLeftBehind(of source: ColumnsView) -> Int {
         let kept = pieces.filter { !$0.isOwn }.sorted { $0.start < $1.start }
+        let end = UInt32(truncatingIfNeeded: source.columns.text.count)
         var bytes = 0
         kept.lazy.map { ReusedRun(old: $0.start, new: $0.start, count: $0.count) }.forOthers(of: source.nodes.count) {
-            bytes += Int(source.nodes[$0].idCount) + Int(source.payload(ofItem: $0).contentCount)
+            bytes += Self.bytes(of: source.nodes[$0], source.payload(ofItem: $0), before: end)
         }
-        let end = UInt32(truncatingIfNeeded: source.columns.text.count)
-        for (node, payload) in zip(nodes, payloads) {
-            if node.idStart < end { bytes -= Int(node.idCount) }
-            if payload.contentStart < end { bytes -= Int(payload.contentCount) }
+        for (node, payload) in zip(nodes, payloads) { bytes -= Self.bytes(of: node, payload, before: end) }
+        for section in source.sections { bytes += Int(section.idCount) + Int(section.contentCount) }
+        for section in sections {
+            if section.idStart < end { bytes -= Int(section.idCount) }
+            if section.contentStart < end { bytes -= Int(section.contentCount) }
         }
         return max(0, bytes)
+    }
+
+    /// Bytes of an item's texts that stand before a place; an id inside its content counts once.
+    private static func bytes(of node: Node, _ payload: Payload, before end: UInt32) -> Int {
+        var bytes = payload.contentStart < end ? Int(payload.contentCount) : 0
+        let isInside = node.idStart >= payload.contentStart && node.idStart < payload.contentStart + payload.contentCount
+        if node.idStart < end, !isInside { bytes += Int(node.idCount) }
+        return bytes
     }
 
     // MARK: The state
@@ -264,7 +274,9 @@ struct ColumnsAssembly {
         nodes.withUnsafeMutableBufferPointer { nodes in
             for (index, section) in sections.enumerated() where Int(section.endItem) > first {
                 for item in max(first, Int(section.firstItem))..<Int(section.endItem) {
-                    let level = Int(nodes[item].level)
+                    // Whatever instructions say, no item is below one that is not there.
+                    let level = min(Int(nodes[item].level), open.count)
+                    nodes[item].level = UInt8(truncatingIfNeeded: level)
                     while open.count > level { nodes[open.removeLast()].end = UInt32(truncatingIfNeeded: item) }
                     nodes[item].section = UInt32(truncatingIfNeeded: index)
                     nodes[item].parent = Int32(truncatingIfNeeded: open.last ?? -1)

@@ -75,17 +75,22 @@ struct IDTable: Sendable {
         var slots = slots
         let isDone = slots.withUnsafeMutableBufferPointer { slots in
             let mask = slots.count - 1
-            newOfOld.withUnsafeBufferPointer { newOfOld in
+            let wasFound = newOfOld.withUnsafeBufferPointer { newOfOld in
                 for item in old.indices where newOfOld[item + 1] == 0 {
                     var slot = Int(old[item].hash) & mask
-                    while slots[slot] & indexMask != UInt32(truncatingIfNeeded: item + 1) { slot = (slot + 1) & mask }
+                    while slots[slot] & indexMask != UInt32(truncatingIfNeeded: item + 1) {
+                        if slots[slot] == 0 { return false }
+                        slot = (slot + 1) & mask
+                    }
                     Self.close(slot, slots, old, indexMask)
                 }
                 // An empty slot stays one: nothing leads to nothing.
                 for slot in slots.indices {
                     slots[slot] = slots[slot] & ~indexMask | newOfOld[Int(slots[slot] & indexMask)]
                 }
+                return true
             }
+            guard wasFound else { return false }
             for item in arrivals {
                 let tag = Self.tag(new[item].hash) & ~indexMask
                 var slot = Int(new[item].hash) & mask

@@ -34,7 +34,7 @@ struct StateText: Sendable {
     ///   - dead: bytes of all that the new state does not point to.
     func appending(_ bytes: UnsafeRawBufferPointer, dead: Int) -> StateText {
         var text = self
-        text.dead += dead
+        text.dead = min(text.dead + dead, count + bytes.count)
         if bytes.count > 0 { text.rest = LaterText(rest, TextStretch(bytes, from: count)) }
         return text
     }

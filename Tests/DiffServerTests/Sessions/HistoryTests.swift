@@ -88,7 +88,7 @@ import Testing
         #expect(session.history.footprint < 64 * 2048)
         for (place, entry) in session.history.entries.enumerated() {
             guard let document = documents[entry.revision] else { continue }
-            #expect(session.state(at: place).snapshot.documentJSON() == document)
+            #expect(session.state(at: place)!.snapshot.documentJSON() == document)
         }
     }
 

@@ -62,7 +62,7 @@ import Testing
         #expect(found.replays.entries.map(\.key) == session.replays.entries.map(\.key))
         #expect(found.history.entries.map(\.revision) == session.history.entries.map(\.revision))
         for place in session.history.entries.indices {
-            let (one, other) = (found.state(at: place).snapshot, session.state(at: place).snapshot)
+            let (one, other) = (found.state(at: place)!.snapshot, session.state(at: place)!.snapshot)
             #expect(one.documentJSON() == other.documentJSON())
         }
     }
@@ -94,6 +94,52 @@ import Testing
         #expect(revisions > 1 ? kept.checkpoints < 30 : kept.checkpoints > 5)
     }
 
+    @Test func `what a node without a past wrote leads nobody back`() throws {
+        let forgetful = transition(History.Bounds(revisions: 0))
+        let first = transition().firstSession(try rows(20), settings: settings, after: nil, maker: nil)
+        var kept = try Kept(first, by: hash)
+        for commit in 1...6 {
+            let by = commit == 3 ? forgetful : transition()
+            kept.commit(by.session(after: kept.session, try rows(20) { $0 == 5 ? commit : 0 }, maker: nil).0, by: hash)
+        }
+        let found = try kept.found(by: transition())
+        #expect(found.head.snapshot.documentJSON() == kept.session.head.snapshot.documentJSON())
+        #expect(found.history.entries.map(\.revision.sequence) == [4, 5, 6])
+        #expect(found.state(at: 0)!.snapshot.documentJSON() == (try rows(20) { $0 == 5 ? 3 : 0 }.documentJSON()))
+    }
+
+    @Test func `commits that only remember keys do not make the log grow for ever`() throws {
+        let transition = transition()
+        var kept = try Kept(
+            transition.firstSession(try rows(3), settings: settings, after: nil, maker: nil), revisions: 8, by: hash)
+        for commit in 1...400 {
+            var replays = kept.session.replays
+            replays.remember(
+                ReplayWindow.Entry(fingerprint: RequestFingerprint(value: 1), made: false, before: nil, done: .now),
+                by: ReplayWindow.Key(writer: "w", key: "k\(commit)"))
+            kept.commit(kept.session.with(replays: replays), by: hash)
+            #expect(kept.entries.count <= 2 * 8 + 66)
+        }
+        try requireSame(try kept.found(by: transition), kept.session)
+    }
+
+    @Test func `the digest of an older format stays until the state changes`() throws {
+        let transition = transition()
+        let state = try rows(3)
+        let fresh = transition.firstSession(state, settings: settings, after: nil, maker: nil)
+        let old = Session.Head(
+            revision: Revision(sequence: 4, digest: 0x0123_4567_89ab_cdef), snapshot: state,
+            fingerprints: fresh.head.fingerprints, marks: .none, made: .now, hasOldDigest: true)
+        var kept = try Kept(fresh.with(head: old), by: hash)
+        #expect(try kept.found(by: transition).head.revision.digest == 0x0123_4567_89ab_cdef)
+        let marks = try state.applying(EditBatch(json: #"[{"op":"reload","items":[1]}]"#)).marks
+        kept.commit(transition.session(after: kept.session, state, marks: marks, maker: nil).0, by: hash)
+        #expect(try kept.found(by: transition).head.revision.text == "5-0123456789abcdef")
+        kept.commit(transition.session(after: kept.session, try rows(4), maker: nil).0, by: hash)
+        let found = try kept.found(by: transition)
+        #expect(!found.head.hasOldDigest && found.head.revision.digest == found.head.fingerprints.digest(salt: "s"))
+    }
+
     @Test func `an entry is as large as the change`() throws {
         let transition = transition()
         let first = transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil)
@@ -120,7 +166,7 @@ import Testing
         #expect(kept.checkpoints == 2 && kept.entries.last!.bytes.count < kept.record.bytes * 3)
         let found = try kept.found(by: transition)
         try requireSame(found, kept.session)
-        #expect(found.state(at: 0).snapshot.documentJSON() == (try rows(50).documentJSON()))
+        #expect(found.state(at: 0)!.snapshot.documentJSON() == (try rows(50).documentJSON()))
     }
 
     @Test(arguments: [0, 1, 2]) func `a log with a gap behind its checkpoint is damage`(_ gap: Int) throws {

@@ -116,7 +116,7 @@ import Testing
         store = try fixture.later(than: store)
         let reading = try #require(try await store.opened("s"))
         guard case .past(let place, _) = reading.resumePoint(base) else { throw Missing() }
-        let past = reading.session.state(at: place)
+        let past = try #require(reading.session.state(at: place))
         #expect(past.snapshot.documentJSON() == (try Snapshot(json: states[0]).documentJSON()))
         let changes = Changeset(from: past.snapshot, to: reading.session.head.snapshot, reused: past.reused).json(
             .keyed)
@@ -143,7 +143,7 @@ import Testing
         let reading = try #require(try await store.opened("s"))
         #expect(reading.session.history.entries.map(\.revision.sequence) == [7, 8, 9])
         for place in 0..<3 {
-            let document = String(decoding: reading.session.state(at: place).snapshot.documentJSON(), as: UTF8.self)
+            let document = String(decoding: reading.session.state(at: place)!.snapshot.documentJSON(), as: UTF8.self)
             #expect(document.contains("\"id\":\(6 + place)"))
         }
         // The log is no longer than that, but for the entry that made the oldest of them.

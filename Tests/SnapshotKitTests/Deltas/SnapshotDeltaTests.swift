@@ -87,6 +87,37 @@ struct SnapshotDeltaTests {
         }
     }
 
+    @Test("leads to sections that have lost or gained a content, whose digests are theirs")
+    func contentsOfSections() throws {
+        let forms = [
+            #"{"sections":[{"id":"s","content":{"a":1},"items":["c"]},{"id":"t","items":[]}]}"#,
+            #"{"sections":[{"id":"s","items":["c"]},{"id":"t","content":2,"items":[]}]}"#,
+        ]
+        for (one, other) in [(forms[0], forms[1]), (forms[1], forms[0])] {
+            let (old, new) = (try Snapshot(json: one), try Snapshot(json: other))
+            let back = SnapshotDelta(backOver: Changeset(from: old, to: new))
+            let (past, reused) = try #require(new.applying([back], isIndexed: true))
+            let carried = Fingerprints(of: past, from: Fingerprints(of: new, by: Self.hash), reusing: reused)
+            #expect(carried.areOfSameState(as: Fingerprints(of: old, by: Self.hash)))
+        }
+    }
+
+    @Test("one after the other makes no text that is mostly dead")
+    func textOfFollowers() throws {
+        let rows = (0..<50).map { #"{"id":\#($0),"content":"\#(Self.text)"}"# }
+        var (state, leader) = (try Snapshot(json: "[\(rows.joined(separator: ","))]"), Snapshot.empty)
+        leader = state
+        for step in 0..<2_000 {
+            let edit = #"[{"op":"update","items":[{"id":\#(step % 50),"content":"\#(step) \#(Self.text)"}]}]"#
+            let next = try leader.applying(EditBatch(json: edit)).snapshot
+            let delta = try #require(SnapshotDelta(over: Changeset(from: leader, to: next)))
+            state = try #require(state.applying([delta], isIndexed: true)).snapshot
+            leader = next
+        }
+        #expect(state.documentJSON() == leader.documentJSON())
+        #expect(state.columns.text.footprint < 3 * rows.count * 100 + 32_768)
+    }
+
     @Test("which refers to nothing makes the same of any state")
     func whole() throws {
         let state = try Snapshot(json: #"[{"id":"a","content":[1],"items":[{"id":1,"kind":"k"}]},"b"]"#)

@@ -62,6 +62,39 @@ struct EditDetailTests {
         #expect(edited.columns.text.footprint < 1_200)
     }
 
+    @Test("Whatever an edit leaves of a state in its own JSON, its text is made smaller without a trap")
+    func idsInContentsThatGo() throws {
+        let rows = (0..<200).map { #"{"id":"\#(String(repeating: "x", count: 60))\#($0)"}"# }
+        let state = try Snapshot(json: "[\(rows.joined(separator: ","))]", shape: .pointers(idAt: JSONPointer("/id")))
+        for edits in [#"[{"op":"clear"}]"#, #"[{"op":"clear"},{"op":"insert","items":["y"]}]"#] {
+            let edited = try state.applying(try batch(edits)).snapshot
+            #expect(edited.columns.text.footprint < 1_000)
+        }
+    }
+
+    @Test("What is below something that is cleared is gone, also where it is cleared itself")
+    func nestedClear() throws {
+        let state = try Snapshot(json: #"[{"id":"a","items":[{"id":"b","items":["c"]},"y"]},{"id":"p","items":["q"]}]"#)
+        let clear = #"{"op":"clear","items":["a","b"]}"#
+        let edited = try state.applying(try batch("[\(clear),\(#"{"op":"insert","items":["b","y"],"into":{"item":"p"}}"#)]"))
+        #expect(edited.snapshot.outline == "main[a p(q b y)]")
+        #expect(throws: EditError.self) {
+            try state.applying(try batch("[\(clear),\(#"{"op":"move","items":["b"],"into":{"section":"main"}}"#)]"))
+        }
+    }
+
+    @Test("A section's content that is replaced again and again takes no more room")
+    func contentsOfSections() throws {
+        var state = try Snapshot(json: #"{"sections":[{"id":"s","content":0,"items":["a"]}]}"#)
+        for step in 0..<200 {
+            let text = String(repeating: "\(step % 10)", count: 1_000)
+            state = try state.applying(
+                EditBatch(json: #"[{"op":"update","sections":[{"id":"s","content":"\#(text)"}]}]"#)).snapshot
+        }
+        #expect(state.columns.text.footprint < 16_000)
+        #expect(state.section(withID: "s")?.content?.count == 1_002)
+    }
+
     @Test("Limits hold for what comes out")
     func limits() throws {
         var limits = StateLimits()

@@ -55,9 +55,13 @@ enum RedisScripts {
         if found[1] == ARGV[1] then return {} end
         local last, first, known = tonumber(found[3]), tonumber(found[4]), tonumber(ARGV[3])
         local entries = function(from)
-            local names = {}
-            for position = from, last do names[#names + 1] = 'e' .. position end
-            return redis.call('HMGET', KEYS[1], unpack(names))
+            local all = {}
+            for start = from, last, 1000 do
+                local names = {}
+                for position = start, math.min(start + 999, last) do names[#names + 1] = 'e' .. position end
+                for _, entry in ipairs(redis.call('HMGET', KEYS[1], unpack(names))) do all[#all + 1] = entry end
+            end
+            return all
         end
         if last and known and first <= known and known < last then
             local entry = redis.call('HGET', KEYS[1], 'e' .. known)
