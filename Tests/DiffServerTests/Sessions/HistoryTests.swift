@@ -65,7 +65,7 @@ import Testing
         #expect(history.entries.count == 3)
     }
 
-    @Test(arguments: [100, 1_000])
+    @Test(arguments: [100, 300])
     func `each of 64 commits of three changed rows and one moved takes less than 2 KiB`(_ count: Int) throws {
         let text = String(repeating: "word ", count: 20)
         var rows = (0..<count).map { #"{"id":"row-\#($0)","content":{"text":"\#(text)","n":\#($0)}}"# }
