@@ -74,13 +74,14 @@ struct EditDetailTests {
 
     @Test("What is below something that is cleared is gone, also where it is cleared itself")
     func nestedClear() throws {
-        let state = try Snapshot(json: #"[{"id":"a","items":[{"id":"b","items":["c"]},"y"]},{"id":"p","items":["q"]}]"#)
+        let state = try Snapshot(
+            json: #"[{"id":"a","items":[{"id":"b","items":["c"]},"y"]},{"id":"p","items":["q"]}]"#)
         let clear = #"{"op":"clear","items":["a","b"]}"#
-        let edited = try state.applying(try batch("[\(clear),\(#"{"op":"insert","items":["b","y"],"into":{"item":"p"}}"#)]"))
-        #expect(edited.snapshot.outline == "main[a p(q b y)]")
-        #expect(throws: EditError.self) {
-            try state.applying(try batch("[\(clear),\(#"{"op":"move","items":["b"],"into":{"section":"main"}}"#)]"))
-        }
+        let insert = #"{"op":"insert","items":["b","y"],"into":{"item":"p"}}"#
+        let edited = try state.applying(try batch("[\(clear),\(insert)]")).snapshot
+        #expect(edited.outline == "main[a p(q b y)]")
+        let move = #"{"op":"move","items":["b"],"into":{"section":"main"}}"#
+        #expect(throws: EditError.self) { try state.applying(try batch("[\(clear),\(move)]")) }
     }
 
     @Test("A section's content that is replaced again and again takes no more room")
@@ -88,8 +89,8 @@ struct EditDetailTests {
         var state = try Snapshot(json: #"{"sections":[{"id":"s","content":0,"items":["a"]}]}"#)
         for step in 0..<200 {
             let text = String(repeating: "\(step % 10)", count: 1_000)
-            state = try state.applying(
-                EditBatch(json: #"[{"op":"update","sections":[{"id":"s","content":"\#(text)"}]}]"#)).snapshot
+            let edits = #"[{"op":"update","sections":[{"id":"s","content":"\#(text)"}]}]"#
+            state = try state.applying(EditBatch(json: edits)).snapshot
         }
         #expect(state.columns.text.footprint < 16_000)
         #expect(state.section(withID: "s")?.content?.count == 1_002)
