@@ -96,8 +96,8 @@ struct ColumnsAssembly {
     /// Bytes of an item's texts that stand before a place; an id inside its content counts once.
     private static func bytes(of node: Node, _ payload: Payload, before end: UInt32) -> Int {
         var bytes = payload.contentStart < end ? Int(payload.contentCount) : 0
-        let isInside = node.idStart >= payload.contentStart && node.idStart < payload.contentStart + payload.contentCount
-        if node.idStart < end, !isInside { bytes += Int(node.idCount) }
+        let content = payload.contentStart..<payload.contentStart + payload.contentCount
+        if node.idStart < end, !content.contains(node.idStart) { bytes += Int(node.idCount) }
         return bytes
     }
 
