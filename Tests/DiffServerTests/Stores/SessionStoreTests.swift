@@ -284,7 +284,7 @@ import Testing
         }
         let hash = KeyedHash.digests("tests")
         let one = SessionTransition(name: "s", bounds: .init(), hash: hash, now: .now).firstSession(
-            try Snapshot(json: state(1)), settings: .init(timeToLive: .seconds(60), ignored: []), after: nil,
+            try Snapshot(json: state(1)), settings: .init(timeToLive: .seconds(3600), ignored: []), after: nil,
             maker: nil)
         let store = try fixture.store(bounds: SessionTable.Bounds(bytes: one.footprint + 100))
         var (slot, session) = (try await store.created("s", one), one)

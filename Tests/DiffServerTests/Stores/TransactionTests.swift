@@ -93,7 +93,7 @@ import Testing
 
     private func session(_ state: String, after before: Session? = nil) throws -> Session {
         let transition = SessionTransition(name: "s", bounds: .init(), hash: hash, now: .now)
-        let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
+        let settings = Session.Settings(timeToLive: .seconds(3600), ignored: [])
         let snapshot = try Snapshot(json: state)
         if let before { return transition.session(after: before, snapshot, maker: nil).0 }
         return transition.firstSession(snapshot, settings: settings, after: nil, maker: nil)
@@ -102,7 +102,7 @@ import Testing
     private func post(_ state: String) throws -> ChangeSession {
         ChangeSession(
             .state(try Snapshot(json: state), nil),
-            settings: Session.Settings(timeToLive: .seconds(60), ignored: []), condition: WriteCondition(), key: nil,
+            settings: Session.Settings(timeToLive: .seconds(3600), ignored: []), condition: WriteCondition(), key: nil,
             fingerprint: nil)
     }
 
@@ -206,7 +206,7 @@ import Testing
     @Test func `what cannot be read goes only for those who take whatever is there`() async throws {
         let store = ScriptedStore(hash, [.damaged("s")], isLate: true)
         let put = ReplaceSession(
-            state: try Snapshot(json: "[1]"), settings: Session.Settings(timeToLive: .seconds(60), ignored: []),
+            state: try Snapshot(json: "[1]"), settings: Session.Settings(timeToLive: .seconds(3600), ignored: []),
             condition: WriteCondition())
         #expect(try await run(put, on: store) == "at 1")
         #expect(store.calls == ["load", "discard", "load", "swap"])

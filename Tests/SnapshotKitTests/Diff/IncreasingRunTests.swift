@@ -21,7 +21,7 @@ struct IncreasingRunTests {
 
     @Test("are the same by elements and by stretches")
     func sameChoice() {
-        for seed in Effort.seeds(3_000) {
+        for seed in Effort.seeds(400) {
             var random = SplitMix64(seed: seed)
             // Stretches of some length in any order, some of them with gaps, where rows are gone.
             var values: [Int] = []
@@ -43,7 +43,7 @@ struct IncreasingRunTests {
 
     @Test("leave what follows out and choose as with it")
     func tail() {
-        for seed in Effort.seeds(2_000) {
+        for seed in Effort.seeds(300) {
             var random = SplitMix64(seed: seed)
             let values = (0..<1 + random.below(8)).map { ($0, random.below(1000)) }.sorted { $0.1 < $1.1 }.map(\.0)
             let whole = values + Array(values.count..<values.count + 3)
