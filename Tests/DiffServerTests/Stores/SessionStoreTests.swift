@@ -239,7 +239,11 @@ import Testing
         #expect(sessions.count == 50 && sessions.allSatisfy { $0 === sessions[0] && $0 != nil })
         let bytes = try await fixture.bytesOfRedis() - before
         #expect((2_000_000..<4_000_000).contains(bytes))
-        #expect(later.table.messages.records.inUse == 0 && store.table.messages.records.inUse == 0)
+        // Who waited is told before the room is given back.
+        let isFree = await eventually {
+            later.table.messages.records.inUse == 0 && store.table.messages.records.inUse == 0
+        }
+        #expect(isFree)
     }
 
     @Test(arguments: StoreKind.allCases.filter { $0 != .memory })
@@ -260,15 +264,15 @@ import Testing
         var two = try store.next("s", reading.session, "[1]")
         two = try await store.committed(two, to: reading.slot, after: reading.session)
         #expect(reader.counts.withLock { $0 } == [1, 0])
-        _ = try #require(try await store.opened("other"))
-        #expect(slot.session == nil)
+        // A late validation of what is watched may have brought it back once.
+        let isAway = { await eventually { (try? await store.opened("other")) != nil && slot.session == nil } }
+        #expect(await isAway())
         // Read again it is in the slot where its reader is, to whom it is no news.
         let again = try #require(try await store.opened("s"))
         #expect(again.slot === slot && slot.session != nil && again.session.head.revision == two.head.revision)
         #expect(reader.counts.withLock { $0 } == [1, 0])
         #expect(again.isUsable(.revision(one.head.revision)))
-        _ = try #require(try await store.opened("other"))
-        #expect(slot.session == nil)
+        #expect(await isAway())
         try await store.dropped(slot, again.session, at: two.head.revision)
         #expect(reader.counts.withLock { $0 } == [1, 1])
         #expect(try await store.opened("s") == nil)
