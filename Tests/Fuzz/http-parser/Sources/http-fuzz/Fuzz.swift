@@ -23,9 +23,9 @@ private func fuzzStream(_ bytes: [UInt8], cut: Int) {
 
 private func fuzzQuery(_ bytes: [UInt8]) {
     guard bytes.allSatisfy({ OctetSet.uri.contains($0) || $0 == UInt8(ascii: "%") }) else { return }
-    let target = (Array("/".utf8) + bytes).withUnsafeBytes { Target($0) }
-    guard let target else { return }
-    for text in target.path + target.query.flatMap({ [$0.name, $0.value] }) {
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard let head = try? RequestHead(parsing: "GET /\(text) HTTP/1.1\r\nHost: a\r\n\r\n") else { return }
+    for text in head.path + head.query.flatMap({ [$0.name, $0.value] }) {
         precondition(!text.utf8.contains(0), "a NUL was decoded")
         let encoded = text.utf8.flatMap { [UInt8(ascii: "%"), hex($0 >> 4), hex($0 & 15)] }
         precondition(encoded.withUnsafeBytes { Percent.decoded($0) } == text, "decoding is not the inverse of encoding")
