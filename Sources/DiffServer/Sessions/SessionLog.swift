@@ -98,15 +98,23 @@ extension SessionRecord {
 /// What a store brings of a log.
 struct FoundEntry: Sendable {
     let id: UInt64
-    /// Nil where it cannot be read, or is not there.
-    let entry: LogEntry?
+    /// Or why it cannot be read.
+    let entry: Result<LogEntry, SessionRecord.Failure>
     let bytes: Int
 
-    /// - Parameter hash: of the store.
+    /// - Parameters:
+    ///   - bytes: nil where it is not there.
+    ///   - hash: of the store.
     init(_ id: UInt64, _ bytes: [UInt8]?, by hash: KeyedHash) {
         (self.id, self.bytes) = (id, bytes?.count ?? 0)
-        entry = bytes.flatMap { try? LogEntry($0, by: hash) }
+        entry = Result { () throws(SessionRecord.Failure) in
+            guard let bytes else { throw .damaged }
+            return try LogEntry(bytes, by: hash)
+        }
     }
+
+    /// The revision that it made, if it is read and made one.
+    var change: LogEntry.Change? { (try? entry.get())?.change }
 }
 
 extension Session {
@@ -125,12 +133,12 @@ extension Session {
         var (history, log) = (History(), SessionLog(covered: covered.count, checkpoint: record.bytes))
         var (marks, revision): (Marks, Revision?) = (.none, nil)
         for found in covered {
-            if let change = found.entry?.change {
+            if let change = found.change {
                 if revision != nil, revision != change.parent { history = History() }
                 revision = change.revision
                 history.retire(change, marks: marks, bounds: transition.bounds)
                 marks = change.marks
-            } else if found.entry == nil {
+            } else if case .failure = found.entry {
                 history = History()
             }
             log.entries.append(SessionLog.Entry(found))
@@ -146,9 +154,10 @@ extension Session {
     ) throws(SessionRecord.Failure) -> Session {
         var steps: [SnapshotDelta] = []
         var last: LogEntry.Change?
-        var (history, replays, log, marks) = (history, replays, log, head.marks)
+        var (history, replays, log, marks, version) = (history, replays, log, head.marks, version)
         for found in entries {
-            guard let entry = found.entry else { throw .damaged }
+            let entry = try found.entry.get()
+            version = entry.version
             if let replay = entry.replay { replays.remember(replay.entry, by: replay.key) }
             if let change = entry.change {
                 guard change.parent == last?.revision ?? head.revision, let step = change.step else { throw .damaged }
@@ -158,7 +167,7 @@ extension Session {
             }
             log.entries.append(SessionLog.Entry(found))
         }
-        let session = with(replays: replays, version: entries.last?.entry?.version, log: log)
+        let session = with(replays: replays, version: version, log: log)
         guard let last else { return session }
         history.trim(at: transition.now, bounds: transition.bounds)
         guard let made = head.snapshot.applying(steps, isIndexed: true) else { throw .damaged }
@@ -190,6 +199,6 @@ extension History {
 
 extension SessionLog.Entry {
     fileprivate init(_ found: FoundEntry) {
-        self.init(id: found.id, sequence: found.entry?.change?.revision.sequence ?? 0, bytes: found.bytes)
+        self.init(id: found.id, sequence: found.change?.revision.sequence ?? 0, bytes: found.bytes)
     }
 }

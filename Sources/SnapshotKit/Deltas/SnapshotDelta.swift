@@ -97,7 +97,7 @@ extension Snapshot {
 enum DeltaInstruction: Int {
     /// So many items or sections of the source, of which nothing changed.
     case copy
-    /// So many items of the source, written the same; or a section with as many items, of which nothing else changed.
+    /// So many items of the source, written the same; parents or children may be others. Of items only.
     case same
     /// One of the source, but for what the bits say.
     case change

@@ -69,7 +69,7 @@ struct EditedStateWriter {
         var level = 0
         while vertex >= 0 {
             if state.tree.isUntouchedItem(vertex), case .oldItem(let item) = state.vertex(numbered: vertex) {
-                let last = try writeStretch(from: item, vertex, level: level)
+                let last = try writeStretch(from: item, level: level)
                 (vertex, level) = (state.vertex(.oldItem(last)), level + levels(from: item, to: last))
             } else {
                 try check(level, vertex)
@@ -97,7 +97,7 @@ struct EditedStateWriter {
     }
 
     /// Takes over what nobody touched from an item on; returns the last one that was taken.
-    private mutating func writeStretch(from item: Int, _ vertex: Int, level: Int) throws(EditError) -> Int {
+    private mutating func writeStretch(from item: Int, level: Int) throws(EditError) -> Int {
         let end = min(Int(state.old.sections[Int(state.old.nodes[item].section)].endItem), cut(behind: item))
         let shift = level - Int(state.old.nodes[item].level)
         if shift > 0 {

@@ -187,7 +187,7 @@ struct ColumnsAssembly {
             !source.payloads.isEmpty || nodes.contains { !$0.flags.isDisjoint(with: [.hasContent, .hasKind]) }
         var nodes = copiedNodes(from: source)
         var sections = sections
-        let payloads = showsAnything ? copiedPayloads(from: source) : []
+        let payloads = showsAnything ? copied(payloads, source.payloads, orElse: Payload()) : []
         Self.outline(&nodes, sections, from: unmoved(nodes, in: source))
         let (rowOfItem, itemOfRow) = ColumnsBuilder.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
         var tables = (IDTable.empty, IDTable.empty)
@@ -203,40 +203,35 @@ struct ColumnsAssembly {
     }
 
     private func copiedNodes(from source: ColumnsView) -> [Node] {
-        Array(unsafeUninitializedCapacity: itemCount) { memory, count in
-            for piece in pieces {
-                let start = memory.baseAddress! + count
-                if piece.isOwn {
-                    nodes.withUnsafeBufferPointer {
-                        start.initialize(from: $0.baseAddress! + piece.start, count: piece.count)
-                    }
-                } else {
-                    start.initialize(from: source.nodes.baseAddress! + piece.start, count: piece.count)
+        var nodes = copied(nodes, source.nodes)
+        var next = 0
+        for piece in pieces {
+            if piece.levelShift != 0 {
+                for item in next..<next + piece.count {
+                    nodes[item].level = UInt8(truncatingIfNeeded: Int(nodes[item].level) + piece.levelShift)
                 }
-                if piece.levelShift != 0 {
-                    for index in 0..<piece.count {
-                        start[index].level = UInt8(truncatingIfNeeded: Int(start[index].level) + piece.levelShift)
-                    }
-                }
-                count += piece.count
             }
+            next += piece.count
         }
+        return nodes
     }
 
-    private func copiedPayloads(from source: ColumnsView) -> [Payload] {
+    /// The records of all items, piece by piece; empty ones where the source has none.
+    private func copied<Record>(_ own: [Record], _ others: UnsafeBufferPointer<Record>, orElse none: Record? = nil)
+        -> [Record]
+    {
         Array(unsafeUninitializedCapacity: itemCount) { memory, count in
-            for piece in pieces {
-                let start = memory.baseAddress! + count
-                if piece.isOwn {
-                    payloads.withUnsafeBufferPointer {
-                        start.initialize(from: $0.baseAddress! + piece.start, count: piece.count)
+            own.withUnsafeBufferPointer { own in
+                for piece in pieces {
+                    let start = memory.baseAddress! + count
+                    let records = piece.isOwn ? own : others
+                    if let first = records.baseAddress {
+                        start.initialize(from: first + piece.start, count: piece.count)
+                    } else if let none {
+                        start.initialize(repeating: none, count: piece.count)
                     }
-                } else if source.payloads.isEmpty {
-                    start.initialize(repeating: Payload(), count: piece.count)
-                } else {
-                    start.initialize(from: source.payloads.baseAddress! + piece.start, count: piece.count)
+                    count += piece.count
                 }
-                count += piece.count
             }
         }
     }

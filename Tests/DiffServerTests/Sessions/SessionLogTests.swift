@@ -183,6 +183,21 @@ import Testing
         #expect(throws: SessionRecord.Failure.damaged) { try kept.found(by: transition) }
     }
 
+    @Test func `an entry of a format to come is told from damage`() throws {
+        let transition = transition()
+        var kept = try Kept(
+            transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil), by: hash)
+        kept.commit(transition.session(after: kept.session, try rows(100) { $0 }, maker: nil).0, by: hash)
+        kept.commit(transition.session(after: kept.session, try rows(101) { $0 }, maker: nil).0, by: hash)
+        var bytes = Array(kept.entries.last!.bytes.dropLast(8))
+        let format = Array("\"format\":3".utf8)
+        let place = try #require((0..<bytes.count).first { bytes[$0...].starts(with: format) })
+        bytes[place + format.count - 1] = UInt8(ascii: "4")
+        withUnsafeBytes(of: hash.sum(bytes).littleEndian) { bytes += $0 }
+        kept.entries[kept.entries.count - 1].bytes = bytes
+        #expect(throws: SessionRecord.Failure.format(4)) { try kept.found(by: transition) }
+    }
+
     @Test func `who is behind reads what it lacks`() throws {
         let transition = transition()
         let first = transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil)

@@ -126,6 +126,33 @@ import Testing
 
     private struct Missing: Error {}
 
+    @Test(.enabled(if: RedisServer.isInstalled, Comment(rawValue: RedisServer.missing)))
+    func `a change as large as the state reaches a node that has the session, and its readers`() async throws {
+        let fixture = try StoreFixture(.redis)
+        defer { fixture.close() }
+        let store = try fixture.store()
+        let state = { (letter: String) in
+            let content = String(repeating: letter, count: 40)
+            let rows = (0..<20).map { #"{"id":"\#(letter)\#($0)","content":"\#(content)"}"# }
+            return "[\(rows.joined(separator: ","))]"
+        }
+        var session = try store.first("s", state("a"))
+        let slot = try await store.created("s", session)
+        let other = try fixture.store()
+        let there = try #require(try await other.opened("s")).slot
+        let reader = Listener()
+        _ = there.add(reader, limit: 10)
+        for letter in ["b", "c"] {
+            session = try await store.committed(try store.next("s", session, state(letter)), to: slot, after: session)
+            let found = try #require(try await other.opened("s"))
+            #expect(found.session.head.revision == session.head.revision)
+            #expect(there.session?.head.revision == session.head.revision, "what the table has follows")
+        }
+        #expect(reader.counts.withLock { $0 } == [2, 0])
+        let past = try #require(there.session?.state(at: 0)).snapshot
+        #expect(past.documentJSON() == (try Snapshot(json: state("a")).documentJSON()))
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `history keeps its bounds`(_ kind: StoreKind) async throws {
         var bounds = SessionTable.Bounds()

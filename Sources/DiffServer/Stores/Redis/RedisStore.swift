@@ -116,19 +116,20 @@ final class RedisStore: SessionStore {
     }
 
     /// - Parameters:
-    ///   - known: what the table has of it: then the log from there on is enough.
+    ///   - known: what the table has of it, in place of which comes what is found.
+    ///   - followsLog: whether the log from there on is enough.
     ///   - version: of which only that it is the head has to be told; then the answer is `known`.
     ///   - longer: what is added to its time to live.
     ///   - most: the largest record that may come; a larger one is loaded when its turn comes.
     ///   - attempts: how often it is asked at most.
     private func read(
         _ name: String, _ known: SessionView?, version: UInt64?, keepingFor longer: Duration, most: Int = largeRecord,
-        attempts: Int = 4, on loop: EventLoop, _ done: @escaping Completion<SessionView?>
+        followsLog: Bool = true, attempts: Int = 4, on loop: EventLoop, _ done: @escaping Completion<SessionView?>
     ) {
         guard agreement.holds else { return done(.failure(.disagreed)) }
         let slot = known?.slot ?? table.awaySlot(name)
         let revision = known?.session.head.revision ?? slot?.revision
-        let log = known?.session.log.entries.isEmpty == false ? known?.session : nil
+        let log = followsLog && known?.session.log.entries.isEmpty == false ? known?.session : nil
         let arguments = [
             RedisArgument(Session.text(version ?? 0)), RedisArgument(Int(longer / .milliseconds(1))),
             RedisArgument(log.map { String($0.log.last) } ?? ""),
@@ -199,8 +200,10 @@ final class RedisStore: SessionStore {
         } catch {
             switch error {
             case .damaged where found.record == nil:
-                // What is known does not lead there, or the log does not.
-                read(name, nil, version: nil, keepingFor: .zero, most: most, attempts: attempts, on: loop, done)
+                // A change as large as the state is only in the checkpoint; or what is known does not lead there.
+                read(
+                    name, known, version: nil, keepingFor: .zero, most: most, followsLog: false, attempts: attempts,
+                    on: loop, done)
             case .damaged:
                 // Perhaps nodes have agreed on another key since.
                 agreement.renew { [self] hasChanged in
