@@ -34,17 +34,6 @@ struct LinkedTree {
     /// Whether a vertex that is not the root is in the tree.
     func contains(_ vertex: Int) -> Bool { links[vertex].parent >= 0 }
 
-    /// The ancestors of a vertex and itself, up to the root.
-    func lineage(of vertex: Int) -> Set<Int> {
-        var lineage: Set<Int> = []
-        var ancestor = vertex
-        while ancestor >= 0 {
-            lineage.insert(ancestor)
-            ancestor = parent(of: ancestor)
-        }
-        return lineage
-    }
-
     /// Puts a vertex that is out of the tree below `parent`, before its child `next`, or at its end.
     mutating func insert(_ vertex: Int, below parent: Int, before next: Int = none) {
         let number = Int32(truncatingIfNeeded: vertex)

@@ -25,7 +25,8 @@ struct LogEntry: Sendable {
         let maker: RequestFingerprint?
         let made: Instant
         let marks: Marks
-        /// Leads here from the state before; nil where that would be as much as the state, which is the checkpoint then.
+        /// Leads here from the state before; nil where that would be as much as the state, which is the checkpoint
+        /// then.
         let step: SnapshotDelta?
         /// Leads to the state before; nil where whoever wrote it keeps no past.
         let back: SnapshotDelta?

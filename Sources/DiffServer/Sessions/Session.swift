@@ -42,7 +42,8 @@ final class Session: Sendable {
         let origin: Origin
         let snapshot: Snapshot
         let fingerprints: Fingerprints
-        /// Leads here from the state before, for whoever writes it down; nil where nobody does, or where that is not less.
+        /// Leads here from the state before, for whoever writes it down; nil where nobody does, or where that is not
+        /// less.
         let step: SnapshotDelta?
 
         /// Where a state comes from.

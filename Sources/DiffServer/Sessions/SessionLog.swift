@@ -1,6 +1,6 @@
-// What a store has of a session, as far as who writes to it next has to know. The log holds all commits that the history
-// leads back over, and all behind the checkpoint. Whoever commits decides by it whether to write a new checkpoint, and
-// which entries go.
+// What a store has of a session, as far as who writes to it next has to know. The log holds all commits that the
+// history leads back over, and all behind the checkpoint. Whoever commits decides by it whether to write a new
+// checkpoint, and which entries go.
 
 import HTTPCore
 import SnapshotKit
@@ -187,7 +187,8 @@ extension Session {
 }
 
 extension History {
-    /// Adds the revision that a commit followed, with the marks of that; or forgets all, where nothing leads back to it.
+    /// Adds the revision that a commit followed, with the marks of that; or forgets all, where nothing leads back to
+    /// it.
     fileprivate mutating func retire(_ change: LogEntry.Change, marks: Marks, bounds: Bounds) {
         if let back = change.back {
             retire(change.parent, marks: marks, back: back, at: change.made, bounds: bounds)

@@ -1,11 +1,11 @@
-// A session as a store keeps it: a checkpoint, and a log of the commits behind it (`SessionLog`). The checkpoint is JSON,
-// so that an operator can read it and an older process can refuse it: the head is the document that GET answers, `meta`
-// is all else but the past, which is in the log.
+// A session as a store keeps it: a checkpoint, and a log of the commits behind it (`SessionLog`). The checkpoint is
+// JSON, so that an operator can read it and an older process can refuse it: the head is the document that GET answers,
+// `meta` is all else but the past, which is in the log.
 //
 // What is read is checked: the digest of the head, where the log has led to, must be that of its revision, and `meta`
 // ends with a sum of itself. So a record that was torn or altered is noticed. (Of formats 1 and 2, whose digests were
-// other functions, only that the head is a state; their past, which had no contents, is forgotten; and `meta` of format 1
-// may have no sum.) Numbers that are computed with are bounded, sum or not.
+// other functions, only that the head is a state; their past, which had no contents, is forgotten; and `meta` of format
+// 1 may have no sum.) Numbers that are computed with are bounded, sum or not.
 
 import SnapshotKit
 

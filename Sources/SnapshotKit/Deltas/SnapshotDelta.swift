@@ -1,6 +1,6 @@
 // What leads from one state to another, as instructions: take over so many items from there, this one but for its
-// content, and this one is new (COPY and ADD of RFC 3284, over items in place of bytes). Its size is that of the change,
-// not of the list. It leads to the very bytes: documents before and after are the same, not only equal.
+// content, and this one is new (COPY and ADD of RFC 3284, over items in place of bytes). Its size is that of the
+// change, not of the list. It leads to the very bytes: documents before and after are the same, not only equal.
 //
 // Layout: a byte of flags, the numbers of sections and of items, instructions for sections up to their number, then for
 // items. Numbers are LEB128, places in the source distances from where the last reference ended.
@@ -16,8 +16,8 @@ public struct SnapshotDelta: Sendable, Equatable {
     /// What leads from a state to itself.
     public static let unchanged = SnapshotDelta(bytes: [])
 
-    /// What leads from the state after a change to the one before it; or all of that, where it is less. O(sections + what
-    /// changed).
+    /// What leads from the state after a change to the one before it; or all of that, where it is less. O(sections +
+    /// what changed).
     public init(backOver change: Changeset) {
         let back = SnapshotDelta(change, isBack: true)
         guard back.bytes.count > change.old.text.count else {
@@ -72,8 +72,8 @@ enum DeltaFlags {
 }
 
 extension Snapshot {
-    /// The state that deltas lead to, one after the other, and what is known to be the same in that and in this one; nil
-    /// where they do not fit. O(what changed), and O(n) once as memory.
+    /// The state that deltas lead to, one after the other, and what is known to be the same in that and in this one;
+    /// nil where they do not fit. O(what changed), and O(n) once as memory.
     ///
     /// - Parameter isIndexed: whether ids are to be found in O(1), otherwise in O(n).
     public func applying(

@@ -8,12 +8,12 @@
 // both ends of the stretch only move downwards. The best predecessor is then a sliding-window maximum, O(k) in all
 // (docs/diff.md has the proof).
 //
-// Rejected: a tree of prefix maxima over single values, which finds the same at three times the cost; piles as arrays, a
-// pass of sorting more.
+// Rejected: a tree of prefix maxima over single values, which finds the same at three times the cost; piles as arrays,
+// a pass of sorting more.
 //
-// Where few rows moved, those between them still follow one another: of such a stretch a longest run has all or nothing,
-// since no other value lies between. So stretches are what is searched then, by their lengths, with a tree of prefix
-// maxima (Fenwick 1994) over their values: O(s log s) for s stretches, and the same run is chosen.
+// Where few rows moved, those between them still follow one another: of such a stretch a longest run has all or
+// nothing, since no other value lies between. So stretches are what is searched then, by their lengths, with a tree of
+// prefix maxima (Fenwick 1994) over their values: O(s log s) for s stretches, and the same run is chosen.
 
 /// Finds longest increasing runs; keeps its memory from one to the next.
 struct IncreasingRun {
@@ -39,7 +39,8 @@ struct IncreasingRun {
         count = 0
     }
 
-    /// Adds elements: the old position of the first, and where it stands now; those behind it have the next ones of both.
+    /// Adds elements: the old position of the first, and where it stands now; those behind it have the next ones of
+    /// both.
     mutating func append(_ value: Int32, at place: Int, count: Int = 1) {
         let stretch = Stretch(
             value: value, place: Int32(truncatingIfNeeded: place), count: Int32(truncatingIfNeeded: count))

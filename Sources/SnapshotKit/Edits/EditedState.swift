@@ -7,8 +7,8 @@
 // Ids are found in the tables that the state and the batch have already: a vertex counts only while it is in the tree.
 // Of several nodes in a batch with one id, at most one is in the tree; `current` says which.
 //
-// Rejected: applying edits to the columns directly, which is O(n) an edit; laying the whole tree out, which is O(n) with
-// a hundred times the factor of copying it.
+// Rejected: applying edits to the columns directly, which is O(n) an edit; laying the whole tree out, which is O(n)
+// with a hundred times the factor of copying it.
 
 /// A state being edited: both sources as memory, and the tree.
 struct EditedState {

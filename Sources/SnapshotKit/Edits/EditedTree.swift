@@ -1,5 +1,5 @@
-/// The tree of a state that is edited: any vertex, with all that is below it, is taken out or put in at the cost of what
-/// stands beside it.
+/// The tree of a state that is edited: any vertex, with all that is below it, is taken out or put in at the cost of
+/// what stands beside it.
 ///
 /// The root has the sections for children, and the sections have the items. Of the state that was there only what edits
 /// touch is written down; where all else stands follows from its columns, in O(levels).

@@ -1,8 +1,8 @@
 extension Snapshot {
     /// The state after a batch of edits, which are applied in order, all of them or none.
     ///
-    /// Ids, contents and kinds of what is left are kept as they were written. O(edits + bytes of these), and O(items) for
-    /// copying some 36 bytes each.
+    /// Ids, contents and kinds of what is left are kept as they were written. O(edits + bytes of these), and O(items)
+    /// for copying some 36 bytes each.
     ///
     /// - Parameter limits: bounds on the state that comes out; what it holds in between may be larger.
     /// - Returns: the new state, what is to be drawn again though nothing changed, and what is known to be the same in

@@ -1,5 +1,5 @@
-// Look-ups by id go through the tables that a state has since its ids were checked; a past state that was made again has
-// none and is searched.
+// Look-ups by id go through the tables that a state has since its ids were checked; a past state that was made again
+// has none and is searched.
 
 extension ColumnsView {
     /// Item with the given text as its id, hidden ones included; `hash` is that of the text, if it is known. O(1), or
@@ -54,8 +54,8 @@ extension Columns {
 }
 
 extension ColumnsView {
-    /// The table of the ids of a state that was made of this one; nil where a new one has to be made, also since two items
-    /// have the same id. O(items) as memory, and O(1) for each item that is in no run.
+    /// The table of the ids of a state that was made of this one; nil where a new one has to be made, also since two
+    /// items have the same id. O(items) as memory, and O(1) for each item that is in no run.
     ///
     /// - Parameters:
     ///   - runs: items with the same ids, in ascending order of the new state.

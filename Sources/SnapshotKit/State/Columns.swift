@@ -4,7 +4,8 @@
 // order.
 //
 // Invariants: sections cover the nodes without gaps, in order; node.end > its index; a child's parent stands before it;
-// ranges lie within the text, of which each stretch ends with at least `JSONScanner.padding` zero bytes; ids are unique.
+// ranges lie within the text, of which each stretch ends with at least `JSONScanner.padding` zero bytes; ids are
+// unique.
 //
 // Rejected: the text of ids in a dictionary (40 times the cost, FNV or not, and Swift's String == is canonical
 // equivalence, not bytes); a tree of objects (an allocation an item); re-encoding contents (number tokens must
@@ -140,8 +141,8 @@ struct Fingerprint: Equatable {
     }
 }
 
-/// Where the items of the top level stood in the document that a state was read from: in two that stood at the same place
-/// the same bytes mean the same.
+/// Where the items of the top level stood in the document that a state was read from: in two that stood at the same
+/// place the same bytes mean the same.
 struct ElementPlace: Sendable, Equatable {
     /// Arrays and objects that may still be nested in an item, by the limits of its reading.
     var room: Int

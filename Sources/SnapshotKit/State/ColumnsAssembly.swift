@@ -1,7 +1,7 @@
-// A state that is made of another one: by edits, or by what leads back to the past. It is said as a list of pieces, each
-// a stretch of the other state's items or an item of its own, in document order and with the levels that they have now;
-// parents and ends follow from levels. What is taken over is copied as memory, or shared where not even that is needed,
-// and nothing is read, hashed or looked up again.
+// A state that is made of another one: by edits, or by what leads back to the past. It is said as a list of pieces,
+// each a stretch of the other state's items or an item of its own, in document order and with the levels that they have
+// now; parents and ends follow from levels. What is taken over is copied as memory, or shared where not even that is
+// needed, and nothing is read, hashed or looked up again.
 
 /// The items of a new state as stretches of another's items and items of its own, with its sections.
 struct ColumnsAssembly {

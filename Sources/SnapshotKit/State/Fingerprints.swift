@@ -1,13 +1,13 @@
 // A list is a chain: each item is hashed, by a keyed function, together with the id of the one before it and with all
 // that it shows, and each section with the ones before and behind its start. The hashes are summed modulo 2^64 (AdHash
-// of Bellare and Micciancio, 1997). Since ids are unique, the links say the whole order; and a state like the one before
-// it costs a subtraction and an addition for each item that changed, came, went or moved, and for the one behind it,
-// however long the list is. Sums collide at will for whoever can compute the summands; without the key nobody can, and
-// what a client sees is the sum hashed once more. `KeyedHash` says how far that goes: it chooses no revision for a
+// of Bellare and Micciancio, 1997). Since ids are unique, the links say the whole order; and a state like the one
+// before it costs a subtraction and an addition for each item that changed, came, went or moved, and for the one behind
+// it, however long the list is. Sums collide at will for whoever can compute the summands; without the key nobody can,
+// and what a client sees is the sum hashed once more. `KeyedHash` says how far that goes: it chooses no revision for a
 // client, and it authenticates nothing.
 //
-// Rejected: a chain in which each hash goes into the next, which reads all ids again for each revision; places by index,
-// which are others for all that stands behind an item that came.
+// Rejected: a chain in which each hash goes into the next, which reads all ids again for each revision; places by
+// index, which are others for all that stands behind an item that came.
 
 /// Hashes of what a state's items and sections show, by one keyed function: 12 bytes an item.
 public final class Fingerprints: Sendable {

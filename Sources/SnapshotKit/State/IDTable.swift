@@ -58,8 +58,9 @@ struct IDTable: Sendable {
     }
 
     /// The table of a state that has most items of the one with this table: what is gone leaves it, what has moved is
-    /// entered by its new index, what has come is added. O(capacity), without reading an id but for those that came; nil
-    /// where a table made anew would have another size, or where two of those that came have the same id as another.
+    /// entered by its new index, what has come is added. O(capacity), without reading an id but for those that came;
+    /// nil where a table made anew would have another size, or where two of those that came have the same id as
+    /// another.
     ///
     /// - Parameters:
     ///   - old: what this table was made of.

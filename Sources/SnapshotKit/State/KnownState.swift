@@ -6,8 +6,8 @@
 // scanner found them in the known document, and only where the new document also stands at the start of an item of a
 // list at the same level, with as much depth left. The same bytes in the same place of the grammar mean the same. Ids
 // are still checked for duplicates with all others. Whatever is not the same, or does not begin with its id, is read as
-// always; so a state is the same whatever it was read upon, only sooner. Where pointers say where ids stand, the text of
-// an item is its element, wherever the id is in it.
+// always; so a state is the same whatever it was read upon, only sooner. Where pointers say where ids stand, the text
+// of an item is its element, wherever the id is in it.
 
 /// The state that a new document is compared with, and where in it.
 struct KnownState {

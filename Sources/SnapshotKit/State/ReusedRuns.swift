@@ -6,8 +6,8 @@
 // another (`ColumnsAssembly`) knows what he took over. For two states that were read apart `init(comparing:_:)` finds
 // those that stand in the same place. A changeset adds to either what it has compared itself.
 
-/// Items in a row that are the same in two states, byte by byte, and need no update: they also have the same parents and
-/// as many children. Hidden ones are among them.
+/// Items in a row that are the same in two states, byte by byte, and need no update: they also have the same parents
+/// and as many children. Hidden ones are among them.
 struct ReusedRun: Equatable {
     /// The first one, in either state.
     var old: Int
@@ -61,8 +61,8 @@ extension [ReusedRun] {
         return start
     }
 
-    /// The items that two states have in the same places and with the same bytes, up to the first that stands elsewhere.
-    /// O(n).
+    /// The items that two states have in the same places and with the same bytes, up to the first that stands
+    /// elsewhere. O(n).
     init(comparing old: ColumnsView, _ new: ColumnsView) {
         self = []
         let limit = Swift.min(old.nodes.count, new.nodes.count)

@@ -33,8 +33,8 @@ public struct Snapshot: Sendable {
 
     /// Reads a state from a JSON document.
     ///
-    /// - Parameter known: a state that it most likely resembles, such as the one before it. Items whose text is the same
-    ///   are not read again; what comes out is the same without it, only later.
+    /// - Parameter known: a state that it most likely resembles, such as the one before it. Items whose text is the
+    ///   same are not read again; what comes out is the same without it, only later.
     /// - Returns: the state, and what is known to be the same in both.
     public static func reading(
         json: consuming [UInt8], shape: StateShape, limits: StateLimits = StateLimits(), upon known: Snapshot?

@@ -12,12 +12,13 @@
 //     e<position>  an entry, which begins with the version that it made
 //     b  the version with which the checkpoint came, m<that> its meta, h<that> its head
 //
-// A commit puts a new checkpoint there first, under its own version and so in nobody's way, then has the script compare:
-// that makes it the session's, or takes it away again. Both happen in one transaction. So large values never pass
-// through a script, where Lua would hash each of their bytes (31 in place of 78 µs of Redis's time for a state of
+// A commit puts a new checkpoint there first, under its own version and so in nobody's way, then has the script
+// compare: that makes it the session's, or takes it away again. Both happen in one transaction. So large values never
+// pass through a script, where Lua would hash each of their bytes (31 in place of 78 µs of Redis's time for a state of
 // 13 KB). Most commits bring no checkpoint, and are one script.
 //
-// A record of an older process has neither n nor b: its version is that of its checkpoint. The next commit begins a log.
+// A record of an older process has neither n nor b: its version is that of its checkpoint. The next commit begins a
+// log.
 //
 // Time is written anew by a use only where a sixteenth of it is gone, and then for a seventeenth more, so that reads
 // seldom write, and a session never ends early.
@@ -80,8 +81,8 @@ enum RedisScripts {
     /// (empty), it is that of the new version, whose fields are there (`new`), and with it all begins anew (`start`) →
     /// 1, also where somebody on the way had it done before; 0 where the version is another; -1 where nodes agree on
     /// another key, or on none: then this node has not heard yet that Redis was emptied, and what it writes nobody else
-    /// could read. In a cluster, where the key is in a slot that may be another primary's, it is given to all nodes, and
-    /// nothing is compared: the argument is empty.
+    /// could read. In a cluster, where the key is in a slot that may be another primary's, it is given to all nodes,
+    /// and nothing is compared: the argument is empty.
     static let commit = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't', 'b', 'f')

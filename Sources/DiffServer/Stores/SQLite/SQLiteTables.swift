@@ -1,8 +1,8 @@
-// The tables, and all that is said to them. A commit writes an entry of the log, all of which stand one behind the other
-// in the order in which they were written, whoever's they are: those of many sessions that are written together take few
-// pages. An entry names the one before it, so no index is needed, and a gap is noticed. Sums stand beside what nothing
-// else would show to be damaged: a head has the digest in its revision, an entry ends with a sum (see `SessionRecord`
-// and `LogEntry`).
+// The tables, and all that is said to them. A commit writes an entry of the log, all of which stand one behind the
+// other in the order in which they were written, whoever's they are: those of many sessions that are written together
+// take few pages. An entry names the one before it, so no index is needed, and a gap is noticed. Sums stand beside what
+// nothing else would show to be damaged: a head has the digest in its revision, an entry ends with a sum (see
+// `SessionRecord` and `LogEntry`).
 
 import HTTPCore
 import SnapshotKit
