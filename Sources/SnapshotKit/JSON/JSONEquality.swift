@@ -16,7 +16,9 @@
 func sameValue(
     _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: IgnoredPlaces
 ) -> Bool {
-    guard let first = one.baseAddress, let second = other.baseAddress else { return one.count == other.count }
+    guard one.count > 0, other.count > 0, let first = one.baseAddress, let second = other.baseAddress else {
+        return one.count == other.count
+    }
     if one.count == other.count, compareBytes(first, second, one.count) == 0 { return true }
     var left = JSONCursor(first)
     var right = JSONCursor(second)

@@ -225,10 +225,10 @@ struct ColumnsAssembly {
                 for piece in pieces {
                     let start = memory.baseAddress! + count
                     let records = piece.isOwn ? own : others
-                    if let first = records.baseAddress {
-                        start.initialize(from: first + piece.start, count: piece.count)
-                    } else if let none {
+                    if let none, records.isEmpty {
                         start.initialize(repeating: none, count: piece.count)
+                    } else {
+                        start.initialize(from: records.baseAddress! + piece.start, count: piece.count)
                     }
                     count += piece.count
                 }

@@ -37,6 +37,19 @@ struct EditDetailTests {
         #expect(Changeset(from: try Snapshot(json: expected), to: edited).isEmpty)
     }
 
+    @Test("The first content of a list without any leaves the others without one")
+    func firstContent() throws {
+        let ids = (0..<2_000).map(String.init)
+        let state = try Snapshot(json: "[\(ids.joined(separator: ","))]")
+        let edited = try state.applying(try batch(#"[{"op":"update","items":[{"id":7,"content":"x"}]}]"#)).snapshot
+        edited.columns.withView { view in
+            #expect(view.nodes.indices.allSatisfy { view.content(ofItem: $0).count == ($0 == 7 ? 3 : 0) })
+        }
+        let hash = KeyedHash(seed: 1, 2)
+        let again = try Snapshot(json: edited.documentJSON())
+        #expect(Fingerprints(of: edited, by: hash).areOfSameState(as: Fingerprints(of: again, by: hash)))
+    }
+
     @Test("An id that stands inside its content is not copied twice")
     func idsInContents() throws {
         let shape = StateShape.pointers(idAt: JSONPointer("/user/id"))
