@@ -14,6 +14,11 @@ struct Edit {
         case items, sections
     }
 
+    /// What `at` may be.
+    enum End: String, CaseIterable {
+        case start, end
+    }
+
     var operation: Operation
     /// Nil where a `clear` names nothing and means all sections.
     var subject: Subject?

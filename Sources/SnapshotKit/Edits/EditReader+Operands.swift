@@ -2,7 +2,9 @@
 
 extension EditReader {
     /// Reads the array at `start` as the edit's operands.
-    mutating func readOperands(of edit: inout Edit, from start: Int, at place: String, depth: Int) throws(JSONError) {
+    mutating func readOperands(of edit: inout Edit, from start: Int, at place: EditPointer, depth: Int)
+        throws(JSONError)
+    {
         guard let subject = edit.subject else { return }
         reader.scanner.at = start
         switch (edit.operation, subject) {
@@ -13,8 +15,8 @@ extension EditReader {
         }
     }
 
-    private mutating func readInsertedItems(at place: String, depth: Int) throws(JSONError) -> Range<Int> {
-        reader.path = DocumentPointers(root: place, items: "/items")
+    private mutating func readInsertedItems(at place: EditPointer, depth: Int) throws(JSONError) -> Range<Int> {
+        reader.path = DocumentPointers(root: place.batch, edit: place.edit, items: "/items")
         let first = reader.builder.nodes.count
         reader.builder.beginSection()
         try reader.readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
@@ -24,19 +26,22 @@ extension EditReader {
         return first..<reader.builder.nodes.count
     }
 
-    private mutating func readInsertedSections(at place: String, depth: Int) throws(JSONError) -> Range<Int> {
+    private mutating func readInsertedSections(at place: EditPointer, depth: Int) throws(JSONError) -> Range<Int> {
         let first = reader.builder.sections.count
-        reader.path = DocumentPointers(root: place, sections: "/sections", items: "/items", firstSection: first)
+        reader.path = DocumentPointers(
+            root: place.batch, edit: place.edit, sections: "/sections", items: "/items", firstSection: first)
         try reader.readSections(depth: depth) { (reader) throws(JSONError) in
             try reader.readSection(depth: depth + 1, needsItems: false)
         }
         return first..<reader.builder.sections.count
     }
 
-    private mutating func readIDs(of subject: Edit.Subject, at place: String, depth: Int) throws(JSONError) -> Range<
-        Int
-    > {
-        reader.path = DocumentPointers(root: "\(place)/\(subject.rawValue)")
+    private mutating func readIDs(of subject: Edit.Subject, at place: EditPointer, depth: Int) throws(JSONError)
+        -> Range<
+            Int
+        >
+    {
+        reader.path = DocumentPointers(root: place.batch, edit: place.edit, member: subject.rawValue)
         var read: [EditID] = []
         var ordinal = 0
         try reader.readElements(depth: depth, of: subject.rawValue, at: .root) { (reader) throws(JSONError) in
@@ -50,9 +55,9 @@ extension EditReader {
     // MARK: Updates
 
     private mutating func readUpdates(
-        of subject: Edit.Subject, at place: String, depth: Int
+        of subject: Edit.Subject, at place: EditPointer, depth: Int
     ) throws(JSONError) -> Range<Int> {
-        reader.path = DocumentPointers(root: "\(place)/\(subject.rawValue)")
+        reader.path = DocumentPointers(root: place.batch, edit: place.edit, member: subject.rawValue)
         var read: [EditUpdate] = []
         var ordinal = 0
         try reader.readElements(depth: depth, of: subject.rawValue, at: .root) { (reader) throws(JSONError) in
@@ -67,19 +72,19 @@ extension EditReader {
 
     /// Where an edit puts its operands; violations are noted.
     mutating func readPlace(
-        _ members: Members, of edit: Edit, at place: String, depth: Int
+        _ members: Members, of edit: Edit, at place: EditPointer, depth: Int
     ) throws(JSONError) -> Edit.Place {
         let named = [Member.before, .after, .into].filter { members[$0] != nil }
         guard edit.operation.places else {
             for member in named + (members[.at] == nil ? [] : [.at]) {
                 reader.note(
                     "wrong-shape", "only insert and move say where, not \(edit.operation.rawValue)",
-                    at: "\(place)/\(member.rawValue)")
+                    at: place("/\(member.rawValue)"))
             }
             return .unsaid
         }
         if named.count > 1 {
-            reader.note("wrong-shape", "an edit has at most one of before, after and into", at: place)
+            reader.note("wrong-shape", "an edit has at most one of before, after and into", at: place())
             return .unsaid
         }
         let isAtStart = isAtStart(members, at: place)
@@ -89,42 +94,42 @@ extension EditReader {
         reader.scanner.at = start
         if anchor == .into {
             if edit.subject == .sections {
-                reader.note("wrong-shape", "sections stand in no other: name before, after or at", at: "\(place)/into")
+                reader.note("wrong-shape", "sections stand in no other: name before, after or at", at: place("/into"))
                 return .unsaid
             }
-            return try readParent(at: "\(place)/into", depth: depth).map { .into($0, atStart: isAtStart ?? false) }
+            return try readParent(at: place, depth: depth).map { .into($0, atStart: isAtStart ?? false) }
                 ?? .unsaid
         }
         if members[.at] != nil {
-            reader.note("wrong-shape", "at goes with into, or stands alone", at: "\(place)/at")
+            reader.note("wrong-shape", "at goes with into, or stands alone", at: place("/at"))
         }
-        reader.path = DocumentPointers(root: "\(place)/\(anchor.rawValue)")
+        reader.path = DocumentPointers(root: place("/\(anchor.rawValue)"))
         guard let id = try reader.readEditID(depth: depth, at: .root) else { return .unsaid }
         return anchor == .before ? .before(id) : .after(id)
     }
 
-    private mutating func isAtStart(_ members: Members, at place: String) -> Bool? {
+    private mutating func isAtStart(_ members: Members, at place: EditPointer) -> Bool? {
         guard let start = members[.at] else { return nil }
-        switch word(at: start) {
-        case "start": return true
-        case "end": return false
-        default:
-            reader.note("wrong-shape", "at is \"start\" or \"end\"", at: "\(place)/at")
+        switch word(at: start, of: Edit.End.allCases) {
+        case .start: return true
+        case .end: return false
+        case nil:
+            reader.note("wrong-shape", "at is \"start\" or \"end\"", at: place("/at"))
             return nil
         }
     }
 
     /// `{"section":id}`, `{"item":id}` or an id.
-    private mutating func readParent(at place: String, depth: Int) throws(JSONError) -> Edit.Parent? {
+    private mutating func readParent(at place: EditPointer, depth: Int) throws(JSONError) -> Edit.Parent? {
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
-            reader.path = DocumentPointers(root: place)
+            reader.path = DocumentPointers(root: place("/into"))
             return try reader.readEditID(depth: depth, at: .root).map { .either($0) }
         }
         var parents: [Edit.Parent] = []
         var count = 0
         try reader.readObject(depth: depth + 1) { (reader, token) throws(JSONError) in
             let name = reader.scanner.string(token).string
-            reader.path = DocumentPointers(root: "\(place)/\(JSONPointer.escaped(name.utf8))")
+            reader.path = DocumentPointers(root: place("/into/\(JSONPointer.escaped(name.utf8))"))
             count += 1
             switch name {
             case "section": parents += try reader.readEditID(depth: depth + 1, at: .root).map { [.section($0)] } ?? []
@@ -135,7 +140,7 @@ extension EditReader {
                     depth: depth + 1)
             }
         }
-        if count != 1 { reader.note("wrong-shape", "into names one section or one item", at: place) }
+        if count != 1 { reader.note("wrong-shape", "into names one section or one item", at: place("/into")) }
         return parents.count == 1 ? parents[0] : nil
     }
 }

@@ -56,10 +56,10 @@ struct EditReader {
     private mutating func readElement(depth: Int) throws(JSONError) {
         count += 1
         guard count <= limits.maxEdits else { return try reader.scanner.skipValue(depth: depth) }
-        let place = "\(pointer)/\(count - 1)"
+        let place = EditPointer(batch: pointer, edit: count - 1)
         reader.scanner.skipSpace()
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
-            reader.note("wrong-shape", "an edit is an object", at: place)
+            reader.note("wrong-shape", "an edit is an object", at: place())
             return try reader.scanner.skipValue(depth: depth)
         }
         let members = try findMembers(at: place, depth: depth + 1)
@@ -76,19 +76,26 @@ struct EditReader {
     }
 
     /// Where the values of an edit's members stand.
-    typealias Members = [Member: Int]
+    struct Members {
+        private var starts: [(member: Member, at: Int)] = []
 
-    private mutating func findMembers(at place: String, depth: Int) throws(JSONError) -> Members {
-        var members: Members = [:]
+        subscript(member: Member) -> Int? {
+            get { starts.first { $0.member == member }?.at }
+            set { if let newValue { starts.append((member, newValue)) } }
+        }
+    }
+
+    private mutating func findMembers(at place: EditPointer, depth: Int) throws(JSONError) -> Members {
+        var members = Members()
         try reader.readObject(depth: depth) { (reader, token) throws(JSONError) in
             reader.scanner.skipSpace()
-            let name = reader.scanner.string(token).string
-            if let member = Member(rawValue: name) {
+            let name = reader.scanner.string(token)
+            if let member = name.word(of: Member.allCases) {
                 members[member] = reader.scanner.at
             } else {
                 reader.note(
-                    "unknown-member", "an edit has no member \"\(Violations.shown(Array(name.utf8)))\"",
-                    at: "\(place)/\(JSONPointer.escaped(name.utf8))")
+                    "unknown-member", "an edit has no member \"\(Violations.shown(Array(name.text)))\"",
+                    at: place("/\(JSONPointer.escaped(name.text))"))
             }
             try reader.scanner.skipValue(depth: depth)
         }
@@ -96,12 +103,12 @@ struct EditReader {
     }
 
     /// An edit from its members; nil, with a violation noted, where they make none.
-    private mutating func interpret(_ members: Members, at place: String, depth: Int) throws(JSONError) -> Edit? {
+    private mutating func interpret(_ members: Members, at place: EditPointer, depth: Int) throws(JSONError) -> Edit? {
         guard let operation = operation(members, at: place) else { return nil }
         var edit = Edit(operation: operation)
         switch (members[.items], members[.sections]) {
         case (.some, .some):
-            reader.note("wrong-shape", "an edit has items or sections, not both", at: place)
+            reader.note("wrong-shape", "an edit has items or sections, not both", at: place())
         case (let items?, nil):
             edit.subject = .items
             try readOperands(of: &edit, from: items, at: place, depth: depth)
@@ -109,28 +116,28 @@ struct EditReader {
             edit.subject = .sections
             try readOperands(of: &edit, from: sections, at: place, depth: depth)
         case (nil, nil):
-            if operation != .clear { reader.note("wrong-shape", "an edit needs items or sections", at: place) }
+            if operation != .clear { reader.note("wrong-shape", "an edit needs items or sections", at: place()) }
         }
         edit.place = try readPlace(members, of: edit, at: place, depth: depth)
         return edit
     }
 
-    private mutating func operation(_ members: Members, at place: String) -> Edit.Operation? {
+    private mutating func operation(_ members: Members, at place: EditPointer) -> Edit.Operation? {
         guard let start = members[.op] else {
-            reader.note("wrong-shape", "an edit needs an op", at: place)
+            reader.note("wrong-shape", "an edit needs an op", at: place())
             return nil
         }
-        if let operation = word(at: start).flatMap(Edit.Operation.init) { return operation }
+        if let operation = word(at: start, of: Edit.Operation.allCases) { return operation }
         let known = Edit.Operation.allCases.map(\.rawValue).joined(separator: ", ")
-        reader.note("wrong-shape", "op is one of \(known)", at: "\(place)/op")
+        reader.note("wrong-shape", "op is one of \(known)", at: place("/op"))
         return nil
     }
 
-    /// The text of the string at an offset; nil if something else stands there.
-    func word(at start: Int) -> String? {
+    /// Which word the string at an offset is; nil if something else stands there.
+    func word<Word: RawRepresentable<String>>(at start: Int, of words: [Word]) -> Word? {
         guard reader.scanner.byte(start) == UInt8(ascii: "\"") else { return nil }
         var cursor = JSONCursor(reader.scanner.base + start)
-        return cursor.takeString().string
+        return cursor.takeString().word(of: words)
     }
 
     // MARK: The end
@@ -162,4 +169,21 @@ struct EditReader {
     consuming func result() -> Batch {
         Batch(edits: edits, ids: ids, updates: updates, builder: reader.builder, tail: reader.store.bytes)
     }
+}
+
+extension JSONString {
+    /// The one of a few words that this is.
+    fileprivate func word<Word: RawRepresentable<String>>(of words: [Word]) -> Word? {
+        words.first { (isEscaped || count == $0.rawValue.utf8.count) && text.elementsEqual($0.rawValue.utf8) }
+    }
+}
+
+/// Where an edit stands, as a JSON Pointer that is written only once there is something to be told.
+struct EditPointer {
+    /// Pointer to all edits.
+    let batch: String
+    let edit: Int
+
+    /// The pointer to the edit, or to what is in it.
+    func callAsFunction(_ rest: String = "") -> String { "\(batch)/\(edit)\(rest)" }
 }

@@ -160,12 +160,16 @@ struct EditedTree {
     /// Old items at which something else may follow than did, in ascending order: between two of them all is as it was,
     /// or gone as a whole. O(touched · log touched).
     func cuts() -> [Int] {
-        var cuts: Set<Int> = []
+        var cuts: [Int] = []
+        cuts.reserveCapacity(3 * touched.count)
         for vertex in touched.keys where oldItems.contains(vertex) {
             let item = vertex - oldItems.lowerBound
-            cuts.formUnion([item, item + 1, Int(old.nodes[item].end)])
+            cuts.append(item)
+            cuts.append(item + 1)
+            cuts.append(Int(old.nodes[item].end))
         }
-        return cuts.sorted()
+        cuts.sort()
+        return cuts
     }
 
     /// Whether a vertex is an old item that nobody touched.

@@ -55,7 +55,7 @@ extension Columns {
 
 extension ColumnsView {
     /// The table of the ids of a state that was made of this one; nil where a new one has to be made, also since two
-    /// items have the same id. O(items) as memory, and O(1) for each item that is in no run.
+    /// items have the same id. O(runs · log runs), and as much for each item that is in no run.
     ///
     /// - Parameters:
     ///   - runs: items with the same ids, in ascending order of the new state.
@@ -63,23 +63,16 @@ extension ColumnsView {
     func itemTable(
         carriedOver runs: [ReusedRun], to nodes: UnsafeBufferPointer<Node>, in text: TextView
     ) -> IDTable? {
-        var newOfOld = [UInt32](filled: 0, count: self.nodes.count + 1)
-        var arrivals: [Int] = []
-        for run in runs {
-            for index in 0..<run.count {
-                newOfOld[run.old + index + 1] = UInt32(truncatingIfNeeded: run.new + index + 1)
-            }
-        }
-        let areUnique = runs.allOthers(of: nodes.count) { item in
+        var kept = runs
+        var arrivals: [Renumbering.Arrival] = []
+        runs.forOthers(of: nodes.count) { item in
             let node = nodes[item]
-            guard let old = self.item(withID: text.bytes(at: node.idStart, Int(node.idCount)), hash: node.hash) else {
-                arrivals.append(item)
-                return true
+            if let old = self.item(withID: text.bytes(at: node.idStart, Int(node.idCount)), hash: node.hash) {
+                kept.append(ReusedRun(old: old, new: item, count: 1))
+            } else {
+                arrivals.append(Renumbering.Arrival(hash: node.hash, item: item))
             }
-            defer { newOfOld[old + 1] = UInt32(truncatingIfNeeded: item + 1) }
-            return newOfOld[old + 1] == 0
         }
-        guard areUnique else { return nil }
-        return columns.itemTable.carried(from: self.nodes, to: nodes, in: text, newOfOld, arrivals: arrivals)
+        return columns.itemTable.renumbered(kept, arrivals, to: nodes, in: text)
     }
 }

@@ -265,20 +265,34 @@ struct ColumnsAssembly {
 
     /// Finds sections, parents and ends, which follow from levels. O(items behind `first`).
     private static func outline(_ nodes: inout [Node], _ sections: [SectionNode], from first: Int) {
-        var open: [Int] = []
         nodes.withUnsafeMutableBufferPointer { nodes in
-            for (index, section) in sections.enumerated() where Int(section.endItem) > first {
-                for item in max(first, Int(section.firstItem))..<Int(section.endItem) {
-                    // Whatever instructions say, no item is below one that is not there.
-                    let level = min(Int(nodes[item].level), open.count)
-                    nodes[item].level = UInt8(truncatingIfNeeded: level)
-                    while open.count > level { nodes[open.removeLast()].end = UInt32(truncatingIfNeeded: item) }
-                    nodes[item].section = UInt32(truncatingIfNeeded: index)
-                    nodes[item].parent = Int32(truncatingIfNeeded: open.last ?? -1)
-                    nodes[item].flags.remove(.isHidden)
-                    open.append(item)
+            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Int(UInt8.max) + 1) { open in
+                for (index, section) in sections.enumerated() where Int(section.endItem) > first {
+                    let end = Int(section.endItem)
+                    var depth = 0
+                    for item in max(first, Int(section.firstItem))..<end {
+                        // Whatever instructions say, no item is below one that is not there.
+                        let level = min(Int(nodes[item].level), depth)
+                        while depth > level {
+                            depth -= 1
+                            nodes[Int(open[depth])].end = UInt32(truncatingIfNeeded: item)
+                        }
+                        nodes[item].level = UInt8(truncatingIfNeeded: level)
+                        nodes[item].flags.remove(.isHidden)
+                        nodes[item].section = UInt32(truncatingIfNeeded: index)
+                        nodes[item].parent = depth > 0 ? Int32(truncatingIfNeeded: open[depth - 1]) : -1
+                        if item + 1 < end, Int(nodes[item + 1].level) > level {
+                            open[depth] = UInt32(truncatingIfNeeded: item)
+                            depth += 1
+                        } else {
+                            nodes[item].end = UInt32(truncatingIfNeeded: item + 1)
+                        }
+                    }
+                    while depth > 0 {
+                        depth -= 1
+                        nodes[Int(open[depth])].end = section.endItem
+                    }
                 }
-                while let item = open.popLast() { nodes[item].end = section.endItem }
             }
         }
     }

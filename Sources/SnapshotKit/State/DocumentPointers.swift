@@ -1,7 +1,10 @@
 /// Where items stand in the document that is read: turns ordinals into JSON Pointers, for errors only.
 struct DocumentPointers {
-    /// Pointer to the state or, with pointers, to the document.
+    /// Pointer to the state or, with pointers, to the document; in a batch, to the edits.
     var root: String
+    /// Which edit is read, if it is one, and its member that holds the elements.
+    var edit: Int? = nil
+    var member: String? = nil
     /// From the root to the array of sections; nil where the only section is not written as such.
     var sections: String? = nil
     /// From a section's element, or from the root, to its array of items.
@@ -12,9 +15,12 @@ struct DocumentPointers {
     var sectionID = "/id"
     var itemID = "/id"
 
+    /// Where what is read starts.
+    var start: String { root + (edit.map { "/\($0)" } ?? "") + (member.map { "/\($0)" } ?? "") }
+
     func section(_ ordinal: Int) -> String {
-        guard let sections else { return root }
-        return "\(root)\(sections)/\(ordinal - firstSection)"
+        guard let sections else { return start }
+        return "\(start)\(sections)/\(ordinal - firstSection)"
     }
 
     /// `ordinals`: an item's place among its siblings at each level, outermost first.

@@ -6,17 +6,18 @@
 struct IDTable: Sendable {
     private let slots: [UInt32]
     private let indexMask: UInt32
+    /// Where the entered items stand now; nil where they stand where they were entered.
+    private let renumbering: Renumbering?
 
     static let empty = IDTable(slots: [], indexMask: 0)
 
-    var footprint: Int { slots.capacity * 4 }
+    var footprint: Int { slots.capacity * 4 + (renumbering?.footprint ?? 0) }
 
     /// Nothing to look up in.
     var isEmpty: Bool { slots.isEmpty }
 
-    private init(slots: [UInt32], indexMask: UInt32) {
-        self.slots = slots
-        self.indexMask = indexMask
+    private init(slots: [UInt32], indexMask: UInt32, renumbering: Renumbering? = nil) {
+        (self.slots, self.indexMask, self.renumbering) = (slots, indexMask, renumbering)
     }
 
     /// A table of records with hashed ids, which stand in `text`. `onDuplicate` hears of every later one whose id an
@@ -55,80 +56,28 @@ struct IDTable: Sendable {
             used = capacity
         }
         self.indexMask = indexMask
+        renumbering = nil
     }
 
-    /// The table of a state that has most items of the one with this table: what is gone leaves it, what has moved is
-    /// entered by its new index, what has come is added. O(capacity), without reading an id but for those that came;
-    /// nil where a table made anew would have another size, or where two of those that came have the same id as
-    /// another.
+    /// The table of a state that was made of the one with this table; nil where it is better made anew, or where two
+    /// items have the same id. O((kept + arrivals) · log of that), and as much for what was told before.
     ///
     /// - Parameters:
-    ///   - old: what this table was made of.
+    ///   - kept: items with the same ids in both states, in any order.
+    ///   - arrivals: items whose ids the old state does not have.
     ///   - new: hashed.
-    ///   - newOfOld: the new index of each old record plus one, behind a zero; zero for one that is gone.
-    ///   - arrivals: indexes of the new records that are none of the old ones.
-    func carried(
-        from old: UnsafeBufferPointer<Node>, to new: UnsafeBufferPointer<Node>, in text: TextView, _ newOfOld: [UInt32],
-        arrivals: [Int]
+    func renumbered(
+        _ kept: [ReusedRun], _ arrivals: [Renumbering.Arrival], to new: UnsafeBufferPointer<Node>, in text: TextView
     ) -> IDTable? {
-        guard !slots.isEmpty, slots.count == Self.capacity(for: new.count), indexMask == Self.indexMask(for: new.count)
+        let most = max(64, new.count / 64)
+        guard !slots.isEmpty, !new.isEmpty, kept.count + arrivals.count <= 2 * most else { return nil }
+        let kept = kept.sorted { $0.old < $1.old }
+        guard kept.areDisjoint else { return nil }
+        let renumbering = Renumbering(kept, arrivals, behind: renumbering)
+        guard renumbering.count <= most,
+            renumbering.areUnique({ new[$0].hasSameID(as: new[$1], text, text) })
         else { return nil }
-        var slots = slots
-        let isDone = slots.withUnsafeMutableBufferPointer { slots in
-            let mask = slots.count - 1
-            let wasFound = newOfOld.withUnsafeBufferPointer { newOfOld in
-                for item in old.indices where newOfOld[item + 1] == 0 {
-                    var slot = Int(old[item].hash) & mask
-                    while slots[slot] & indexMask != UInt32(truncatingIfNeeded: item + 1) {
-                        if slots[slot] == 0 { return false }
-                        slot = (slot + 1) & mask
-                    }
-                    Self.close(slot, slots, old, indexMask)
-                }
-                // An empty slot stays one: nothing leads to nothing.
-                for slot in slots.indices {
-                    slots[slot] = slots[slot] & ~indexMask | newOfOld[Int(slots[slot] & indexMask)]
-                }
-                return true
-            }
-            guard wasFound else { return false }
-            for item in arrivals {
-                let tag = Self.tag(new[item].hash) & ~indexMask
-                var slot = Int(new[item].hash) & mask
-                while slots[slot] != 0 {
-                    if slots[slot] & ~indexMask == tag,
-                        new[Int(slots[slot] & indexMask) - 1].hasSameID(as: new[item], text, text)
-                    {
-                        return false
-                    }
-                    slot = (slot + 1) & mask
-                }
-                slots[slot] = tag | UInt32(truncatingIfNeeded: item + 1)
-            }
-            return true
-        }
-        return isDone ? IDTable(slots: slots, indexMask: indexMask) : nil
-    }
-
-    /// Empties a slot, and has those behind it that could not stand where they belong move up (Knuth vol. 3, §6.4,
-    /// algorithm R).
-    private static func close(
-        _ slot: Int, _ slots: UnsafeMutableBufferPointer<UInt32>, _ records: UnsafeBufferPointer<Node>,
-        _ indexMask: UInt32
-    ) {
-        let mask = slots.count - 1
-        var (gap, next) = (slot, slot)
-        while true {
-            next = (next + 1) & mask
-            guard slots[next] != 0 else { break }
-            let home = Int(records[Int(slots[next] & indexMask) - 1].hash) & mask
-            // It may move up unless its own place lies behind the gap.
-            if (next - home) & mask >= (next - gap) & mask {
-                slots[gap] = slots[next]
-                gap = next
-            }
-        }
-        slots[gap] = 0
+        return IDTable(slots: slots, indexMask: indexMask, renumbering: renumbering)
     }
 
     private static func capacity(for count: Int) -> Int {
@@ -142,21 +91,24 @@ struct IDTable: Sendable {
     @inline(__always)
     private static func tag(_ hash: UInt32) -> UInt32 { hash &* 0x9E37_79B1 }
 
-    /// The index whose id is meant, as `matches` says. Expected O(1).
+    /// The index whose id is meant, as `matches` says. Expected O(1), and O(log n) where items came, went or moved since
+    /// the table was made.
     @inline(__always)
     func first(_ hash: UInt32, where matches: (Int) -> Bool) -> Int? {
         guard !slots.isEmpty else { return nil }
-        return slots.withUnsafeBufferPointer { slots in
+        let entered: Int? = slots.withUnsafeBufferPointer { slots in
             let tag = Self.tag(hash) & ~indexMask
             var slot = Int(hash) & (slots.count - 1)
             while slots[slot] != 0 {
                 if slots[slot] & ~indexMask == tag {
-                    let index = Int(slots[slot] & indexMask) - 1
-                    if matches(index) { return index }
+                    let entered = Int(slots[slot] & indexMask) - 1
+                    let index = renumbering.map { $0.index(ofEntered: entered) ?? -1 } ?? entered
+                    if index >= 0, matches(index) { return index }
                 }
                 slot = (slot + 1) & (slots.count - 1)
             }
             return nil
         }
+        return entered ?? renumbering?.arrival(hash, where: matches)
     }
 }

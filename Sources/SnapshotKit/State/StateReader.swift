@@ -74,13 +74,13 @@ struct StateReader {
         switch place {
         case .section(let member): return path.section(builder.openSection) + "\(member)"
         case .item(let member): return path.item(section: builder.openSection, ordinals) + "\(member)"
-        case .sections: return path.root + (path.sections ?? "")
+        case .sections: return path.start + (path.sections ?? "")
         case .sectionElement(let ordinal): return path.section(ordinal)
         case .items:
             guard ordinals.count > 1 else { return path.section(builder.openSection) + path.items }
             return path.item(section: builder.openSection, ordinals.dropLast()) + "/items"
-        case .root: return path.root
-        case .element(let ordinal, let member): return "\(path.root)/\(ordinal)\(member)"
+        case .root: return path.start
+        case .element(let ordinal, let member): return "\(path.start)/\(ordinal)\(member)"
         }
     }
 
