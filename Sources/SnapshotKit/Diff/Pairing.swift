@@ -42,7 +42,7 @@ struct Pairing {
                         newOfOld[run.old + index] = Int32(truncatingIfNeeded: run.new + index)
                     }
                 }
-                walk.trimEnds(oldOfNew, newOfOld, from: runs.start)
+                walk.trimEnds(oldOfNew, newOfOld, known: (runs.start, runs.end(old.count, new.count)))
                 // Where most are known there is little to look up, and nothing to be gained by a walk past them.
                 let known = runs.reduce(0) { $0 + $1.count }
                 if known * 2 < new.count {
@@ -83,15 +83,16 @@ private struct PairingWalk<Record: IdentifiedRecord> {
         newOfOld[one] = Int32(truncatingIfNeeded: other)
     }
 
-    /// Pairs what both lists begin and end with; the first ones, up to `known`, are pairs already.
-    mutating func trimEnds(_ oldOfNew: Partners, _ newOfOld: Partners, from known: Int) {
-        var start = known
+    /// Pairs what both lists begin and end with; of either, as many as are `known` are pairs already.
+    mutating func trimEnds(_ oldOfNew: Partners, _ newOfOld: Partners, known: (start: Int, end: Int)) {
+        var start = known.start
         let shorter = min(old.count, new.count)
         while start < shorter, arePair(start, start, oldOfNew) {
             pair(start, start, oldOfNew, newOfOld)
             start += 1
         }
-        var (oldEnd, newEnd) = (old.count, new.count)
+        let end = min(known.end, shorter - start)
+        var (oldEnd, newEnd) = (old.count - end, new.count - end)
         while oldEnd > start, newEnd > start, arePair(oldEnd - 1, newEnd - 1, oldOfNew) {
             oldEnd -= 1
             newEnd -= 1

@@ -61,6 +61,12 @@ extension [ReusedRun] {
         return start
     }
 
+    /// How many items both states end with, which have so many.
+    func end(_ oldCount: Int, _ newCount: Int) -> Int {
+        guard let last, last.old + last.count == oldCount, last.new + last.count == newCount else { return 0 }
+        return last.count
+    }
+
     /// The items that two states have in the same places and with the same bytes, up to the first that stands
     /// elsewhere. O(n).
     init(comparing old: ColumnsView, _ new: ColumnsView) {
