@@ -57,6 +57,14 @@ public struct FollowedList: Sendable {
         guard let mine = revision, answer.from == mine else {
             return revision != nil && answer.to == revision ? .current : .elsewhere
         }
+        var list = list
+        if let change = answer.list { list = try list.applying(list: change) }
+        let outcome = try apply(answer, to: &list)
+        (self.list, revision) = (list, answer.to)
+        return answer.to == mine ? .current : outcome
+    }
+
+    private func apply(_ answer: Answer, to list: inout RowList) throws(ApplyError) -> Outcome {
         var stages: [ListStage] = []
         switch answer.dialect {
         case .keyed: list = try list.applying(keyed: answer.body)
@@ -66,13 +74,12 @@ public struct FollowedList: Sendable {
             list = stages.last?.list ?? list
         case .diffable:
             let arrangement = try list.arrangement(answer.body)
-            (list, revision) = (arrangement.list, answer.to)
-            return answer.to == mine ? .current : .arranged(arrangement)
+            list = arrangement.list
+            return .arranged(arrangement)
         // They lead one flat list, and a document, to the next state, and not rows in sections.
         case .sequential, .jsonPatch, nil: throw answer.body.wrong("changes in a dialect that is not applied here")
         }
-        revision = answer.to
-        return answer.to == mine ? .current : .changed(stages)
+        return .changed(stages)
     }
 }
 
@@ -82,12 +89,15 @@ private struct Answer {
     let dialect: Dialect?
     /// The changes, or with `reset` the state.
     let body: JSONSlice
+    /// What became of the list's own content, if that changed.
+    let list: JSONSlice?
 
     init(_ answer: JSONSlice) throws(ApplyError) {
         guard let members = answer.members else { throw answer.wrong("an object is expected") }
         reset = try members["reset"]?.asString()
         from = members["from"]?.string
         to = members["to"]?.string
+        list = members["list"]
         dialect = members["dialect"]?.string.flatMap(Dialect.init(rawValue:))
         guard let body = members[reset == nil ? "changes" : "state"], to != nil else {
             throw answer.wrong("an answer has changes, or reset and a state")

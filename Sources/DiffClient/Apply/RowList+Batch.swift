@@ -13,7 +13,7 @@ extension RowList {
         try requireRange(batch)
         let taken = rowsTakenOut(batch)
         if !sectionsCarryRows { try requireEmpty(batch, taken) }
-        var list = RowList(sections: try sectionsAfter(batch, remaining: taken))
+        var list = RowList(content: content, sections: try sectionsAfter(batch, remaining: taken))
         try list.putIn(batch, from: self)
         try list.update(batch, from: self)
         try list.requireUniqueIDs(at: batch.offset)

@@ -32,6 +32,7 @@ extension RowList {
         for value in try members.list("items") { try contents.update(row: Updated(value)) }
         for value in try members.list("sectionContents") { try contents.update(section: Updated(value)) }
         var arrangement = Arrangement()
+        arrangement.list.content = content
         for value in try members.required("sections").asArray() {
             arrangement.list.sections.append(try contents.section(value))
         }

@@ -15,7 +15,7 @@ extension RowList {
     func applying(keyed changes: JSONSlice) throws(ApplyError) -> RowList {
         var state = KeyedState(self)
         for operation in try changes.asArray() { try state.apply(operation) }
-        return state.list()
+        return RowList(content: content, sections: state.sectionsInOrder())
     }
 }
 
@@ -37,8 +37,8 @@ private struct KeyedState {
         for section in list.sections { append(section, before: LinkedTree.none) }
     }
 
-    func list() -> RowList {
-        var list = RowList()
+    func sectionsInOrder() -> [RowList.Section] {
+        var list: [RowList.Section] = []
         var vertex = tree.first(in: LinkedTree.root)
         while vertex >= 0 {
             if case .section(var section) = elements[vertex] {
@@ -47,7 +47,7 @@ private struct KeyedState {
                     if case .row(let row) = elements[child] { section.rows.append(row) }
                     child = tree.next(after: child)
                 }
-                list.sections.append(section)
+                list.append(section)
             }
             vertex = tree.next(after: vertex)
         }

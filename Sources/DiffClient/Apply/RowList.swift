@@ -57,6 +57,8 @@ public struct RowList: Sendable, Equatable {
         }
     }
 
+    /// What the list shows besides its rows, such as a title or the next page's cursor.
+    public var content: JSONText?
     /// The sections, in order.
     public var sections: [Section] = []
 
@@ -64,7 +66,7 @@ public struct RowList: Sendable, Equatable {
     public init() {}
 
     /// A list of sections.
-    public init(sections: [Section]) { self.sections = sections }
+    public init(content: JSONText? = nil, sections: [Section]) { (self.content, self.sections) = (content, sections) }
 
     /// Reads the `state` of a reset: sections with rows, never nested. O(n).
     ///
@@ -74,7 +76,9 @@ public struct RowList: Sendable, Equatable {
     }
 
     init(state: JSONSlice) throws(ApplyError) {
-        for value in try state.object(["sections"]).required("sections").asArray() {
+        let members = try state.object(["content", "sections"])
+        content = members["content"]?.json
+        for value in try members.required("sections").asArray() {
             sections.append(try Section(value))
         }
         try requireUniqueIDs(at: state.offset)
@@ -82,11 +86,32 @@ public struct RowList: Sendable, Equatable {
 
     /// The rows of a state. O(n).
     public init(_ snapshot: Snapshot) {
+        content = snapshot.content.map(JSONText.init(accepted:))
         sections = snapshot.sections.map { section in
             Section(
                 id: section.id, content: section.content.map(JSONText.init(accepted:)), isExpanded: section.isExpanded,
                 rows: section.rows.map(Row.init))
         }
+    }
+
+    /// This list with what an answer says of the list's own content as `list`. O(bytes).
+    ///
+    /// - Throws: `ApplyError` if it is anything else, or a patch for what has no content.
+    public func applying(list change: consuming [UInt8]) throws(ApplyError) -> RowList {
+        try applying(list: JSONSlice(checking: change))
+    }
+
+    func applying(list change: JSONSlice) throws(ApplyError) -> RowList {
+        let members = try change.object(["content", "patch"])
+        var list = self
+        list.content = members["content"]?.json
+        if let patch = members["patch"]?.json {
+            guard let content, list.content == nil else {
+                throw ApplyError(.noContent, "a patch for what has no content", at: change.offset)
+            }
+            list.content = content.merging(patch)
+        }
+        return list
     }
 
     /// The row at a path. O(1).

@@ -153,6 +153,10 @@ extension ChangesAnswer {
             changeset.write(.jsonPatch, staging: options.staging, content: options.content, into: &writer)
         } else {
             Self.writeStart(from, destination, form, &writer)
+            if changeset.changesList, form.dialect != .jsonPatch {
+                writer.append(",\"list\":")
+                changeset.writeList(content: options.content, into: &writer)
+            }
             writer.append(",\"changes\":")
             changeset.write(form.dialect, staging: options.staging, content: options.content, into: &writer)
             if changeset.showsIdentityChurn { writer.append(",\"warnings\":[\"identity-churn\"]") }

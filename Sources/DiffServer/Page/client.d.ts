@@ -31,6 +31,8 @@ export interface Section<Content = any, SectionContent = any> {
 
 /** The visible rows. */
 export interface State<Content = any, SectionContent = any> {
+  /** What the list shows besides its rows, such as a title or the next page's cursor. */
+  content?: any;
   sections: Section<Content, SectionContent>[];
 }
 
@@ -55,6 +57,8 @@ export interface Answer {
   dialect: Dialect;
   /** `Operation[]` in the dialect keyed. */
   changes?: any;
+  /** The list's own content, where it is another than at `from`; `{}` where there is none any more. */
+  list?: { content?: unknown; patch?: unknown };
   /** Why everything comes anew. The list is open. */
   reset?: 'initial' | 'expired' | 'unknown' | 'replaced' | 'large' | (string & {});
   state?: any;
@@ -116,7 +120,7 @@ export interface Connection {
 export function connect(url: string | URL, options: ConnectOptions): Connection;
 
 /** The rows after `keyed` changes. Pure: sections and rows that did not change are the same objects as before. */
-export function apply<S extends State>(state: S, changes: Operation[]): S;
+export function apply<S extends State>(state: S, changes: Operation[], list?: Answer['list']): S;
 
 export interface BindOptions<Content = any, SectionContent = any> {
   /**

@@ -135,7 +135,7 @@ export function connect(url, options) {
 
   /** The client's rule. */
   function receive(answer) {
-    const { reset, from, to, changes } = answer;
+    const { reset, from, to, changes, list } = answer;
     if (!reset && from !== self.revision && to !== self.revision) {
       throw failure({ title: 'An answer was lost' }, { isStale: true });
     }
@@ -144,7 +144,7 @@ export function connect(url, options) {
     if (dialect === 'keyed') {
       try {
         if (reset) self.state = answer.state;
-        else if (self.state) self.state = apply(self.state, changes);
+        else if (self.state) self.state = apply(self.state, changes, list);
       } catch (error) {
         self.revision = null; // begin anew
         throw failure({ title: 'A changeset did not fit', detail: error.message });
@@ -223,7 +223,7 @@ function perform(changes, sections, rows, host) {
  * @param {import('./client.js').State} state
  * @param {import('./client.js').Operation[]} changes
  */
-export function apply(state, changes) {
+export function apply(state, changes, list) {
   const [sections, rows, order] = [new Map(), new Map(), ring()];
   const host = {
     make: (value) => ({ value, rows: ring(), isChanged: true }),
@@ -252,8 +252,11 @@ export function apply(state, changes) {
   perform(state.sections.map((section) => ({ op: 'insert', section })), sections, rows, host);
   for (const node of sections.values()) node.isChanged = false;
   perform(changes, sections, rows, host);
+  const shown = { ...state };
+  if (list) delete shown.content;
+  Object.assign(shown, list?.patch === undefined ? list : { content: merge(state.content, list.patch) });
   return {
-    ...state,
+    ...shown,
     sections: each(order).map(({ value, rows, isChanged }) => (
       isChanged ? { ...value, items: each(rows).map((row) => row.value) } : value)),
   };

@@ -2,13 +2,14 @@
 /// is copied before the last one is applied.
 struct DeltaState {
     private let source: ColumnsView
-    private var assembly = ColumnsAssembly()
+    private var assembly: ColumnsAssembly
     /// Texts that are not in the source's.
     private var tail: TokenBuffer
     private let base: UInt32
 
     init(_ source: ColumnsView) {
         self.source = source
+        assembly = ColumnsAssembly(list: source.columns.list)
         base = UInt32(truncatingIfNeeded: source.columns.text.count)
         tail = TokenBuffer(base: source.columns.text.count)
         for index in source.sections.indices {
@@ -33,9 +34,12 @@ struct DeltaState {
         if delta == .unchanged { return true }
         return delta.bytes.withUnsafeBytes { bytes in
             var reader = DeltaReader(bytes)
-            let before = exchange(&assembly, with: ColumnsAssembly())
+            let before = exchange(&assembly, with: ColumnsAssembly(list: ListContent()))
             let starts = before.pieceStarts
-            guard reader.take() != nil, let count = reader.take(), let items = reader.take(),
+            guard let flags = reader.take().flatMap(DeltaFlags.init), let list = takeList(flags, &reader, before.list)
+            else { return false }
+            assembly.list = list
+            guard let count = reader.take(), let items = reader.take(),
                 let sections = takeSections(count, &reader, before.sections),
                 sections.reduce(0, { $0 + $1.count }) == items, items <= before.itemCount + bytes.count
             else { return false }
@@ -79,6 +83,18 @@ struct DeltaState {
             if section >= 0 { assembly.endSection() }
             return section + 1 == sections.count && reader.isAtEnd
         }
+    }
+
+    /// Takes the list's own content.
+    private mutating func takeList(
+        _ flags: DeltaFlags, _ reader: inout DeltaReader, _ before: ListContent
+    ) -> ListContent? {
+        if flags.contains(.hasList) {
+            return takeContent(&reader, over: (before.start, before.count)).map {
+                ListContent(start: $0.start, count: $0.count)
+            }
+        }
+        return flags.isDisjoint(with: [.isWhole, .hasNoList]) ? before : ListContent()
     }
 
     // MARK: Sections

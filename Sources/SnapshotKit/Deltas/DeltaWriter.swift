@@ -8,7 +8,7 @@ struct DeltaWriter {
     private var writer = JSONWriter(capacity: 256)
     /// Where the last reference to the source ended.
     private var at = 0
-    private var isWhole = true
+    private var flags: DeltaFlags = .isWhole
 
     init(_ source: ColumnsView, _ target: ColumnsView, sections: [Int32], items: [Int32]) {
         (self.source, self.target, self.sections, self.items) = (source, target, sections, items)
@@ -17,12 +17,13 @@ struct DeltaWriter {
 
     consuming func finished() -> [UInt8] {
         var bytes = writer.bytes()
-        if isWhole { bytes[0] = DeltaFlags.isWhole }
+        bytes[0] = UInt8(truncatingIfNeeded: flags.rawValue)
         return bytes
     }
 
     /// - Parameter runs: items that are the same, in ascending order of the target.
     mutating func write(reusing runs: [ReusedRun]) {
+        writeList()
         append(target.sections.count)
         append(target.nodes.count)
         writeSections()
@@ -34,6 +35,17 @@ struct DeltaWriter {
             item = run.new + run.count
         }
         while item < target.nodes.count { item = writeItems(from: item, to: target.nodes.count) }
+    }
+
+    private mutating func writeList() {
+        if target.listContent.isEmpty {
+            if !source.listContent.isEmpty { flags.insert(.hasNoList) }
+        } else if target.listContent.hasSameBytes(as: source.listContent) {
+            flags.remove(.isWhole)
+        } else {
+            flags.insert(.hasList)
+            append(target.listContent, over: source.listContent)
+        }
     }
 
     // MARK: Sections
@@ -161,7 +173,7 @@ struct DeltaWriter {
     }
 
     private mutating func append(_ instruction: DeltaInstruction, _ number: Int, from start: Int, count: Int) {
-        isWhole = false
+        flags.remove(.isWhole)
         append(instruction, number)
         let distance = start - at
         append(distance << 1 ^ distance >> 63)

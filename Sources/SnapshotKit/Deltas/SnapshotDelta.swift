@@ -2,7 +2,7 @@
 // content, and this one is new (COPY and ADD of RFC 3284, over items in place of bytes). Its size is that of the
 // change, not of the list. It leads to the very bytes: documents before and after are the same, not only equal.
 //
-// Layout: a byte of flags, the numbers of sections and of items, instructions for sections up to their number, then for
+// Layout: a byte of flags, the list's own content where they say so, the numbers of sections and of items, instructions for sections up to their number, then for
 // items. Numbers are LEB128, places in the source distances from where the last reference ended.
 
 /// What makes one state of another.
@@ -64,11 +64,26 @@ public struct SnapshotDelta: Sendable, Equatable {
     }
 
     /// Whether it refers to nothing: then it makes the same of any state.
-    public var isWhole: Bool { bytes.first == DeltaFlags.isWhole }
+    public var isWhole: Bool { bytes.first.flatMap { DeltaFlags(Int($0)) }?.contains(.isWhole) ?? false }
 }
 
-enum DeltaFlags {
-    static let isWhole: UInt8 = 1
+/// What the first byte of a delta says.
+struct DeltaFlags: OptionSet {
+    let rawValue: Int
+    /// Nothing of the source is taken over.
+    static let isWhole = DeltaFlags(rawValue: 1)
+    /// The list's own content follows; without this it is that of the source.
+    static let hasList = DeltaFlags(rawValue: 2)
+    /// The list has no content of its own any more.
+    static let hasNoList = DeltaFlags(rawValue: 4)
+
+    init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Nil where a bit is not known.
+    init?(_ number: Int) {
+        guard (0..<8).contains(number) else { return nil }
+        rawValue = number
+    }
 }
 
 extension Snapshot {

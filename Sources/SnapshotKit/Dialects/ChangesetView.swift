@@ -107,11 +107,24 @@ struct ChangesetView {
         return appendPatch(from: old.content(ofSection: oldSection), to: new.content(ofSection: section), &writer)
     }
 
+    /// What an answer says of the list's own content, which has changed: all of it, a patch, or that there is none.
+    func appendList(to writer: inout JSONWriter) {
+        writer.append(byte: UInt8(ascii: "{"))
+        let (previous, content) = (old.listContent, new.listContent)
+        if !content.isEmpty {
+            let isPatch =
+                style == .patch && !previous.isEmpty && appendPatch("\"patch\":", from: previous, to: content, &writer)
+            if !isPatch { writer.emit("\"content\":", content) }
+        }
+        writer.append(byte: UInt8(ascii: "}"))
+    }
+
     private func appendPatch(
-        from previous: UnsafeRawBufferPointer, to content: UnsafeRawBufferPointer, _ writer: inout JSONWriter
+        _ name: StaticString = ",\"patch\":", from previous: UnsafeRawBufferPointer,
+        to content: UnsafeRawBufferPointer, _ writer: inout JSONWriter
     ) -> Bool {
         let start = writer.count
-        writer.append(",\"patch\":")
+        writer.append(name)
         let body = writer.count
         if appendMergePatch(from: previous, to: content, into: &writer), writer.count - body < content.count {
             return true

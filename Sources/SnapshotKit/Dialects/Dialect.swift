@@ -43,6 +43,14 @@ public enum ContentStyle: String, Sendable, CaseIterable {
 }
 
 extension Changeset {
+    /// Writes what an answer carries as `list`, if the list's own content changed: `{"content":…}`, `{"patch":…}`, or
+    /// `{}` where there is none any more. No dialect lists it but `json-patch`, which is about the whole document.
+    public func writeList(content: ContentStyle = .full, into writer: inout JSONWriter) {
+        old.withView { oldView in
+            new.withView { ChangesetView(change: self, old: oldView, new: $0, style: content).appendList(to: &writer) }
+        }
+    }
+
     /// The changeset in a dialect, as JSON: what an answer carries as `changes`. O(operations), but for `diffable`,
     /// which lists all ids.
     public func json(_ dialect: Dialect, staging: Staging = .safe, content: ContentStyle = .full) -> [UInt8] {

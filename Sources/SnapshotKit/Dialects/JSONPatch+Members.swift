@@ -4,8 +4,16 @@
 
 extension JSONPatch {
     mutating func updateAll() {
+        updateList()
         updateSections()
         updateItems()
+    }
+
+    private mutating func updateList() {
+        guard changeset.change.changesList else { return }
+        let (old, new) = (changeset.old.listContent, changeset.new.listContent)
+        goTo { _ in }
+        updateContent(old.isEmpty ? nil : old, new.isEmpty ? nil : new)
     }
 
     private mutating func updateSections() {

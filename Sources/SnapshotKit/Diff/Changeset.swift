@@ -33,6 +33,8 @@ public final class Changeset: Sendable {
     let new: Columns
     /// What does not count as a change, for a dialect that looks at hidden items too.
     let ignored: IgnoredPlaces
+    /// Whether the list's own content is another value.
+    public let changesList: Bool
     private let draft: ChangesetDraft
     /// How many operations of each sort.
     public var counts: OperationCounts { draft.counts }
@@ -50,6 +52,9 @@ public final class Changeset: Sendable {
         (self.old, self.new) = (old.columns, new.columns)
         self.ignored = IgnoredPlaces(ignored)
         let known = reused?.runs(from: old.columns, to: new.columns) ?? []
+        changesList = self.old.withView { old in
+            new.columns.withView { !sameValue(old.listContent, $0.listContent, ignoring: .none) }
+        }
         draft = self.old.withView { [ignored = self.ignored] oldView in
             new.columns.withView { newView in
                 let runs = known.isEmpty ? [ReusedRun](comparing: oldView, newView) : known
@@ -79,7 +84,7 @@ public final class Changeset: Sendable {
     }
 
     /// Whether nothing changed at all.
-    public var isEmpty: Bool { counts.total == 0 }
+    public var isEmpty: Bool { counts.total == 0 && !changesList }
 }
 
 /// Numbers of operations, of items and sections together, as the dialect `indexed` lists them.

@@ -5,7 +5,7 @@
 struct EditedStateWriter {
     private let state: EditedState
     private let limits: StateLimits
-    private var assembly = ColumnsAssembly()
+    private var assembly: ColumnsAssembly
     private let cuts: [Int]
     /// Where the batch's bytes stand in the new state's text.
     private let base: UInt32
@@ -14,6 +14,7 @@ struct EditedStateWriter {
 
     init(_ state: EditedState, limits: StateLimits) {
         (self.state, self.limits) = (state, limits)
+        assembly = ColumnsAssembly(list: state.old.columns.list)
         cuts = state.tree.cuts()
         base = UInt32(truncatingIfNeeded: state.old.columns.text.count)
     }
@@ -36,7 +37,7 @@ struct EditedStateWriter {
             state.old.columns.text.appending(
                 $0, dead: state.batch.bytes.count - used + assembly.bytesLeftBehind(of: state.old))
         }
-        let (columns, runs) = exchange(&assembly, with: ColumnsAssembly())
+        let (columns, runs) = exchange(&assembly, with: ColumnsAssembly(list: ListContent()))
             .finish(from: state.old, text: text, isIndexed: true)
         let result = text.isMostlyDead ? columns.compacted() : columns
         return (Snapshot(result), ReusedRuns(runs, from: state.old.columns, to: result))

@@ -4,6 +4,8 @@ extension Columns {
         withView { view in
             var buffer = TokenBuffer(capacity: text.count - text.dead)
             var (nodes, payloads, sections) = (nodes, payloads, sections)
+            var list = list
+            if list.count > 0 { list.start = UInt32(truncatingIfNeeded: buffer.append(value: view.listContent)) }
             for section in sections.indices {
                 let content = view.content(ofSection: section)
                 sections[section].idStart = UInt32(truncatingIfNeeded: buffer.append(view.id(ofSection: section)))
@@ -30,7 +32,7 @@ extension Columns {
                 nodes[item].idStart = UInt32(truncatingIfNeeded: inside ?? buffer.append(view.id(ofItem: item)))
             }
             return Columns(
-                text: StateText(buffer.padded()), nodes: nodes, sections: sections, payloads: payloads,
+                text: StateText(buffer.padded()), list: list, nodes: nodes, sections: sections, payloads: payloads,
                 itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
                 structure: structure)
         }

@@ -128,6 +128,19 @@ extension BidirectionalCollection where Element == SectionNode {
     var rowCount: Int { last.map { Int($0.endRow) } ?? 0 }
 }
 
+/// Where the list's own content stands in the text; empty where it has none.
+struct ListContent: Equatable {
+    var start: UInt32 = 0
+    var count: UInt32 = 0
+}
+
+extension ListContent {
+    init(_ range: Range<Int>) {
+        self.init(
+            start: UInt32(truncatingIfNeeded: range.lowerBound), count: UInt32(truncatingIfNeeded: range.count))
+    }
+}
+
 /// Hashes in place of an item's content and kind; zero where there is none.
 struct Fingerprint: Equatable {
     /// Two halves, so that the record has no gap.
@@ -156,6 +169,7 @@ struct ElementPlace: Sendable, Equatable {
 /// The columns of one state, immutable.
 final class Columns: Sendable {
     let text: StateText
+    let list: ListContent
     let nodes: [Node]
     let sections: [SectionNode]
     /// Empty where no item has a content or a kind.
@@ -173,11 +187,13 @@ final class Columns: Sendable {
     let structure: StructureID
 
     init(
-        text: StateText, nodes: [Node], sections: [SectionNode], payloads: [Payload] = [],
+        text: StateText, list: ListContent = ListContent(), nodes: [Node], sections: [SectionNode],
+        payloads: [Payload] = [],
         itemTable: IDTable = .empty, sectionTable: IDTable = .empty, rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [],
         place: ElementPlace = .nowhere, isFlat: Bool = false, structure: StructureID = StructureID()
     ) {
         self.text = text
+        self.list = list
         self.nodes = nodes
         self.sections = sections
         self.payloads = payloads

@@ -22,6 +22,10 @@ struct ColumnsAssembly {
     private(set) var nodes: [Node] = []
     private(set) var payloads: [Payload] = []
     private(set) var sections: [SectionNode] = []
+    /// The list's own content.
+    var list: ListContent
+
+    init(list: ListContent) { self.list = list }
 
     /// The index of the first item of each piece.
     var pieceStarts: [Int] {
@@ -85,6 +89,8 @@ struct ColumnsAssembly {
             bytes += Self.bytes(of: source.nodes[$0], source.payload(ofItem: $0), before: end)
         }
         for (node, payload) in zip(nodes, payloads) { bytes -= Self.bytes(of: node, payload, before: end) }
+        bytes += Int(source.columns.list.count)
+        if list.start < end { bytes -= Int(list.count) }
         for section in source.sections { bytes += Int(section.idCount) + Int(section.contentCount) }
         for section in sections {
             if section.idStart < end { bytes -= Int(section.idCount) }
@@ -176,7 +182,8 @@ struct ColumnsAssembly {
             (sections[index].firstRow, sections[index].endRow) = (sections[index].firstItem, sections[index].endItem)
         }
         return Columns(
-            text: text, nodes: columns.nodes, sections: sections, payloads: payloads, itemTable: columns.itemTable,
+            text: text, list: list, nodes: columns.nodes, sections: sections, payloads: payloads,
+            itemTable: columns.itemTable,
             sectionTable: columns.sectionTable, structure: columns.structure)
     }
 
@@ -198,7 +205,7 @@ struct ColumnsAssembly {
             }
         }
         return Columns(
-            text: text, nodes: nodes, sections: sections, payloads: payloads, itemTable: tables.0,
+            text: text, list: list, nodes: nodes, sections: sections, payloads: payloads, itemTable: tables.0,
             sectionTable: tables.1, rowOfItem: rowOfItem, itemOfRow: itemOfRow)
     }
 

@@ -3,6 +3,8 @@ struct ColumnsBuilder {
     var nodes: [Node] = []
     private(set) var payloads: [Payload] = []
     var sections: [SectionNode] = []
+    /// The list's own content.
+    var list = ListContent()
     /// Where the items of the top level stand in the document.
     var place = ElementPlace.nowhere
     private var hasCollapsed = false
@@ -189,7 +191,7 @@ struct ColumnsBuilder {
     ) -> Columns {
         let (rowOfItem, itemOfRow) = countRows()
         return Columns(
-            text: text, nodes: Self.exact(nodes), sections: Self.exact(sections),
+            text: text, list: list, nodes: Self.exact(nodes), sections: Self.exact(sections),
             payloads: showsAnything ? Self.exact(payloads) : [],
             itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
             place: place, isFlat: isFlat, structure: structure)

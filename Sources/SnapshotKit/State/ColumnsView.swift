@@ -72,6 +72,9 @@ struct ColumnsView {
         return text.bytes(at: payload.contentStart, Int(payload.contentCount))
     }
 
+    /// Of the list itself; nothing where it has none.
+    var listContent: UnsafeRawBufferPointer { text.bytes(at: columns.list.start, Int(columns.list.count)) }
+
     @inline(__always)
     func content(ofSection section: Int) -> UnsafeRawBufferPointer {
         let node = sections[section]

@@ -94,6 +94,8 @@ struct ReadEnvelope {
     var values: [String: Range<Int>] = [:]
     var violations: Violations
     var isBareState = false
+    /// The list's own content, beside the list of a bare state.
+    var listContent: Range<Int>?
     /// Whether reading ended at a state that is not to be read.
     var metState = false
 }
@@ -155,10 +157,13 @@ struct EnvelopeReader {
             } else if members.allowsBareState, let list = StateList(scanner.string(token)) {
                 found.isBareState = true
                 try readState("state") { (reader) throws(JSONError) in try reader.readList(list, depth: 1) }
+            } else if members.allowsBareState, scanner.string(token).isText("content") {
+                scanner.skipSpace()
+                let start = scanner.at
+                try scanner.skipValue(depth: 1)
+                found.listContent = start..<scanner.at
             } else {
-                found.violations.note(
-                    "unknown-member", "no member \"\(Violations.shown(Array(name.utf8)))\" is known here",
-                    at: "/" + JSONPointer.escaped(name.utf8))
+                noteUnknown(name)
                 try scanner.skipValue(depth: 1)
             }
             isEmpty = try !scanner.takesComma(or: UInt8(ascii: "}"))
@@ -167,11 +172,24 @@ struct EnvelopeReader {
         checkMembers()
     }
 
+    private mutating func noteUnknown(_ name: String) {
+        found.violations.note(
+            "unknown-member", "no member \"\(Violations.shown(Array(name.utf8)))\" is known here",
+            at: "/" + JSONPointer.escaped(name.utf8))
+    }
+
     private func isList(_ name: StringToken) -> Bool {
         members.allowsBareState && StateList(scanner.string(name)) != nil
     }
 
     private mutating func checkMembers() {
+        if let content = found.listContent {
+            if found.isBareState, let index = found.states.firstIndex(where: { $0.name == "state" }) {
+                found.states[index].state.setListContent(content)
+            } else {
+                noteUnknown("content")
+            }
+        }
         let names = found.states.map(\.name) + found.values.keys
         for name in members.required where !names.contains(name) {
             found.violations.note("missing-member", "the body is \(members.expectation)", at: "")

@@ -14,6 +14,8 @@ public final class Fingerprints: Sendable {
     let items: [Fingerprint]
     /// Of the sections' contents.
     let sections: [UInt64]
+    /// Of the list's own content; zero where it has none.
+    let list: UInt64
     /// The function.
     package let hash: KeyedHash
     /// Of the hashes of what stands at each place.
@@ -30,7 +32,8 @@ public final class Fingerprints: Sendable {
                 view.sections.indices.map { hash.fingerprint(ofSection: $0, view) }
             )
         }
-        self.init(items: items, sections: sections, of: snapshot.columns, by: hash)
+        let list = snapshot.columns.withView { hash.fingerprint(ofListOf: $0) }
+        self.init(items: items, sections: sections, list: list, of: snapshot.columns, by: hash)
     }
 
     /// Hashes what is not known. O(n + bytes of that).
@@ -44,20 +47,28 @@ public final class Fingerprints: Sendable {
         reusing reused: ReusedRuns
     ) {
         let runs = reused.runs(from: reused.old, to: snapshot.columns)
-        let (items, sections, sum) = reused.old.withView { old in
-            snapshot.columns.withView { known.carried(over: runs, from: old, to: $0, IgnoredPlaces(ignored)) }
+        let (items, sections, list, sum) = reused.old.withView { old in
+            snapshot.columns.withView { new in
+                let list =
+                    old.listContent.hasSameBytes(as: new.listContent)
+                    ? known.list : known.hash.fingerprint(ofListOf: new)
+                let others = known.carried(over: runs, from: old, to: new, IgnoredPlaces(ignored))
+                return (others.items, others.sections, list, others.sum)
+            }
         }
-        self.init(items: items, sections: sections, hash: known.hash, sum: sum)
+        self.init(items: items, sections: sections, list: list, hash: known.hash, sum: sum)
     }
 
     /// Fingerprints that were computed before. O(n).
-    convenience init(items: [Fingerprint], sections: [UInt64], of columns: Columns, by hash: KeyedHash) {
+    convenience init(
+        items: [Fingerprint], sections: [UInt64], list: UInt64, of columns: Columns, by hash: KeyedHash
+    ) {
         let sum = columns.withView { hash.sum(items, sections, $0) }
-        self.init(items: items, sections: sections, hash: hash, sum: sum)
+        self.init(items: items, sections: sections, list: list, hash: hash, sum: sum)
     }
 
-    private init(items: [Fingerprint], sections: [UInt64], hash: KeyedHash, sum: UInt64) {
-        (self.items, self.sections, self.hash, self.sum) = (items, sections, hash, sum)
+    private init(items: [Fingerprint], sections: [UInt64], list: UInt64, hash: KeyedHash, sum: UInt64) {
+        (self.items, self.sections, self.list, self.hash, self.sum) = (items, sections, list, hash, sum)
     }
 
     /// The fingerprints of a new state, whose sum is that of the old one but for links that are others.
@@ -109,14 +120,15 @@ public final class Fingerprints: Sendable {
     public var footprint: Int { items.capacity * MemoryLayout<Fingerprint>.stride + sections.capacity * 8 }
 
     /// Whether other fingerprints, by the same function, are of an equal state; wrong in one case of 2^64. O(1).
-    public func areOfSameState(as other: Fingerprints) -> Bool { sum == other.sum }
+    public func areOfSameState(as other: Fingerprints) -> Bool { sum == other.sum && list == other.list }
 
     /// One hash over the whole state: ids, order, nesting, what is expanded, contents and kinds. Equal states of one
     /// `salt` have equal digests; others, and other salts, have not, but for one chance in 2^64, or in 2^32 where
     /// nothing but a kind differs. O(1).
     public func digest(salt: String) -> UInt64 {
         var salt = salt
-        return hash.mixed(salt.withUTF8 { hash.digest(of: UnsafeRawBufferPointer($0)) }, sum)
+        let whole = list == 0 ? sum : hash.mixed(list, sum)
+        return hash.mixed(salt.withUTF8 { hash.digest(of: UnsafeRawBufferPointer($0)) }, whole)
     }
 }
 
@@ -154,6 +166,10 @@ extension KeyedHash {
 
     fileprivate func fingerprint(ofSection section: Int, _ view: ColumnsView) -> UInt64 {
         SnapshotKit.fingerprint(of: view.content(ofSection: section), by: self, ignoring: .none)
+    }
+
+    fileprivate func fingerprint(ofListOf view: ColumnsView) -> UInt64 {
+        SnapshotKit.fingerprint(of: view.listContent, by: self, ignoring: .none)
     }
 
     fileprivate func sum(_ items: [Fingerprint], _ sections: [UInt64], _ view: ColumnsView) -> UInt64 {

@@ -20,6 +20,8 @@ public struct PackedSnapshot: Sendable {
             let most = RecordWriter.most * (1 + view.nodes.count + view.sections.count)
             return withUnsafeTemporaryAllocation(byteCount: most, alignment: 8) { room in
                 var writer = RecordWriter(room.baseAddress!)
+                writer.append(range: view.columns.list.start, view.columns.list.count)
+                writer.append(word: fingerprints.list)
                 writer.append(view.sections.count)
                 writer.append(view.nodes.count)
                 for (section, fingerprint) in zip(view.sections, fingerprints.sections) {
@@ -42,11 +44,14 @@ public struct PackedSnapshot: Sendable {
     }
 
     private func opened(_ reader: consuming RecordReader) -> (Snapshot, Fingerprints) {
+        let content = reader.takeRange()
+        let list = reader.takeWord()
         let sections = reader.take()
         let items = reader.take()
         var builder = ColumnsBuilder()
         builder.expect(items: items)
         builder.place = place
+        builder.list = ListContent(content.start..<content.start + content.count)
         var fingerprints = [Fingerprint](filled: Fingerprint(), count: items)
         var ofSections = [UInt64](filled: 0, count: sections)
         // The item of each level that is still open.
@@ -84,7 +89,10 @@ public struct PackedSnapshot: Sendable {
             builder.endSection()
         }
         let snapshot = Snapshot(exchange(&builder, with: ColumnsBuilder()).finish(text: text, as: structure))
-        return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, of: snapshot.columns, by: hash))
+        return (
+            snapshot,
+            Fingerprints(items: fingerprints, sections: ofSections, list: list, of: snapshot.columns, by: hash)
+        )
     }
 }
 

@@ -9,6 +9,9 @@ struct ReadState {
     private(set) var violations: Violations
     let excess: StateError?
 
+    /// Adds the list's own content, which stands beside the list.
+    mutating func setListContent(_ range: Range<Int>) { builder.list = ListContent(range) }
+
     /// The finished state, over `bytes`: the document's memory, its padding and the tail; `known` is what it was read
     /// upon. With it comes what it took over from that, if anything.
     mutating func finish(

@@ -26,7 +26,9 @@ extension JSONWriter {
     mutating func append(
         sectionsOf view: ColumnsView, items appendItems: (Int, inout Self) -> Void
     ) {
-        append("{\"sections\":[")
+        append(byte: UInt8(ascii: "{"))
+        if !view.listContent.isEmpty { emit("\"content\":", view.listContent, ",") }
+        append("\"sections\":[")
         var list = JSONList()
         for section in view.sections.indices {
             list.separate(&self)

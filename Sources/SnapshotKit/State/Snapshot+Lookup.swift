@@ -20,6 +20,11 @@ extension Snapshot {
         id.withUnsafeBytes(columns.section(withID:)).map { StateSection(columns: columns, index: $0) }
     }
 
+    /// The list's own content, verbatim; nil if it has none.
+    public var content: [UInt8]? {
+        columns.withView { $0.listContent.isEmpty ? nil : Array($0.listContent) }
+    }
+
     /// The sections, in order; each is found in O(1).
     public var sections: StateSections { StateSections(columns: columns) }
 }

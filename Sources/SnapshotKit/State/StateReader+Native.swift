@@ -43,6 +43,7 @@ extension StateReader {
     private mutating func readStateObject(depth: Int) throws(JSONError) {
         var holdsList = false
         try readObject(depth: depth) { (reader, name) throws(JSONError) in
+            if reader.scanner.string(name).isText("content") { return try reader.readListContent(depth: depth) }
             guard let list = StateList(reader.scanner.string(name)) else {
                 return try reader.refuseUnknown(name, of: "state", at: .root, depth: depth)
             }
@@ -54,6 +55,11 @@ extension StateReader {
             try reader.readList(list, depth: depth)
         }
         if !holdsList { note("missing-sections", "a state needs sections or items", at: .root) }
+    }
+
+    /// Takes the list's own content.
+    mutating func readListContent(depth: Int) throws(JSONError) {
+        builder.list = ListContent(try readContent(depth: depth))
     }
 
     /// Takes the value of a state's `sections` or `items`.

@@ -1,6 +1,7 @@
 """A client: what it shows, its revision, and the whole rule of CONTRACT §4."""
 
 from .appliers import DIALECTS
+from .appliers.rows import members, merged, require
 
 
 class Replica:
@@ -10,14 +11,22 @@ class Replica:
         self.dialect = dialect
         self.rules = DIALECTS[dialect]
         self.model = None
+        self.content = {}  # of the list itself, under that name, if it has one
         self.revision = None
 
     def receive(self, changeset, **how):
         """Follows the rule; says whether the changeset was adopted, known, or is to be asked for again."""
         if "reset" in changeset:
+            require("list" not in changeset, "a reset says twice what the list's content is")
             self.model = self.rules.shown(changeset["state"])
+            self.content = content(changeset["state"])
         elif self.revision is not None and changeset["from"] == self.revision:
             self.model = self.rules.applied(self.model, changeset["changes"], **how)
+            if self.dialect == "json-patch":
+                require("list" not in changeset, "the document says what the list's content is")
+                self.content = content(self.model)
+            elif "list" in changeset:
+                self.content = self.told(changeset["list"])
         elif changeset["to"] == self.revision:
             return "known"
         else:
@@ -25,6 +34,18 @@ class Replica:
         self.revision = changeset["to"]
         return "adopted"
 
+    def told(self, change):
+        """The list's own content after what an answer says of it."""
+        members(change, [], ["content"] if "content" in change else ["patch"])
+        if "patch" not in change:
+            return content(change)
+        require("content" in self.content, "a patch of nothing:", change)
+        return {"content": merged(self.content["content"], change["patch"])}
+
     def shows(self, document):
         """Whether it shows what the whole state says."""
-        return self.model == self.rules.expected(document)
+        return self.model == self.rules.expected(document) and self.content == content(document)
+
+
+def content(state):
+    return {name: state[name] for name in ("content",) if name in state}

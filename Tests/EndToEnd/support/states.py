@@ -12,14 +12,15 @@ CONTENTS = [None, True, 1, 1.5, "", "text", "t\u00e9xt", [], {}, [1, {"a": None}
 
 def canonical(state):
     """The value of `state` as GET writes it: sections, items as objects, defaults left out; numbers as tokens."""
-    return exact(text({"sections": [section(each) for each in sections(state)]}))
+    content = {"content": state["content"]} if isinstance(state, dict) and "content" in state else {}
+    return exact(text({**content, "sections": [section(each) for each in sections(state)]}))
 
 
 def sections(state):
     if isinstance(state, list):
         return [{"id": "main", "items": state}]
     if "sections" not in state:
-        return [{"id": "main", **state}]
+        return [{"id": "main", "items": state["items"]}]
     return state["sections"]
 
 
@@ -55,7 +56,8 @@ def random_state(random, size=10, outline=True):
         if outline and random.random() < 0.3 and len(places) < 9:
             new["items"] = []
             places.append(new["items"])
-    return {"sections": chosen}
+    content = {"content": random.choice(CONTENTS)} if random.random() < 0.3 else {}
+    return {**content, "sections": chosen}
 
 
 def random_section(random, name):
@@ -83,6 +85,10 @@ def changed(random, state, outline=True):
     new = copy.deepcopy(state)
     for _ in range(random.randint(1, 4)):
         step(random, new, outline)
+    if random.random() < 0.2:
+        new.pop("content", None)
+        if random.random() < 0.8:
+            new["content"] = random.choice(CONTENTS)
     return new
 
 

@@ -19,6 +19,8 @@ struct PatchApplier {
         case items
         /// The array of sections.
         case sections
+        /// The list's own content, or something inside it.
+        case list
         /// A member of a section or item, or something inside it.
         case member(owner: PatchPath, isSection: Bool, name: Text)
     }
@@ -49,6 +51,7 @@ struct PatchApplier {
 
     private static func target(_ path: PatchPath) throws -> Target {
         let tokens = path.tokens
+        if tokens.first == "content" { return .list }
         try require(tokens.first == "sections", "not below /sections")
         if tokens.count == 1 { return .sections }
         if tokens.count == 2 { return .section }
@@ -79,7 +82,7 @@ struct PatchApplier {
         case .item: try noteAdded([value])
         case .items: try noteAdded(try value.elements())
         case .sections: throw Refusal("the array of sections is added")
-        case .member: try note(target)
+        case .member, .list: try note(target)
         }
         if case .items = target { try require((try? document.value(at: path)) == nil, "items is there already") }
         try document.add(value, at: path)
@@ -95,14 +98,17 @@ struct PatchApplier {
         case .item: try noteRemoved([value])
         case .items: try noteRemoved(try value.elements())
         case .sections: throw Refusal("the array of sections is removed")
-        case .member: try note(target)
+        case .member, .list: try note(target)
         }
         _ = try document.remove(at: path)
     }
 
     private mutating func replace(_ value: Tree, _ path: PatchPath) throws {
         let target = try Self.target(path)
-        guard case .member = target else { throw Refusal("a unit is replaced") }
+        switch target {
+        case .member, .list: break
+        default: throw Refusal("a unit is replaced")
+        }
         try note(target)
         try document.replace(value, at: path)
     }

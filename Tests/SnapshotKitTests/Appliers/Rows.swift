@@ -140,6 +140,6 @@ extension RowSection {
 
 /// A reset's `state`: rows, never nested.
 func readRows(_ bytes: [UInt8]) throws -> Rows {
-    let state = try TreeParser.tree(bytes).members("sections")
+    let state = try TreeParser.tree(bytes).members("content", "sections")
     return try state.take("sections").elements().map { try RowSection(inserted: $0, requiresItems: true) }
 }

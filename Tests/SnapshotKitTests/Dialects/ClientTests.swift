@@ -21,6 +21,12 @@ struct ClientTests {
             let target = RowList(new)
             #expect(try RowList(state: old.rowsJSON()) == list)
             for content in ContentStyle.allCases {
+                var list = list
+                if changeset.changesList {
+                    var change = JSONWriter()
+                    changeset.writeList(content: content, into: &change)
+                    list = try list.applying(list: change.bytes())
+                }
                 #expect(try list.applying(keyed: changeset.json(.keyed, content: content)) == target)
                 #expect(try list.applying(indexed: changeset.json(.indexed, content: content)) == target)
                 let arrangement = try list.arrangement(changeset.json(.diffable, content: content))

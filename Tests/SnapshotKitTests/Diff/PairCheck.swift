@@ -43,15 +43,19 @@ struct PairCheck {
         let changeset = Changeset(from: old.snapshot, to: new.snapshot)
         let minimum = RowMinimum(from: old.rows, to: new.rows)
         let check = PairCheck(old: old, new: new, changeset: changeset, style: style, minimum: minimum)
-        return dialects.compactMap { dialect in
-            do {
-                try check.check(dialect)
-                return nil
-            } catch {
-                let text = String(decoding: changeset.json(dialect, content: style), as: UTF8.self)
-                return "\(dialect): \(error)\n  old \(old.model.json)\n  new \(new.model.json)\n  got \(text)"
+        let list = Result { try check.checkList() }
+        let failures =
+            (try? list.get()) == nil ? ["list: \(list)\n  old \(old.model.json)\n  new \(new.model.json)"] : []
+        return failures
+            + dialects.compactMap { dialect in
+                do {
+                    try check.check(dialect)
+                    return nil
+                } catch {
+                    let text = String(decoding: changeset.json(dialect, content: style), as: UTF8.self)
+                    return "\(dialect): \(error)\n  old \(old.model.json)\n  new \(new.model.json)\n  got \(text)"
+                }
             }
-        }
     }
 
     private func check(_ dialect: Dialect) throws {
@@ -64,6 +68,25 @@ struct PairCheck {
         case .diffable: try checkDiffable()
         case .sequential: try checkSequential()
         case .jsonPatch: try checkPatch()
+        }
+    }
+
+    /// What an answer says of the list's own content.
+    private func checkList() throws {
+        let (before, after) = (old.model.content, new.model.content)
+        try require(changeset.changesList == (before != after), "changesList is \(changeset.changesList)")
+        guard changeset.changesList else { return }
+        var writer = JSONWriter()
+        changeset.writeList(content: style, into: &writer)
+        let members = try TreeParser.tree(writer.bytes()).members("content", "patch")
+        try require(members.count <= 1, "\(members)")
+        if let patch = members["patch"] {
+            try require(style == .patch && before != nil, "a patch of nothing")
+            try require(
+                before?.merged(with: patch) == after,
+                "\(patch) makes \(String(describing: before?.merged(with: patch)))")
+        } else {
+            try require(members["content"] == after, "content is \(String(describing: members["content"]))")
         }
     }
 

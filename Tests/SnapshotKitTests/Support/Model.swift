@@ -15,6 +15,8 @@ struct Model: Equatable, Sendable {
         var items: [Item] = []
     }
 
+    /// Of the list itself.
+    var content: Tree?
     var sections: [Section] = []
 }
 
@@ -46,14 +48,19 @@ extension Model.Item {
 
 extension Model {
     /// The document as GET writes it: every item an object, defaults left out.
-    var tree: Tree { .object(["sections": .array(sections.map(\.tree))]) }
+    var tree: Tree {
+        var members: [Text: Tree] = ["sections": .array(sections.map(\.tree))]
+        members["content"] = content
+        return .object(members)
+    }
 
     var json: String { tree.json }
 
     /// Reads a document as GET writes it, and accepts no default that is written.
     init(document tree: Tree) throws {
-        let sections = try tree.members("sections").take("sections").elements()
-        self.init(sections: try sections.map { try Section(tree: $0) })
+        let members = try tree.members("content", "sections")
+        let sections = try members.take("sections").elements()
+        self.init(content: members["content"], sections: try sections.map { try Section(tree: $0) })
     }
 }
 

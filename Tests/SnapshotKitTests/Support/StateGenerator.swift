@@ -24,6 +24,7 @@ struct StateGenerator {
     /// A state of some of the ids there are.
     mutating func state() -> Model {
         var model = Model()
+        if random.once(in: 3) { model.content = newContent() }
         for section in 0..<shape.sections where !random.once(in: 3) {
             insertSection(Text("S\(section)"), into: &model)
         }
@@ -36,6 +37,7 @@ struct StateGenerator {
     mutating func next(after model: Model) -> Model {
         var model = model
         for _ in 0..<1 + random.below(shape.changes) { change(&model) }
+        if random.once(in: 4) { model.content = model.content?.withMember(newContent()) ?? newContent() }
         return model
     }
 

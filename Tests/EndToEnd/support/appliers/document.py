@@ -9,7 +9,7 @@ __all__ = ["shown", "applied", "expected"]
 
 
 def shown(state):
-    members(state, ["sections"])
+    members(state, ["sections"], ["content"])
     return copy.deepcopy(state)
 
 

@@ -133,7 +133,7 @@ class Shown:
 
 def shown(state):
     """The rows of a reset, as operations write them."""
-    members(state, ["sections"])
+    members(state, ["sections"], ["content"])
     sections = []
     for section in state["sections"]:
         members(section, ["id", "items"], ["content", "expanded"])

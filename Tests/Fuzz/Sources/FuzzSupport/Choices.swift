@@ -39,7 +39,8 @@ struct StateMaker {
             if index > 0 { text += "," }
             text += section()
         }
-        return Array((text + "]}").utf8)
+        text += choices.once(in: 4) ? #"],"content":\#(content())}"# : "]}"
+        return Array(text.utf8)
     }
 
     private mutating func section() -> String {
