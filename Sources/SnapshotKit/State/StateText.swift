@@ -2,9 +2,9 @@
 // past, refers to the text of that one and to what is its own: nothing is copied, and no place changes. So a text is
 // one or more stretches behind one another, in one space of 32-bit places; each ends with padding.
 //
-// Stretches are joined like the digits of a binary counter, so there are as many as a number has bits, and each byte is
-// copied as often at most. What nobody refers to any more stays, until it is more than the rest; whoever makes the next
-// state then leaves it out.
+// Stretches are joined like the digits of a binary counter, each byte a few times at most, until they are a megabyte: to
+// join longer ones would take as much memory again for as long as it lasts. What nobody refers to any more stays, until
+// it is more than the rest; whoever makes the next state then leaves it out.
 
 /// The text that the records of a state point into.
 struct StateText: Sendable {
@@ -54,9 +54,14 @@ private final class LaterText: Sendable {
     private let stretches: [TextStretch]
     let end: Int
 
+    /// Stretches that make more than this together are not joined.
+    private static let mostJoined = 1 << 20
+
     init(_ others: LaterText?, _ next: TextStretch) {
         var stretches = (others?.stretches ?? []) + [next]
-        while stretches.count > 1, stretches[stretches.count - 2].count <= 2 * stretches[stretches.count - 1].count {
+        while stretches.count > 1, stretches[stretches.count - 2].count <= 2 * stretches[stretches.count - 1].count,
+            stretches[stretches.count - 2].count + stretches[stretches.count - 1].count <= Self.mostJoined
+        {
             let last = stretches.removeLast()
             stretches.append(TextStretch(stretches.removeLast(), last))
         }
@@ -68,9 +73,12 @@ private final class LaterText: Sendable {
     /// Where the text at a place stands in memory.
     @inline(never)
     func memory(at place: UInt32) -> UnsafeRawPointer {
-        var index = stretches.count - 1
-        while index > 0, Int(place) < stretches[index].start { index -= 1 }
-        return stretches[index].memory + (Int(place) - stretches[index].start)
+        var (low, high) = (0, stretches.count - 1)
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if stretches[middle].start <= Int(place) { low = middle } else { high = middle - 1 }
+        }
+        return stretches[low].memory + (Int(place) - stretches[low].start)
     }
 }
 
