@@ -135,7 +135,7 @@ class Diffs(ServiceCase):
             "insertions": (["a", "b"], ["a", "x", "y", "z", "b"],
                            text([{"op": "insert", "at": 1, "rows": lines("x", "y", "z")}])),
             "updates": (["a", "b", "c"], ["a", *({"id": each, "content": True} for each in "bc")],
-                        text([{"op": "update", "at": 1, "rows": lines("b", "c", content=True)}])),
+                        text([{"op": "update", "at": 1, "rows": lines("b", "c", content=True), "as": "reconfigure"}])),
             "a header and its rows": ([], of(section("main"), section("t", "x", content=True)),
                                       text([{"op": "insert", "at": 0, "rows": [
                                           {"section": {"id": "t", "content": True}}, {"item": {"id": "x"}, "in": "t"}]}])),
@@ -239,8 +239,8 @@ class Diffs(ServiceCase):
     def test_diffable_lists_all_ids_even_when_nothing_changed(self):
         changes = self.changes(["a", 1], ["a", 1], "diffable")["changes"]
         self.assertEqual([each["items"][0] for each in changes["sections"]], ["a"])
-        self.assertEqual([changes[name] for name in ("reload", "reconfigure", "reloadSections", "items",
-                                                     "sectionContents")], [[]] * 5)
+        self.assertEqual([changes[name] for name in ("reload", "reconfigure", "reloadSections", "reconfigureSections", "items",
+                                                     "sectionContents")], [[]] * 6)
 
     def test_ids_are_echoed_as_they_were_written(self):
         changes = self.changes([], ["\u00e9", "e\u0301", 12, "13"], "keyed")["changes"]

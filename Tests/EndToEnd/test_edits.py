@@ -234,7 +234,7 @@ class Marks(ServiceCase):
             "indexed": {"items": {"updated": [{"from": [0, 1], "at": [0, 1], "item": {"id": "b"}, "as": "reload"}]}},
             "staged": [{"name": "updates", "counts": [2], "items": {"updated": [
                 {"at": [0, 1], "item": {"id": "b"}, "as": "reload"}]}}],
-            "sequential": [{"op": "update", "at": 1, "rows": [{"item": {"id": "b"}, "in": "main"}]}],
+            "sequential": [{"op": "update", "at": 1, "rows": [{"item": {"id": "b"}, "in": "main"}], "as": "reload"}],
             "json-patch": [],
         }
         session, first = self.made(["a", "b"])
@@ -250,7 +250,7 @@ class Marks(ServiceCase):
         changes = self.mark(session, "reload", sections=["s"]).json["changes"]
         self.assertEqual(changes, [{"op": "update", "section": {"id": "s", "content": 1}, "as": "reload"}])
         diffable = self.get_changes(session, {"since": first, "dialect": "diffable"}).json["changes"]
-        self.assertEqual(diffable["reloadSections"], ["s"])
+        self.assertEqual((diffable["reloadSections"], diffable["reconfigureSections"]), (["s"], []))
 
     def test_a_changeset_carries_the_marks_of_every_revision_after_its_base(self):
         session, first = self.made(["a", "b", "c"])

@@ -79,7 +79,7 @@ class OwnJSON(ServiceCase):
         changes = self.assertChangeset(self.diff(old, new, query))["changes"]
         self.assertEqual(changes, [
             {"op": "insert", "item": {"id": 2, "content": {"k": 2}}, "in": "g", "before": None},
-            {"op": "update", "section": {"id": "g", "content": {"key": "g", "title": 2}}}])
+            {"op": "update", "section": {"id": "g", "content": {"key": "g", "title": 2}}, "as": "reconfigure"}])
 
     def test_a_section_without_a_usable_id_is_named(self):
         for bad in ({"members": []}, {"key": None, "members": []}, {"key": "", "members": []}):

@@ -34,7 +34,7 @@ class Indexes(ServiceCase):
         new = of(section("t"), section("u"), section("s", e, "x", "a", b, "d", content=2))
         head = {"id": "s", "content": 2}
         self.assertEqual(self.changes(old, new, "indexed"), {
-            "sections": {"moved": [{"from": 0, "to": 2}], "updated": [{"from": 0, "at": 2, "section": head}]},
+            "sections": {"moved": [{"from": 0, "to": 2}], "updated": [{"from": 0, "at": 2, "section": head, "as": "reconfigure"}]},
             "items": {"deleted": [[0, 2]], "inserted": [{"at": [2, 1], "item": {"id": "x"}}],
                       "moved": [{"from": [0, 4], "to": [2, 0]}],
                       "updated": [{"from": [0, 4], "at": [2, 0], "item": e, "as": "reconfigure"},
@@ -48,7 +48,7 @@ class Indexes(ServiceCase):
                     {"name": "sections", "counts": [0, 0, 4], "sections": {"moved": [{"from": 0, "to": 2}]}},
                     {"name": "items", "counts": [0, 0, 5], "items": {
                         "inserted": [{"at": [2, 1], "item": {"id": "x"}}], "moved": [{"from": [2, 3], "to": [2, 0]}]}},
-                    {"name": "headers", "counts": [0, 0, 5], "sections": {"updated": [{"at": 2, "section": head}]}}])
+                    {"name": "headers", "counts": [0, 0, 5], "sections": {"updated": [{"at": 2, "section": head, "as": "reconfigure"}]}}])
 
     def test_indexes_of_two_states_and_those_of_the_moment_are_not_mixed(self):
         c, d = {"id": "c", "content": 1}, {"id": "d", "content": 1}
@@ -59,8 +59,8 @@ class Indexes(ServiceCase):
                         {"from": [0, 3], "at": [0, 3], "item": c, "as": "reconfigure"}]}})
         self.assertEqual(self.changes(old, new, "sequential"), [
             {"op": "remove", "at": 0, "count": 1}, {"op": "move", "from": 3, "to": 0},
-            {"op": "update", "at": 0, "rows": [{"item": d, "in": "main"}]},
-            {"op": "update", "at": 3, "rows": [{"item": c, "in": "main"}]}])
+            {"op": "update", "at": 0, "rows": [{"item": d, "in": "main"}], "as": "reconfigure"},
+            {"op": "update", "at": 3, "rows": [{"item": c, "in": "main"}], "as": "reconfigure"}])
 
     def test_rows_out_of_a_section_that_goes_into_one_that_comes_are_in_no_batch_of_rows(self):
         a = {"id": "a", "content": 1}

@@ -25,7 +25,7 @@ const table = [
   ['a section that moves', { sections: [{ id: 's', items: [] }, { id: 't', items: [] }] }, [
     { op: 'move', section: 't', before: 's' },
   ], { sections: [{ id: 't', items: [] }, { id: 's', items: [] }] }],
-  ['a section that changes keeps its rows', main('a'), [{ op: 'update', section: { id: 'main', content: 'x' } }],
+  ['a section that changes keeps its rows', main('a'), [{ op: 'update', section: { id: 'main', content: 'x' }, as: 'reconfigure' }],
     { sections: [{ id: 'main', content: 'x', items: rows('a') }] }],
   ['an update says everything anew', { sections: [{ id: 'm', items: [{ id: 'a', kind: 'k', content: 1, level: 1, parent: 'p' }] }] },
     [{ op: 'update', item: { id: 'a', level: 0, parent: null }, as: 'reload' }], { sections: [{ id: 'm', items: rows('a') }] }],
@@ -33,7 +33,7 @@ const table = [
     [{ op: 'update', item: { id: 'a', patch: { x: { z: null, q: 3 } } }, as: 'reconfigure' }],
     { sections: [{ id: 'm', items: [{ id: 'a', content: { x: { y: 1, q: 3 }, w: [1] } }] }] }],
   ['a patch of a section', { sections: [{ id: 'm', content: { a: 1, b: 2 }, items: [] }] },
-    [{ op: 'update', section: { id: 'm', patch: { b: 3 } } }], { sections: [{ id: 'm', content: { a: 1, b: 3 }, items: [] }] }],
+    [{ op: 'update', section: { id: 'm', patch: { b: 3 } }, as: 'reconfigure' }], { sections: [{ id: 'm', content: { a: 1, b: 3 }, items: [] }] }],
 ];
 
 for (const [name, old, changes, expected] of table) {

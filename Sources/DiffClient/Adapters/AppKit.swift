@@ -7,8 +7,14 @@
     extension NSCollectionView {
         /// Shows an update of a client whose `form` is `.staged`.
         ///
-        /// - Parameter adopt: sets what the data source answers from. It is called once a stage, inside the batch.
-        public func show(_ update: ListUpdate, adopt: @escaping (RowList) -> Void) {
+        /// - Parameters:
+        ///   - adopt: sets what the data source answers from. It is called once a stage, inside the batch.
+        ///   - fill: fills a header or footer that is shown again, in place, since its section's content changed. It
+        ///     gets the view, its kind and its index path. The section's items are left alone.
+        public func show(
+            _ update: ListUpdate, adopt: @escaping (RowList) -> Void,
+            fill: @escaping (NSView, SupplementaryElementKind, IndexPath) -> Void = { _, _, _ in }
+        ) {
             guard case .staged(let stages) = update.change, window != nil else {
                 adopt(update.list)
                 reloadData()
@@ -18,6 +24,7 @@
                 performBatchUpdates {
                     adopt(stage.list)
                     self.perform(stage.batch)
+                    self.fill(stage.batch.sections.updated(.reconfigure), by: fill)
                 }
             }
         }
@@ -27,11 +34,23 @@
             deleteSections(IndexSet(sections.deleted))
             insertSections(IndexSet(sections.inserted))
             for move in sections.moved { moveSection(move.from, toSection: move.to) }
-            reloadSections(IndexSet(sections.updated.map(\.at)))
+            reloadSections(sections.updated(.reload))
             deleteItems(at: Set(items.deleted.map(\.indexPath)))
             insertItems(at: Set(items.inserted.map(\.indexPath)))
             for move in items.moved { moveItem(at: move.from.indexPath, to: move.to.indexPath) }
             reloadItems(at: Set(items.updated.map(\.at.indexPath)))
+        }
+
+        private func fill(_ sections: IndexSet, by fill: (NSView, SupplementaryElementKind, IndexPath) -> Void) {
+            guard !sections.isEmpty else { return }
+            for kind in [Self.elementKindSectionHeader, Self.elementKindSectionFooter] {
+                for path in indexPathsForVisibleSupplementaryElements(ofKind: kind)
+                where sections.contains(path.section) {
+                    if let view = supplementaryView(forElementKind: kind, at: path) { fill(view, kind, path) }
+                }
+            }
+            // A section's content may say how it is laid out, too.
+            collectionViewLayout?.invalidateLayout()
         }
     }
 #endif

@@ -13,7 +13,8 @@
         /// The rows of an update of a client whose `form` is `.diffable`, and what of them is to be drawn again. The
         /// provider of items or cells finds contents by id in `update.list`, which has to be adopted first. What a
         /// reset changed of the rows that were there before, nobody said: call the view's `reloadData` too, or apply
-        /// the snapshot by reloading.
+        /// the snapshot by reloading. Headers to be filled again are in the arrangement's `reconfigureSections`: a
+        /// snapshot has no word for them.
         public init(_ update: ListUpdate) {
             self.init()
             appendSections(update.list.sections.map(\.id))
@@ -27,6 +28,20 @@
             #endif
             reloadSections(arrangement.reloadSections)
         }
+    }
+
+    extension ListUpdate {
+        /// The sections whose headers are to be filled again in place, by their index in `list`.
+        var sectionsToFill: IndexSet {
+            guard case .diffable(let arrangement) = change else { return [] }
+            let ids = Set(arrangement.reconfigureSections)
+            return IndexSet(list.sections.indices.filter { ids.contains(list.sections[$0].id) })
+        }
+    }
+
+    extension IndexBatch.Operations where Index == Int {
+        /// The sections that are drawn again in this way.
+        func updated(_ redraw: Marks.Redraw) -> IndexSet { IndexSet(updated.filter { $0.redraw == redraw }.map(\.at)) }
     }
 
     extension ItemPath {

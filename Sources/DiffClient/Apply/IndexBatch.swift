@@ -39,8 +39,8 @@ public struct IndexBatch: Sendable {
         public let from: Index
         /// After the batch.
         public let at: Index
-        /// How to draw it; nil for a section that was not marked.
-        public let redraw: Marks.Redraw?
+        /// How to draw it.
+        public let redraw: Marks.Redraw
     }
 
     /// Of sections, by index.
@@ -88,7 +88,7 @@ extension IndexBatch.Operations where Element: ListElement {
             let members = try value.object(["at", element, "as"] + (namesBoth ? ["from"] : []))
             let at = try index(try members.required("at"))
             let from = namesBoth ? try index(try members.required("from")) : at
-            updated.append(.init(from: from, at: at, redraw: try members["as"]?.asRedraw()))
+            updated.append(.init(from: from, at: at, redraw: try members.required("as").asRedraw()))
             updates.append(try Updated(try members.required(element)))
         }
     }

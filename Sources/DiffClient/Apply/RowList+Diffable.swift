@@ -11,8 +11,10 @@ public struct Arrangement: Sendable {
     public internal(set) var reload: [ElementID] = []
     /// Rows whose cell is to be filled again.
     public internal(set) var reconfigure: [ElementID] = []
-    /// Sections whose header is to be drawn again.
+    /// Sections that are to be made anew, header, cells and all.
     public internal(set) var reloadSections: [ElementID] = []
+    /// Sections whose header is to be filled again; their cells stay as they are.
+    public internal(set) var reconfigureSections: [ElementID] = []
 }
 
 extension RowList {
@@ -27,7 +29,10 @@ extension RowList {
 
     func arrangement(_ changes: JSONSlice) throws(ApplyError) -> Arrangement {
         let members = try changes.object(
-            ["sections", "reload", "reconfigure", "reloadSections", "items", "sectionContents"])
+            [
+                "sections", "reload", "reconfigure", "reloadSections", "reconfigureSections", "items",
+                "sectionContents",
+            ])
         var contents = Contents(of: self)
         for value in try members.list("items") { try contents.update(row: Updated(value)) }
         for value in try members.list("sectionContents") { try contents.update(section: Updated(value)) }
@@ -40,6 +45,7 @@ extension RowList {
         arrangement.reload = try members["reload"]?.asIDs() ?? []
         arrangement.reconfigure = try members["reconfigure"]?.asIDs() ?? []
         arrangement.reloadSections = try members["reloadSections"]?.asIDs() ?? []
+        arrangement.reconfigureSections = try members["reconfigureSections"]?.asIDs() ?? []
         try arrangement.requireRedrawable(from: self, at: changes.offset)
         return arrangement
     }
@@ -50,7 +56,8 @@ extension Arrangement {
     fileprivate func requireRedrawable(from before: RowList, at offset: Int) throws(ApplyError) {
         try require(
             reload + reconfigure, in: [before, list].map { $0.sections.flatMap { $0.rows.lazy.map(\.id) } }, at: offset)
-        try require(reloadSections, in: [before, list].map { $0.sections.map(\.id) }, at: offset)
+        try require(
+            reloadSections + reconfigureSections, in: [before, list].map { $0.sections.map(\.id) }, at: offset)
     }
 
     private func require(_ ids: [ElementID], in lists: @autoclosure () -> [[ElementID]], at offset: Int)

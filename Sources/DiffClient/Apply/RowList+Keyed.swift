@@ -87,9 +87,10 @@ private struct KeyedState {
     mutating func apply(_ value: JSONSlice) throws(ApplyError) {
         let members = try value.object(["op", "section", "item", "in", "before", "as"])
         let op = try members.required("op").asString()
-        if let redraw = members["as"] {
-            guard op == "update" else { throw redraw.wrong("only an update says how to draw") }
-            _ = try redraw.asRedraw()
+        if op == "update" {
+            _ = try members.required("as").asRedraw()
+        } else if let redraw = members["as"] {
+            throw redraw.wrong("only an update says how to draw")
         }
         switch (op, members["section"], members["item"]) {
         case ("insert", let section?, nil): try insert(section: section, members)

@@ -41,7 +41,7 @@ export type Operation =
   | { op: 'insert'; section: Omit<Section, 'items'> & { items?: Row[] }; before: ID | null }
   | { op: 'move'; section: ID; before: ID | null }
   | { op: 'remove'; section: ID }
-  | { op: 'update'; section: Omit<Section, 'items'> & { patch?: unknown }; as?: Manner }
+  | { op: 'update'; section: Omit<Section, 'items'> & { patch?: unknown }; as: Manner }
   | { op: 'insert'; item: Row; in: ID; before: ID | null }
   | { op: 'move'; item: ID; in: ID; before: ID | null }
   | { op: 'remove'; item: ID }

@@ -98,7 +98,7 @@ extension ChangesetView {
             writer.append(section)
             writer.append(",\"section\":")
             append(updatedSection: section, to: &writer)
-            appendRedraw(ofSection: section, to: &writer)
+            writer.append(redraw(section: section).member)
             writer.append(byte: UInt8(ascii: "}"))
         }
     }
@@ -144,7 +144,7 @@ extension ChangesetView {
         }
         writer.append(",\"item\":")
         append(updatedRow: row, to: &writer)
-        appendRedraw(ofRow: row, to: &writer)
+        writer.append(redraw(row: row).member)
         writer.append(byte: UInt8(ascii: "}"))
     }
 

@@ -12,6 +12,8 @@ struct ChangesetView {
     func stays(row: Int) -> Bool { change.rowChanges[row].contains(.stays) }
     func moves(row: Int) -> Bool { !stays(row: row) && !isNew(row: row) }
     func isUpdated(row: Int) -> Bool { change.rowChanges[row].contains(.updated) }
+    /// How an updated row is drawn again.
+    func redraw(row: Int) -> Marks.Redraw { change.rowChanges[row].redraw }
     func oldRow(of row: Int) -> Int { Int(change.oldRowOfNew[row]) }
     func newRow(of oldRow: Int) -> Int { Int(change.newRowOfOld[oldRow]) }
 
@@ -19,6 +21,7 @@ struct ChangesetView {
     func isGone(oldSection: Int) -> Bool { change.sections.newOfOld[oldSection] < 0 }
     func stays(section: Int) -> Bool { change.sectionChanges[section].contains(.stays) }
     func isUpdated(section: Int) -> Bool { change.sectionChanges[section].contains(.updated) }
+    func redraw(section: Int) -> Marks.Redraw { change.sectionChanges[section].redraw }
     func oldSection(of section: Int) -> Int { Int(change.sections.oldOfNew[section]) }
     func newSection(of oldSection: Int) -> Int { Int(change.sections.newOfOld[oldSection]) }
 
@@ -49,18 +52,6 @@ struct ChangesetView {
     func returnsToRoot(row: Int) -> Bool {
         guard !isNew(row: row) else { return false }
         return old.nodes[old.item(ofRow: oldRow(of: row))].parent >= 0 && new.nodes[new.item(ofRow: row)].parent < 0
-    }
-
-    /// `,"as":"reload"` or reconfigure, of an updated row.
-    func appendRedraw(ofRow row: Int, to writer: inout JSONWriter) {
-        writer.append(change.rowChanges[row].contains(.reload) ? ",\"as\":\"reload\"" : ",\"as\":\"reconfigure\"")
-    }
-
-    /// The same of a section; nothing unless it was marked.
-    func appendRedraw(ofSection section: Int, to writer: inout JSONWriter) {
-        let outcome = change.sectionChanges[section]
-        guard outcome.contains(.marked) else { return }
-        writer.append(outcome.contains(.reload) ? ",\"as\":\"reload\"" : ",\"as\":\"reconfigure\"")
     }
 
     /// A section's id, content and expanded, without a closing brace.
@@ -132,4 +123,13 @@ struct ChangesetView {
         writer.truncate(to: start)
         return false
     }
+}
+
+extension Changeset.RowChange {
+    fileprivate var redraw: Marks.Redraw { contains(.reload) ? .reload : .reconfigure }
+}
+
+extension Marks.Redraw {
+    /// What an update says besides the element.
+    var member: StaticString { self == .reload ? ",\"as\":\"reload\"" : ",\"as\":\"reconfigure\"" }
 }

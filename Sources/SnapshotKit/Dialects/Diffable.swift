@@ -15,15 +15,13 @@ extension ChangesetView {
             writer.append("]}")
         }
         writer.append("],\"reload\":[")
-        listIDs(&writer) { change.rowChanges[$0].isSuperset(of: [.updated, .reload]) }
+        listRows(&writer) { isUpdated(row: $0) && redraw(row: $0) == .reload }
         writer.append("],\"reconfigure\":[")
-        listIDs(&writer) { isUpdated(row: $0) && !change.rowChanges[$0].contains(.reload) }
+        listRows(&writer) { isUpdated(row: $0) && redraw(row: $0) == .reconfigure }
         writer.append("],\"reloadSections\":[")
-        list = JSONList()
-        for section in new.sections.indices where isUpdated(section: section) {
-            list.separate(&writer)
-            writer.append(new.id(ofSection: section).token)
-        }
+        listSections(&writer) { isUpdated(section: $0) && redraw(section: $0) == .reload }
+        writer.append("],\"reconfigureSections\":[")
+        listSections(&writer) { isUpdated(section: $0) && redraw(section: $0) == .reconfigure }
         writer.append("],\"items\":[")
         list = JSONList()
         for row in 0..<new.rowCount where isNew(row: row) || isUpdated(row: row) {
@@ -39,11 +37,19 @@ extension ChangesetView {
         writer.append("]}")
     }
 
-    private func listIDs(_ writer: inout JSONWriter, where includes: (Int) -> Bool) {
+    private func listRows(_ writer: inout JSONWriter, where includes: (Int) -> Bool) {
         var list = JSONList()
         for row in 0..<new.rowCount where includes(row) {
             list.separate(&writer)
             appendID(ofRow: row, to: &writer)
+        }
+    }
+
+    private func listSections(_ writer: inout JSONWriter, where includes: (Int) -> Bool) {
+        var list = JSONList()
+        for section in new.sections.indices where includes(section) {
+            list.separate(&writer)
+            writer.append(new.id(ofSection: section).token)
         }
     }
 }

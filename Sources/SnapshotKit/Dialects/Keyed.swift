@@ -83,14 +83,14 @@ extension ChangesetView {
             list.separate(&writer)
             writer.append("{\"op\":\"update\",\"section\":")
             append(updatedSection: section, to: &writer)
-            appendRedraw(ofSection: section, to: &writer)
+            writer.append(redraw(section: section).member)
             writer.append(byte: UInt8(ascii: "}"))
         }
         for row in 0..<new.rowCount where isUpdated(row: row) {
             list.separate(&writer)
             writer.append("{\"op\":\"update\",\"item\":")
             append(updatedRow: row, to: &writer)
-            appendRedraw(ofRow: row, to: &writer)
+            writer.append(redraw(row: row).member)
             writer.append(byte: UInt8(ascii: "}"))
         }
     }

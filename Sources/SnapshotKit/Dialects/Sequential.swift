@@ -60,23 +60,36 @@ extension ChangesetView {
     }
 
     private func updateRuns(_ plan: FlatPlan, _ after: FlatList, _ list: inout JSONList, _ writer: inout JSONWriter) {
-        var isInRun = false
+        var run: Marks.Redraw?
         for index in after.elements.indices {
-            guard plan.isUpdated(index, after, self) else {
-                if isInRun { writer.append("]}") }
-                isInRun = false
-                continue
+            let redraw = plan.isUpdated(index, after, self) ? redraw(after.elements[index]) : nil
+            if let run, run != redraw { end(run, &writer) }
+            if let redraw {
+                if run == redraw {
+                    writer.append(byte: UInt8(ascii: ","))
+                } else {
+                    list.separate(&writer)
+                    writer.emit("{\"op\":\"update\",\"at\":", index, ",\"rows\":[")
+                }
+                append(after.elements[index], to: &writer)
             }
-            if isInRun {
-                writer.append(byte: UInt8(ascii: ","))
-            } else {
-                list.separate(&writer)
-                writer.emit("{\"op\":\"update\",\"at\":", index, ",\"rows\":[")
-                isInRun = true
-            }
-            append(after.elements[index], to: &writer)
+            run = redraw
         }
-        if isInRun { writer.append("]}") }
+        if let run { end(run, &writer) }
+    }
+
+    /// How an updated element is drawn again.
+    private func redraw(_ element: FlatList.Element) -> Marks.Redraw {
+        switch element {
+        case .header(let section): redraw(section: section)
+        case .row(let row): redraw(row: row)
+        }
+    }
+
+    private func end(_ run: Marks.Redraw, _ writer: inout JSONWriter) {
+        writer.append(byte: UInt8(ascii: "]"))
+        writer.append(run.member)
+        writer.append(byte: UInt8(ascii: "}"))
     }
 
     /// A header or an item row of the new list; a common one as an update says it.

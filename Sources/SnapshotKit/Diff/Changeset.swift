@@ -25,8 +25,6 @@ public final class Changeset: Sendable {
         static let updated = RowChange(rawValue: 2)
         /// To be redrawn with a new cell.
         static let reload = RowChange(rawValue: 4)
-        /// Marked to be redrawn.
-        static let marked = RowChange(rawValue: 8)
     }
 
     let old: Columns

@@ -231,7 +231,7 @@ struct ChangesetDraft {
                 guard let item = new.item(withID: text) else { return }
                 let row = new.row(ofItem: item)
                 guard row >= 0, oldRowOfNew[row] >= 0 else { return }
-                rowChanges[row].formUnion(redraw == .reload ? [.updated, .marked, .reload] : [.updated, .marked])
+                rowChanges[row].formUnion(redraw == .reload ? [.updated, .reload] : .updated)
             }
         }
         for (id, redraw) in marks.sections {
@@ -239,8 +239,7 @@ struct ChangesetDraft {
                 guard let section = new.section(withID: text),
                     sections.oldOfNew[section] >= 0
                 else { return }
-                sectionChanges[section].formUnion(
-                    redraw == .reload ? [.updated, .marked, .reload] : [.updated, .marked])
+                sectionChanges[section].formUnion(redraw == .reload ? [.updated, .reload] : .updated)
             }
         }
     }

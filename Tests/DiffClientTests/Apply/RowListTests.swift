@@ -66,7 +66,7 @@ struct RowListTests {
                 .namedTwice),
             Refused(
                 "a row updated twice",
-                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,0],"item":{"id":"a"}},{"at":[0,0],"item":{"id":"a"}}]}}]"#,
+                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,0],"item":{"id":"a"},"as":"reload"},{"at":[0,0],"item":{"id":"a"},"as":"reload"}]}}]"#,
                 .namedTwice),
             Refused(
                 "a row deleted in a deleted section",
@@ -94,11 +94,11 @@ struct RowListTests {
                 .unsafeTogether),
             Refused(
                 "an update among other operations",
-                #"[{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]],"updated":[{"at":[0,0],"item":{"id":"a"}}]}}]"#,
+                #"[{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]],"updated":[{"at":[0,0],"item":{"id":"a"},"as":"reload"}]}}]"#,
                 .unsafeTogether),
             Refused(
                 "a header among other operations",
-                #"[{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]]},"sections":{"updated":[{"at":0,"section":{"id":"s"}}]}}]"#,
+                #"[{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]]},"sections":{"updated":[{"at":0,"section":{"id":"s"},"as":"reconfigure"}]}}]"#,
                 .unsafeTogether),
             Refused(
                 "wrong counts", #"[{"name":"deletes","counts":[2,1,0],"items":{"deleted":[[0,0]]}}]"#, .wrongCounts),
@@ -115,12 +115,16 @@ struct RowListTests {
                 .duplicateID),
             Refused(
                 "an update of another row",
-                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,0],"item":{"id":"b"}}]}}]"#,
+                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,0],"item":{"id":"b"},"as":"reload"}]}}]"#,
                 .unknownID),
             Refused(
                 "a patch without content",
-                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,1],"item":{"id":"b","patch":{}}}]}}]"#,
+                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,1],"item":{"id":"b","patch":{}},"as":"reload"}]}}]"#,
                 .noContent),
+            Refused(
+                "a header's update that does not say how",
+                #"[{"name":"headers","counts":[2,1,0],"sections":{"updated":[{"at":0,"section":{"id":"s"}}]}}]"#,
+                .wrongShape),
             Refused("no counts", #"[{"name":"deletes","items":{"deleted":[[0,0]]}}]"#, .wrongShape),
             Refused("another dialect", #"[{"op":"remove","item":"a"}]"#, .wrongShape),
             Refused("no JSON", #"[{"#, .notJSON),
@@ -155,8 +159,11 @@ struct RowListTests {
             Refused("an unknown member", #"[{"op":"remove","item":"a","count":1}]"#, .wrongShape),
             Refused(
                 "a row's unknown member", #"[{"op":"update","item":{"id":"a","title":1},"as":"reload"}]"#, .wrongShape),
-            Refused("content and a patch", #"[{"op":"update","item":{"id":"a","content":1,"patch":{}}}]"#, .wrongShape),
-            Refused("a patch without content", #"[{"op":"update","item":{"id":"b","patch":{}}}]"#, .noContent),
+            Refused(
+                "content and a patch", #"[{"op":"update","item":{"id":"a","content":1,"patch":{}},"as":"reload"}]"#,
+                .wrongShape),
+            Refused(
+                "a patch without content", #"[{"op":"update","item":{"id":"b","patch":{}},"as":"reload"}]"#, .noContent),
             Refused("both", #"[{"op":"remove","item":"a","section":"s"}]"#, .wrongShape),
             Refused("not an array", #"{}"#, .wrongShape),
         ])
@@ -212,7 +219,7 @@ struct RowListTests {
         #expect(stages[1].batch.items.deleted == [ItemPath(section: 1, row: 0)])
         #expect(stages[2].batch.items.inserted == [ItemPath(section: 0, row: 2)])
         #expect(stages[2].batch.items.moved.count == 1)
-        #expect(stages[3].batch.sections.updated.map(\.at) == [1])
+        #expect(stages[3].batch.sections.updated == [.init(from: 1, at: 1, redraw: .reconfigure)])
         #expect(stages[3].list == RowList(new))
         #expect(stages[3].batch.items.isEmpty && !stages[3].batch.sections.isEmpty)
     }
@@ -248,6 +255,10 @@ struct RowListTests {
                 #"{"sections":[{"id":"s","items":["a"]}],"reload":["a"],"reconfigure":["a"]}"#,
                 .namedTwice),
             Refused("a section that is gone, drawn again", #"{"sections":[],"reloadSections":["s"]}"#, .unknownID),
+            Refused(
+                "a section drawn again in two ways",
+                #"{"sections":[{"id":"s","items":[]}],"reloadSections":["s"],"reconfigureSections":["s"]}"#,
+                .namedTwice),
             Refused("an unknown member", #"{"sections":[],"rows":[]}"#, .wrongShape),
         ])
     func misfittingArrangement(refused: Refused) {

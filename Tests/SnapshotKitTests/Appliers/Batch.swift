@@ -29,7 +29,7 @@ struct Batch {
         var inserted: [(at: Place, tree: Tree)] = []
         var moved: [(from: Place, to: Place)] = []
         /// `from` is the place before; without one of its own it is `at`.
-        var updated: [(from: Place, at: Place, tree: Tree, manner: Tree?)] = []
+        var updated: [(from: Place, at: Place, tree: Tree, manner: Tree)] = []
     }
 
     var sections = List<Int>()
@@ -63,9 +63,8 @@ struct Batch {
         list.updated = try lists.list("updated", isNeverEmpty: true).map { tree in
             let members = try tree.members("at", "from", member, "as")
             try require((members["from"] != nil) == namesBoth, "from and at in \(tree)")
-            try require((members["as"] != nil) == (member == "item"), "as in \(tree)")
             let at = try place(try members.take("at"))
-            return (try members["from"].map(place) ?? at, at, try members.take(member), members["as"])
+            return (try members["from"].map(place) ?? at, at, try members.take(member), try members.take("as"))
         }
         return list
     }

@@ -96,14 +96,15 @@ struct BatchApplier {
             }
             let row = try Row(updated: tree, from: old)
             try require(row.id == old.id && row.id == rows[at.section].rows[at.row].id, "\(from) is not \(at)")
-            if let manner { try requireManner(manner, old: old, new: row) }
+            try requireManner(manner, old: old, new: row)
             try operations.items.updated.note(row.id, "updated")
             rows[at.section].rows[at.row] = row
         }
     }
 
     private mutating func updateSections() throws {
-        for (from, at, tree, _) in batch.sections.updated {
+        for (from, at, tree, manner) in batch.sections.updated {
+            try requireManner(manner)
             try require(before.indices.contains(from) && rows.indices.contains(at), "no section \(from) or \(at)")
             let section = try RowSection(updated: tree, from: before[from])
             try require(section.id == before[from].id && section.id == rows[at].id, "section \(from) is not \(at)")

@@ -6,6 +6,7 @@ struct DiffableApplier {
         var reloaded: Set<Text>
         var reconfigured: Set<Text>
         var reloadedSections: Set<Text>
+        var reconfiguredSections: Set<Text>
         /// Items and sections that came with their content.
         var sentItems: Set<Text>
         var sentSections: Set<Text>
@@ -13,7 +14,7 @@ struct DiffableApplier {
 
     static func apply(_ changes: Tree, to old: Rows) throws -> Result {
         let members = try changes.members(
-            "sections", "reload", "reconfigure", "reloadSections", "items", "sectionContents")
+            "sections", "reload", "reconfigure", "reloadSections", "reconfigureSections", "items", "sectionContents")
         let (items, sentItems) = try readItems(try members.list("items"), old.byID)
         let (sections, sentSections) = try readSections(try members.list("sectionContents"), old)
         let rows = try members.take("sections").elements().map { tree in
@@ -29,7 +30,9 @@ struct DiffableApplier {
         }
         let result = Result(
             rows: rows, reloaded: try ids(members, "reload"), reconfigured: try ids(members, "reconfigure"),
-            reloadedSections: try ids(members, "reloadSections"), sentItems: sentItems, sentSections: sentSections)
+            reloadedSections: try ids(members, "reloadSections"),
+            reconfiguredSections: try ids(members, "reconfigureSections"), sentItems: sentItems,
+            sentSections: sentSections)
         try result.requireNamesAreKnown()
         return result
     }
@@ -71,7 +74,10 @@ extension DiffableApplier.Result {
         try require(Set(rows.map(\.id)).count == rows.count, "a section stands twice")
         try require(reloaded.union(reconfigured).isSubset(of: ids), "a row to be drawn again is not there")
         try require(reloaded.isDisjoint(with: reconfigured), "a row is reloaded and reconfigured")
-        try require(reloadedSections.isSubset(of: rows.map(\.id)), "a section to be drawn again is not there")
+        let drawn = reloadedSections.union(reconfiguredSections)
+        try require(drawn.isSubset(of: rows.map(\.id)), "a section to be drawn again is not there")
+        try require(
+            reloadedSections.isDisjoint(with: reconfiguredSections), "a section is reloaded and reconfigured")
         try require(sentItems.isSubset(of: ids), "an item is sent that is not there")
         try require(sentSections.isSubset(of: rows.map(\.id)), "a section is sent that is not there")
     }

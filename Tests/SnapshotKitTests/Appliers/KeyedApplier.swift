@@ -91,7 +91,8 @@ struct KeyedApplier {
     }
 
     private mutating func updateSection(_ members: [Text: Tree]) throws {
-        try enter(.updates, members, ["op", "section"])
+        try enter(.updates, members, ["op", "section", "as"])
+        try requireManner(try members.take("as"))
         let tree = try members.take("section")
         guard case .object(let own) = tree else { throw Refusal("not a section") }
         let at = try section(try own.take("id").id())
@@ -156,6 +157,11 @@ struct KeyedApplier {
         try requireManner(try members.take("as"), old: old, new: row)
         try operations.items.updated.note(row.id, "updated")
     }
+}
+
+/// `as` says how a section is to be drawn again: its header in place, since nobody asked for more.
+func requireManner(_ manner: Tree) throws {
+    try require(try manner.text() == "reconfigure", "as \(manner) of a section")
 }
 
 /// `as` says how a row is to be drawn again: a change of kind needs another cell.

@@ -46,7 +46,8 @@ struct SequentialApplier {
 
     private(set) var list: [FlatRow]
     private(set) var keys = Keys()
-    private var last: (op: String, range: Range<Int>)?
+    /// The operation before, with `as` if it was an update.
+    private var last: (op: String, manner: Text?, range: Range<Int>)?
     private var phase = 0
 
     /// The list after `changes`, and what was done.
@@ -61,7 +62,7 @@ struct SequentialApplier {
     private init(list: [FlatRow]) { self.list = list }
 
     private mutating func apply(_ operation: Tree) throws {
-        let members = try operation.members("op", "at", "count", "rows", "from", "to")
+        let members = try operation.members("op", "at", "count", "rows", "from", "to", "as")
         let op = try members.take("op").text().description
         switch op {
         case "remove": try remove(members)
@@ -76,8 +77,8 @@ struct SequentialApplier {
     }
 
     /// Runs of neighbours are one operation.
-    private mutating func requireMerged(_ op: String, _ range: Range<Int>) throws {
-        if let last, last.op == op {
+    private mutating func requireMerged(_ op: String, as manner: Text? = nil, _ range: Range<Int>) throws {
+        if let last, last.op == op, last.manner == manner {
             let touches =
                 switch op {
                 case "remove": range.upperBound == last.range.lowerBound || range.lowerBound == last.range.lowerBound
@@ -87,7 +88,7 @@ struct SequentialApplier {
             try require(!touches, "a run in two operations, \(last.range) and \(range)")
             if op == "remove" { try require(range.upperBound < last.range.lowerBound, "removals go to the start") }
         }
-        last = (op, range)
+        last = (op, manner, range)
     }
 
     private func range(_ members: [Text: Tree], count: Int, within limit: Int) throws -> Range<Int> {
@@ -129,13 +130,19 @@ struct SequentialApplier {
     }
 
     private mutating func update(_ members: [Text: Tree]) throws {
-        try require(members.keys.count == 3, "members of an update")
+        try require(members.keys.count == 4, "members of an update")
         let trees = try members.take("rows").elements()
+        let manner = try members.take("as")
         let range = try range(members, count: trees.count, within: list.count)
-        try requireMerged("update", range)
+        try requireMerged("update", as: try manner.text(), range)
         for (at, tree) in zip(range, trees) {
             let row = try Self.row(tree, from: list[at])
             try require(row.key == list[at].key, "\(list[at].key) becomes \(row.key)")
+            if let old = list[at].row, let new = row.row {
+                try requireManner(manner, old: old, new: new)
+            } else {
+                try requireManner(manner)
+            }
             try require(keys.updated.insert(row.key).inserted, "\(row.key) is updated twice")
             list[at] = row
         }

@@ -43,8 +43,9 @@ struct MarkTests {
             ),
             (
                 .sequential,
-                #"[{"op":"update","at":0,"rows":[{"section":{"id":"s","content":1}},"#
-                    + #"{"item":{"id":"a"},"in":"s"},{"item":{"id":"b"},"in":"s"}]}]"#
+                #"[{"op":"update","at":0,"rows":[{"section":{"id":"s","content":1}}],"as":"reload"},"#
+                    + #"{"op":"update","at":1,"rows":[{"item":{"id":"a"},"in":"s"}],"as":"reconfigure"},"#
+                    + #"{"op":"update","at":2,"rows":[{"item":{"id":"b"},"in":"s"}],"as":"reload"}]"#
             ),
             (.jsonPatch, "[]"),
         ])
@@ -67,7 +68,47 @@ struct MarkTests {
         let result = try DiffableApplier.apply(try tree(try changes(by: Self.marking), .diffable), to: rows)
         #expect(result.rows == rows)
         #expect((result.reloaded, result.reconfigured) == (["b"], ["a"]))
-        #expect(result.reloadedSections == ["s"])
+        #expect((result.reloadedSections, result.reconfiguredSections) == (["s"], []))
+    }
+
+    @Test("a section whose header changed is drawn again in place, in every dialect that says how")
+    func headers() throws {
+        let edits = #"[{"op":"update","sections":[{"id":"s","content":2}]},{"op":"reconfigure","sections":["t"]}]"#
+        let changeset = try changes(by: edits)
+        for (dialect, expected) in [
+            (
+                Dialect.keyed,
+                #"[{"op":"update","section":{"id":"s","content":2},"as":"reconfigure"},"#
+                    + #"{"op":"update","section":{"id":"t"},"as":"reconfigure"}]"#
+            ),
+            (
+                .indexed,
+                #"{"sections":{"updated":[{"from":0,"at":0,"section":{"id":"s","content":2},"as":"reconfigure"},"#
+                    + #"{"from":1,"at":1,"section":{"id":"t"},"as":"reconfigure"}]}}"#
+            ),
+            (
+                .staged,
+                #"[{"name":"headers","counts":[3,1],"sections":{"updated":["#
+                    + #"{"at":0,"section":{"id":"s","content":2},"as":"reconfigure"},"#
+                    + #"{"at":1,"section":{"id":"t"},"as":"reconfigure"}]}}]"#
+            ),
+            (.sequential, #"[{"op":"update","at":0,"rows":[{"section":{"id":"s","content":2}}],"as":"reconfigure"}]"#),
+            (
+                .diffable,
+                #"{"sections":[{"id":"s","items":["a","b","p"]},{"id":"t","items":["c"]}],"reload":[],"reconfigure":[],"#
+                    + #""reloadSections":[],"reconfigureSections":["s","t"],"items":[],"#
+                    + #""sectionContents":[{"id":"s","content":2},{"id":"t"}]}"#
+            ),
+        ] { #expect(try tree(changeset, dialect) == .json(expected), "\(dialect)") }
+    }
+
+    @Test("neighbours that are drawn in different ways are updates of their own")
+    func runs() throws {
+        let edits = #"[{"op":"reconfigure","items":["a","p"]},{"op":"reload","items":["b","c"]}]"#
+        let operations = try tree(try changes(by: edits), .sequential).elements()
+        #expect(
+            try operations.map { try $0.members("op", "at", "rows", "as").take("as") }
+                == [.string("reconfigure"), .string("reload"), .string("reconfigure"), .string("reload")])
     }
 
     @Test("marks count as updates, hidden rows' do not")

@@ -63,7 +63,7 @@ struct VectorTests {
             Tree.json(#"{"name":"sections","sections":{"inserted":\#(inserted),"moved":\#(moved)},"counts":[2,2,2]}"#)
         }
         #expect(moved.contains(stages[2]), "\(stages[2])")
-        let header = #"{"at":1,"section":{"id":"C","content":{"title":"changed"}}}"#
+        let header = #"{"at":1,"section":{"id":"C","content":{"title":"changed"}},"as":"reconfigure"}"#
         #expect(stages[4] == .json(#"{"name":"headers","sections":{"updated":[\#(header)]},"counts":[2,3,3]}"#))
     }
 
@@ -110,16 +110,18 @@ struct VectorTests {
         new.sections[0].content = .json(#"{"title":2}"#)
         try expectSound(old, new)
         let section = #"{"id":"s","content":{"title":2}}"#
-        #expect(try tree(old, new, .keyed) == .json(#"[{"op":"update","section":\#(section)}]"#))
+        #expect(try tree(old, new, .keyed) == .json(#"[{"op":"update","section":\#(section),"as":"reconfigure"}]"#))
         #expect(
             try tree(old, new, .indexed)
-                == .json(#"{"sections":{"updated":[{"from":0,"at":0,"section":\#(section)}]}}"#))
+                == .json(#"{"sections":{"updated":[{"from":0,"at":0,"section":\#(section),"as":"reconfigure"}]}}"#))
         for staging in Staging.allCases {
-            let stage = #"{"name":"headers","sections":{"updated":[{"at":0,"section":\#(section)}]},"counts":[1]}"#
+            let stage =
+                #"{"name":"headers","sections":{"updated":[{"at":0,"section":\#(section),"as":"reconfigure"}]},"counts":[1]}"#
             #expect(try tree(old, new, .staged, staging: staging) == .json("[\(stage)]"))
         }
         #expect(
-            try tree(old, new, .sequential) == .json(#"[{"op":"update","at":0,"rows":[{"section":\#(section)}]}]"#))
+            try tree(old, new, .sequential)
+                == .json(#"[{"op":"update","at":0,"rows":[{"section":\#(section)}],"as":"reconfigure"}]"#))
     }
 
     @Test("V6: collapsing a section deletes its rows, expanding brings them back with their content")
@@ -133,7 +135,7 @@ struct VectorTests {
         #expect(
             try tree(open, closed, .indexed)
                 == .json(
-                    #"{"sections":{"updated":[{"from":0,"at":0,"section":{"id":"s","expanded":false}}]},"#
+                    #"{"sections":{"updated":[{"from":0,"at":0,"section":{"id":"s","expanded":false},"as":"reconfigure"}]},"#
                         + #""items":{"deleted":[[0,0],[0,1]]}}"#))
         let opening = try tree(closed, open, .indexed).members("sections", "items")
         #expect(

@@ -15,7 +15,7 @@ struct MangledEditTests {
         [{"name":"updates","counts":[2,1],"items":{"updated":[{"at":[0,0],"item":{"id":"a","content":{"b":1}},"as":"reload"}]}},
         {"name":"deletes","counts":[1,1],"items":{"deleted":[[0,1]]}},{"name":"sections","counts":[1,1,1],"sections":{"inserted":
         [{"at":0,"section":{"id":"v","items":[{"id":"w"}]}}],"moved":[{"from":0,"to":2}]}},{"name":"headers","counts":[1,1,1],
-        "sections":{"updated":[{"at":1,"section":{"id":"t","content":1}}]}}]
+        "sections":{"updated":[{"at":1,"section":{"id":"t","content":1},"as":"reconfigure"}]}}]
         """#
 
     private static let keyed = #"""

@@ -4,7 +4,7 @@
 operation names keeps its order and fills the gaps.
 """
 
-from .rows import Shown, header, members, plain, require, row
+from .rows import Shown, header, manner, members, plain, require, row
 
 
 def pair(path):
@@ -67,7 +67,8 @@ def applied(before, batch, whole_sections):
     rows.all_placed()
 
     for each in updated:
-        members(each, ["at", "section"], ["from", "as"])
+        members(each, ["at", "section", "as"], ["from"])
+        manner(each)
         at = plain(each["at"])
         require(0 <= at < size and at not in fresh, "no kept section at", at)
         if "from" in each:
@@ -147,7 +148,6 @@ class Rows:
         seen = set()
         for each in self.updated:
             members(each, ["at", "item", "as"], ["from"])
-            require(each["as"] in ("reconfigure", "reload"), "as what?", each)
             section, index = at = pair(each["at"])
             require(at not in seen, "updated twice:", at)
             seen.add(at)
@@ -158,8 +158,7 @@ class Rows:
                 require(self.line(pair(each["from"]))["id"] == old["id"], "from and at name two rows:", each)
             rows[index] = row(each["item"], old)
             require(rows[index]["id"] == old["id"], "the update is of another row:", each)
-            if rows[index].get("kind") != old.get("kind"):
-                require(each["as"] == "reload", "another kind, yet not reloaded:", each)
+            manner(each, old, rows[index])
 
 
 def is_empty(batch):

@@ -7,7 +7,7 @@ __all__ = ["shown", "applied", "expected"]
 
 expected = visible
 
-LISTS = ["sections", "reload", "reconfigure", "reloadSections", "items", "sectionContents"]
+LISTS = ["sections", "reload", "reconfigure", "reloadSections", "reconfigureSections", "items", "sectionContents"]
 
 
 def unique(ids, what):
@@ -52,7 +52,10 @@ def applied(before, changes):
     for each in changed:
         if given[each].get("kind") != old_rows[each].get("kind"):
             require(each in reload, "another kind, yet not reloaded:", each)
-    drawn = unique(changes["reloadSections"], "reloadSections")
+    reload = unique(changes["reloadSections"], "reloadSections")
+    reconfigure = unique(changes["reconfigureSections"], "reconfigureSections")
+    require(not reload & reconfigure, "sections reloaded and reconfigured:", reload & reconfigure)
+    drawn = reload | reconfigure
     changed = {each for each in final_heads & set(old_heads) if each in heads and heads[each] != old_heads[each]}
-    require(changed <= drawn <= final_heads & set(old_heads), "reloadSections:", drawn, "for", changed)
+    require(changed <= drawn <= final_heads & set(old_heads), "sections drawn again:", drawn, "for", changed)
     return result.check()

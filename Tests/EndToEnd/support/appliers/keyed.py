@@ -1,6 +1,6 @@
 """keyed: operations by id, in the contract's order, each anchor there when it is named."""
 
-from .rows import Misfit, header, members, require, row, shown, visible
+from .rows import Misfit, header, manner, members, require, row, shown, visible
 
 __all__ = ["shown", "applied", "expected"]
 
@@ -63,7 +63,8 @@ def remove_section(model, operation):
 
 
 def update_section(model, operation):
-    members(operation, ["op", "section"], ["as"])
+    members(operation, ["op", "section", "as"])
+    manner(operation)
     at = model.section(operation["section"]["id"])
     require("items" not in operation["section"], "an update of a section holds rows:", operation)
     old, rows = model.sections[at]
@@ -91,13 +92,11 @@ def remove_item(model, operation):
 
 def update_item(model, operation):
     members(operation, ["op", "item", "as"])
-    require(operation["as"] in ("reconfigure", "reload"), "as what?", operation)
     section, index = model.found(operation["item"]["id"])
     rows = model.sections[section][1]
     old = rows[index]
     rows[index] = row(operation["item"], old)
-    if rows[index].get("kind") != old.get("kind"):
-        require(operation["as"] == "reload", "another kind, yet not reloaded:", operation)
+    manner(operation, old, rows[index])
 
 
 def put(model, item, operation):

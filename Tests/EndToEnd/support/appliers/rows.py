@@ -47,6 +47,13 @@ def row(item, old=None):
     return item
 
 
+def manner(operation, old=None, new=None):
+    """Every update says how to draw: in place, or anew, as another kind of cell must be."""
+    require(operation["as"] in ("reconfigure", "reload"), "as what?", operation)
+    if old is not None and old.get("kind") != new.get("kind"):
+        require(operation["as"] == "reload", "another kind, yet not reloaded:", operation)
+
+
 def header(section, old=None):
     """A section without its rows, as the client keeps it."""
     section = {name: value for name, value in copy.deepcopy(section).items() if name != "items"}

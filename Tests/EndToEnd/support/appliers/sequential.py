@@ -6,7 +6,7 @@ does not know in which section a row stands that was moved and not updated; `Mov
 
 from ..jsontext import key
 from . import rows
-from .rows import header, members, plain, require, row
+from .rows import header, manner, members, plain, require, row
 
 __all__ = ["shown", "applied", "expected"]
 
@@ -94,14 +94,18 @@ def apply(lines, operation, previous):
             require(previous is None or previous[0] != "update", "updates come last:", operation)
             return "move", to
         case "update":
-            members(operation, ["op", "at", "rows"])
+            members(operation, ["op", "at", "rows", "as"])
             at, new = plain(operation["at"]), operation["rows"]
             require(new and 0 <= at and at + len(new) <= len(lines), "no such rows:", operation)
             for index, line in enumerate(new, at):
-                require(identity_of(line) == identity(lines[index]), "the update is of another row:", line)
-                lines[index] = read(line, lines[index])
-            require(previous is None or previous[0] != "update" or previous[1] < at, "neighbours merged:", operation)
-            return "update", at + len(new)
+                old = lines[index]
+                require(identity_of(line) == identity(old), "the update is of another row:", line)
+                lines[index] = read(line, old)
+                manner(operation, old.get("item", {}), lines[index].get("item", {}))
+            if previous is not None and previous[0] == "update":
+                alike = previous[2] == operation["as"]
+                require(previous[1] < at if alike else previous[1] <= at, "neighbours merged:", operation)
+            return "update", at + len(new), operation["as"]
     raise rows.Misfit(f"no operation of sequential: {operation}")
 
 
