@@ -53,7 +53,11 @@ extension ChangesetView {
                 let from = tracker.leave(plan.placeAmongCommon[Int(plan.oldOfNew[index])])
                 list.separate(&writer)
                 writer.emit("{\"op\":\"move\",\"from\":", from)
-                writer.emit(",\"to\":", tracker.place(), "}")
+                writer.emit(",\"to\":", tracker.place())
+                if case .row(let row) = after.elements[index], changesSection(row: row) {
+                    appendHome(ofRow: row, to: &writer)
+                }
+                writer.append(byte: UInt8(ascii: "}"))
             }
         }
         if isInRun { writer.append("]}") }
@@ -105,9 +109,18 @@ extension ChangesetView {
         case .row(let row):
             writer.append("{\"item\":")
             if isNew(row: row) { append(row: row, to: &writer) } else { append(updatedRow: row, to: &writer) }
-            writer.emit(",\"in\":", new.id(ofSection: section(ofRow: row)).token)
+            appendHome(ofRow: row, to: &writer)
         }
         writer.append(byte: UInt8(ascii: "}"))
+    }
+
+    private func appendHome(ofRow row: Int, to writer: inout JSONWriter) {
+        writer.emit(",\"in\":", new.id(ofSection: section(ofRow: row)).token)
+    }
+
+    /// Whether a common row is in another section than before.
+    fileprivate func changesSection(row: Int) -> Bool {
+        newSection(of: section(ofOldRow: oldRow(of: row))) != section(ofRow: row)
     }
 }
 
@@ -193,9 +206,7 @@ private struct FlatPlan {
         switch after.elements[index] {
         case .header(let section): return changeset.isUpdated(section: section)
         case .row(let row):
-            if changeset.isUpdated(row: row) { return true }
-            let oldSection = changeset.section(ofOldRow: changeset.oldRow(of: row))
-            return stays[index] && changeset.newSection(of: oldSection) != changeset.section(ofRow: row)
+            return changeset.isUpdated(row: row) || stays[index] && changeset.changesSection(row: row)
         }
     }
 }

@@ -62,7 +62,7 @@ struct SequentialApplier {
     private init(list: [FlatRow]) { self.list = list }
 
     private mutating func apply(_ operation: Tree) throws {
-        let members = try operation.members("op", "at", "count", "rows", "from", "to", "as")
+        let members = try operation.members("op", "at", "count", "rows", "from", "to", "in", "as")
         let op = try members.take("op").text().description
         switch op {
         case "remove": try remove(members)
@@ -120,11 +120,16 @@ struct SequentialApplier {
     }
 
     private mutating func move(_ members: [Text: Tree]) throws {
-        try require(members.keys.count == 3, "members of a move")
+        try require(members.keys.count == (members["in"] == nil ? 3 : 4), "members of a move")
         let (from, to) = (try members.take("from").integer(), try members.take("to").integer())
         try require(list.indices.contains(from) && list.indices.contains(to), "\(from) or \(to) of \(list.count)")
         last = nil
-        let row = list.remove(at: from)
+        var row = list.remove(at: from)
+        if let home = members["in"] {
+            let section = try home.id()
+            try require(row.section != nil && row.section != section, "\(row.key) is in \(section) already")
+            row.section = section
+        }
         try require(keys.moved.insert(row.key).inserted, "\(row.key) is moved twice")
         list.insert(row, at: to)
     }

@@ -226,12 +226,7 @@ struct PairCheck {
         let (before, after) = (old.rows.flat, new.rows.flat)
         let (list, keys) = try SequentialApplier.apply(changes, to: old.rows)
         try require(list.map(\.key) == after.map(\.key), "the keys are \(list.map(\.key))")
-        for (row, target) in zip(list, after) {
-            let isRight = row.header == target.header && row.row == target.row
-            // A moved row's new section shows from where it went to; its update may say so, but need not.
-            let mayLag = keys.moved.contains(row.key) && !keys.updated.contains(row.key)
-            try require(isRight && (mayLag || row.section == target.section), "\(row.key) is not as in the target")
-        }
+        for (row, target) in zip(list, after) { try require(row == target, "\(row.key) is not as in the target") }
         let minimum = FlatMinimum(from: before, to: after)
         try require(keys.removed.count == minimum.removals, "\(keys.removed.count) removals of \(minimum.removals)")
         try require(
@@ -254,8 +249,10 @@ struct PairCheck {
     private func requireUpdatesAreNeeded(
         _ keys: SequentialApplier.Keys, _ before: [FlatRow], _ after: [FlatRow]
     ) throws {
-        let old = Dictionary(uniqueKeysWithValues: before.map { ($0.key, $0) })
+        var old = Dictionary(uniqueKeysWithValues: before.map { ($0.key, $0) })
         for row in after where keys.updated.contains(row.key) {
+            // The move said where the row is then.
+            if keys.moved.contains(row.key) { old[row.key]?.section = row.section }
             try require(old[row.key] != row, "\(row.key) is updated, and did not change")
         }
     }

@@ -1,7 +1,6 @@
 """sequential: splices on one flat list; a section with content is one row, its header.
 
-A move names no section, and only a row whose section changed *without* a move is an update (CONTRACT §6). So a client
-does not know in which section a row stands that was moved and not updated; `Moved` stands for any.
+A move to another section says so itself; a row whose section changed without a move is an update (CONTRACT §6).
 """
 
 from ..jsontext import key
@@ -9,18 +8,6 @@ from . import rows
 from .rows import header, manner, members, plain, require, row
 
 __all__ = ["shown", "applied", "expected"]
-
-
-class Moved:
-    """The section of a row that was moved: equal to any."""
-
-    def __eq__(self, other):
-        return True
-
-    __hash__ = None
-
-    def __repr__(self):
-        return "any section"
 
 
 def flat(model):
@@ -86,11 +73,14 @@ def apply(lines, operation, previous):
             require(previous is None or previous[0] != "update", "updates come last:", operation)
             return "insert", at
         case "move":
-            members(operation, ["op", "from", "to"])
+            members(operation, ["op", "from", "to"], ["in"])
             source, to = plain(operation["from"]), plain(operation["to"])
             require(0 <= source < len(lines) and 0 <= to < len(lines), "no such rows:", operation)
             line = lines.pop(source)
-            lines.insert(to, {**line, "in": Moved()} if "item" in line else line)
+            if "in" in operation:
+                require("item" in line and line["in"] != key(operation["in"]), "it is in this section already:", operation)
+                line = {**line, "in": key(operation["in"])}
+            lines.insert(to, line)
             require(previous is None or previous[0] != "update", "updates come last:", operation)
             return "move", to
         case "update":
