@@ -16,7 +16,7 @@ struct FollowedListTests {
     @Test("the client's rule")
     func rule() throws {
         var followed = FollowedList()
-        let removal = #""dialect":"keyed","changes":[{"op":"remove","item":"a"}]"#
+        let removal = #""dialect":"keyed","changes":[{"op":"remove","items":["a"]}]"#
         guard case .elsewhere = try followed.take(answer(#""from":"1","to":"2",\#(removal)"#)) else { return failed() }
         guard case .replaced("initial") = try followed.take(reset(["a", "b"], to: "1")) else { return failed() }
         guard case .elsewhere = try followed.take(answer(#""from":"0","to":"2",\#(removal)"#)) else { return failed() }
@@ -39,7 +39,7 @@ struct FollowedListTests {
     @Test(
         "an answer that does not fit makes the client start over",
         arguments: [
-            #""from":"1","to":"2","dialect":"keyed","changes":[{"op":"remove","item":"x"}]"#,
+            #""from":"1","to":"2","dialect":"keyed","changes":[{"op":"remove","items":["x"]}]"#,
             #""from":"1","to":"2","dialect":"sequential","changes":[]"#, #""from":"1","to":"2","dialect":"keyed""#,
             #""from":"1","dialect":"keyed","changes":[]"#, #""from":"1","to":"2","reset":"large","changes":[]"#,
             #""from":1"#, "",

@@ -19,7 +19,7 @@ class Posts(ServiceCase):
         self.wrote(session, ["a", "b"])
         changeset = self.assertChangeset(self.post_changes(session, ["a", "b", "c"], {"since": first}))
         self.assertEqual(changeset["from"], first)
-        self.assertEqual([each["item"]["id"] for each in changeset["changes"]], ["c", "b"])
+        self.assertEqual([each["id"] for each in changeset["changes"][0]["items"]], ["b", "c"])
 
     def test_a_state_equal_to_the_head_makes_no_revision(self):
         session, first = self.made([{"id": "a", "content": {"x": 1, "y": 2}}])

@@ -135,6 +135,6 @@ class Together(ServiceCase):
                     answer = client.request("GET", session_path(session, "changes") + f"?since={since}&dialect={dialect}").json
                     assert (answer["from"], answer["to"], answer["dialect"]) == (since, revisions[-1], dialect)
                     removed = [each for each in answer["changes"] if dialect == "keyed" and each["op"] == "remove"]
-                    assert [each["item"] for each in removed] == ([str(number)] if number < 19 and removed else []), answer
+                    assert [each["items"] for each in removed] == ([[str(number)]] if number < 19 and removed else []), answer
 
         self.run_together(*[read] * 4)

@@ -153,7 +153,7 @@ class Diffs(ServiceCase):
         moved = {each["item"] for each in changes if each["op"] == "move" and "item" in each}
         self.assertIn(moved - {"f", "g", "a", "c"}, [{"b", "d"}])
         self.assertEqual(len(moved), 4)
-        self.assertNotIn("e", [each.get("item") for each in changes])
+        self.assertNotIn("e", [line for each in changes if each["op"] == "remove" for line in each.get("items", [])])
 
     def test_v4_is_a_move_and_an_update_and_v5_one_update(self):
         v4 = self.changes(*VECTORS["V4"], "keyed")["changes"]
@@ -245,7 +245,7 @@ class Diffs(ServiceCase):
     def test_ids_are_echoed_as_they_were_written(self):
         changes = self.changes([], ["\u00e9", "e\u0301", 12, "13"], "keyed")["changes"]
         inserted = [line["id"] for each in changes for line in each.get("section", {}).get("items", [])]
-        inserted = inserted or [each["item"]["id"] for each in changes]
+        inserted = inserted or [line["id"] for each in changes for line in each["items"]]
         self.assertEqual(sorted(map(str, inserted)), sorted(["\u00e9", "e\u0301", "12", "13"]))
         self.assertIn('"id":12', self.diff([], [12]).text.replace(" ", ""))
         self.assertIn('"id":"12"', self.diff([], ["12"]).text.replace(" ", ""))
@@ -290,7 +290,7 @@ class Diffs(ServiceCase):
 
     def test_a_level_back_at_the_root_is_written_in_the_update(self):
         changes = self.changes([{"id": "a", "items": ["b"]}], ["a", "b"], "keyed")["changes"]
-        update = next(each["item"] for each in changes if each["op"] == "update" and each["item"]["id"] == "b")
+        update = next(line for each in changes if each["op"] == "update" for line in each["items"] if line["id"] == "b")
         self.assertEqual((update["level"].token, update["parent"]), ("0", None))
 
     def test_kinds_and_marks_decide_how_a_row_is_redrawn(self):
@@ -315,7 +315,7 @@ class Diffs(ServiceCase):
         for name, (old, new, patched) in cases.items():
             with self.subTest(name):
                 old, new = [{"id": "a", "content": old}], [{"id": "a", "content": new}]
-                item = self.check(old, new, "keyed", content="patch")[0]["item"]
+                item = self.check(old, new, "keyed", content="patch")[0]["items"][0]
                 self.assertEqual("patch" in item, patched, item)
                 self.assertNotEqual("patch" in item, "content" in item)
 

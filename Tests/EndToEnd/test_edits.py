@@ -171,7 +171,7 @@ class Edits(ServiceCase):
             with self.subTest(edit):
                 session, _ = self.made(collapsed)
                 changes = self.assertChangeset(self.post_changes(session, {"edits": [edit]}))["changes"]
-                self.assertEqual(sorted(each["item"]["id"] for each in changes if each["op"] == "insert"), shown)
+                self.assertEqual([line["id"] for each in changes if each["op"] == "insert" for line in each["items"]], shown)
                 self.assertEqual(self.get_session(session).exact["state"], canonical(expected))
 
     def test_a_session_without_sections_has_no_place_for_items(self):
@@ -227,7 +227,7 @@ class Marks(ServiceCase):
                 changeset = self.assertChangeset(self.mark(session, verb, items=["a"]))
                 self.assertNotEqual(changeset["to"], first)
                 self.assertEqual(changeset["to"].split("-")[1], first.split("-")[1])
-                self.assertEqual(changeset["changes"], [{"op": "update", "item": {"id": "a"}, "as": verb}])
+                self.assertEqual(changeset["changes"], [{"op": "update", "items": [{"id": "a"}], "as": verb}])
 
     def test_marks_in_every_dialect(self):
         expected = {
@@ -257,8 +257,8 @@ class Marks(ServiceCase):
         second = self.mark(session, "reload", items=["a"]).json["to"]
         self.wrote(session, ["a", "b", "c", "d"])
         third = self.mark(session, "reconfigure", items=["b"]).json["to"]
-        marked = {since: [(each["item"]["id"], each["as"]) for each in
-                          self.get_changes(session, {"since": since}).json["changes"] if each["op"] == "update"]
+        marked = {since: [(line["id"], each["as"]) for each in self.get_changes(session, {"since": since}).json["changes"]
+                          if each["op"] == "update" for line in each["items"]]
                   for since in (first, second, third)}
         self.assertEqual(sorted(marked[first]), [("a", "reload"), ("b", "reconfigure")])
         self.assertEqual(marked[second], [("b", "reconfigure")])
@@ -269,7 +269,7 @@ class Marks(ServiceCase):
         self.wrote(session, ["a", "b"])
         self.mark(session, "reload", items=["a", "b"])
         changes = self.get_changes(session, {"since": first}).json["changes"]
-        self.assertEqual(sorted((each["op"], each["item"]["id"]) for each in changes), [("insert", "b"), ("update", "a")])
+        self.assertEqual([(each["op"], each["items"][0]["id"]) for each in changes], [("insert", "b"), ("update", "a")])
         self.wrote(session, ["b"])
         changes = self.get_changes(session, {"since": first}).json["changes"]
         self.assertEqual(sorted(each["op"] for each in changes), ["insert", "remove"])
@@ -278,7 +278,7 @@ class Marks(ServiceCase):
         session, first = self.made(of(section("s", {"id": "p", "expanded": False, "items": ["hidden"]}, "a")))
         self.mark(session, "reload", items=["hidden", "a"])
         changes = self.get_changes(session, {"since": first}).json["changes"]
-        self.assertEqual([each["item"]["id"] for each in changes], ["a"])
+        self.assertEqual([line["id"] for each in changes for line in each["items"]], ["a"])
 
     def test_a_mark_and_a_write_between_are_one_changeset(self):
         session, first = self.made(["a", "b"])
@@ -299,7 +299,7 @@ class Marks(ServiceCase):
         self.post_changes(session, {"edits": [{"op": "update", "items": [{"id": "a", "content": 1}]},
                                               {"op": "reload", "items": ["a"]}]})
         self.assertEqual(self.get_changes(session, {"since": first}).json["changes"],
-                         [{"op": "update", "item": {"id": "a", "content": 1}, "as": "reload"}])
+                         [{"op": "update", "items": [{"id": "a", "content": 1}], "as": "reload"}])
 
     def test_a_reset_holds_no_marks(self):
         session, first = self.made(["a"])

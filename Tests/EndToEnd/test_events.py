@@ -205,7 +205,7 @@ class Streams(StreamCase):
         stream = self.opened(session, first)
         self.wrote(session, '[{"id":"a",\r\n "content": {\n"x":\t1\r}}]')
         event = stream.next_event()
-        self.assertEqual(event.json["changes"][0]["item"]["content"], {"x": 1})
+        self.assertEqual(event.json["changes"][0]["items"][0]["content"], {"x": 1})
 
     def test_head_of_a_stream_has_no_body(self):
         session, first = self.made(["a"])

@@ -69,7 +69,7 @@ class OwnJSON(ServiceCase):
     def test_a_diff_applies_them_to_old_and_new_each(self):
         old, new = {"rows": [{"k": 1, "v": 1}]}, {"rows": [{"k": 1, "v": 2}, {"k": 2}]}
         changes = self.assertChangeset(self.diff(old, new, {"itemsAt": "/rows", "idAt": "/k"}))["changes"]
-        self.assertEqual([(each["op"], each["item"]["content"]) for each in changes],
+        self.assertEqual([(each["op"], each["items"][0]["content"]) for each in changes],
                          [("insert", {"k": 2}), ("update", {"k": 1, "v": 2})])
 
     def test_a_diff_applies_those_of_sections_too(self):
@@ -78,7 +78,7 @@ class OwnJSON(ServiceCase):
         query = {"sectionsAt": "/groups", "sectionIdAt": "/key", "itemsAt": "/members", "idAt": "/k"}
         changes = self.assertChangeset(self.diff(old, new, query))["changes"]
         self.assertEqual(changes, [
-            {"op": "insert", "item": {"id": 2, "content": {"k": 2}}, "in": "g", "before": None},
+            {"op": "insert", "items": [{"id": 2, "content": {"k": 2}}], "in": "g", "before": None},
             {"op": "update", "section": {"id": "g", "content": {"key": "g", "title": 2}}, "as": "reconfigure"}])
 
     def test_a_section_without_a_usable_id_is_named(self):

@@ -28,9 +28,9 @@ const table = [
   ['a section that changes keeps its rows', main('a'), [{ op: 'update', section: { id: 'main', content: 'x' }, as: 'reconfigure' }],
     { sections: [{ id: 'main', content: 'x', items: rows('a') }] }],
   ['an update says everything anew', { sections: [{ id: 'm', items: [{ id: 'a', kind: 'k', content: 1, level: 1, parent: 'p' }] }] },
-    [{ op: 'update', item: { id: 'a', level: 0, parent: null }, as: 'reload' }], { sections: [{ id: 'm', items: rows('a') }] }],
+    [{ op: 'update', items: [{ id: 'a', level: 0, parent: null }], as: 'reload' }], { sections: [{ id: 'm', items: rows('a') }] }],
   ['a patch', { sections: [{ id: 'm', items: [{ id: 'a', content: { x: { y: 1, z: 2 }, w: [1] } }] }] },
-    [{ op: 'update', item: { id: 'a', patch: { x: { z: null, q: 3 } } }, as: 'reconfigure' }],
+    [{ op: 'update', items: [{ id: 'a', patch: { x: { z: null, q: 3 } } }], as: 'reconfigure' }],
     { sections: [{ id: 'm', items: [{ id: 'a', content: { x: { y: 1, q: 3 }, w: [1] } }] }] }],
   ['a patch of a section', { sections: [{ id: 'm', content: { a: 1, b: 2 }, items: [] }] },
     [{ op: 'update', section: { id: 'm', patch: { b: 3 } }, as: 'reconfigure' }], { sections: [{ id: 'm', content: { a: 1, b: 3 }, items: [] }] }],
@@ -46,7 +46,7 @@ for (const [name, old, changes, expected] of table) {
 
 test('apply: a member __proto__ is patched like any other', () => {
   const old = JSON.parse('{"sections":[{"id":"m","items":[{"id":"a","content":{"__proto__":{"x":1},"y":1}}]}]}');
-  const changes = JSON.parse('[{"op":"update","item":{"id":"a","patch":{"__proto__":{"x":2}}},"as":"reconfigure"}]');
+  const changes = JSON.parse('[{"op":"update","items":[{"id":"a","patch":{"__proto__":{"x":2}}}],"as":"reconfigure"}]');
   assert.equal(JSON.stringify(apply(old, changes).sections[0].items[0].content), '{"__proto__":{"x":2},"y":1}');
   assert.equal({}.x, undefined);
 });
@@ -59,8 +59,8 @@ test('apply: what did not change stays the same object', () => {
 });
 
 for (const change of [
-  { op: 'remove', item: 'q' }, { op: 'move', item: 'a', in: 'main', before: 'q' }, { op: 'move', item: 'a', in: 'q', before: null },
-  { op: 'insert', item: { id: 'a' }, in: 'main', before: null }, { op: 'update', item: { id: 'q' }, as: 'reload' },
+  { op: 'remove', items: ['q'] }, { op: 'move', item: 'a', in: 'main', before: 'q' }, { op: 'move', item: 'a', in: 'q', before: null },
+  { op: 'insert', items: [{ id: 'a' }], in: 'main', before: null }, { op: 'update', items: [{ id: 'q' }], as: 'reload' },
   { op: 'insert', section: { id: 'main' }, before: null }, { op: 'remove', section: 'q' },
 ]) {
   test(`apply: refuses what does not fit: ${JSON.stringify(change)}`, () => assert.throws(() => apply(main('a', 'b'), [change])));

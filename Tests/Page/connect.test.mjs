@@ -88,14 +88,14 @@ test('a delayed answer that came by another way is nothing', async () => {
 
 test('a changeset that does not fit leads to a reset', async () => {
   const { asked } = await follow([
-    (talk) => talk.stream(reset('1-a', 'a'), { ...append('1-a', '2-b'), changes: [{ op: 'remove', item: 'q' }] }),
+    (talk) => talk.stream(reset('1-a', 'a'), { ...append('1-a', '2-b'), changes: [{ op: 'remove', items: ['q'] }] }),
     (talk) => talk.stream(reset('2-b', 'xy')),
   ], shows('xy'));
   assert.equal(asked[1].headers['last-event-id'], undefined);
 });
 
 test('a stream is closed before the wait that follows it', async () => {
-  const unfit = { ...append('1-a', '2-b'), changes: [{ op: 'remove', item: 'q' }] };
+  const unfit = { ...append('1-a', '2-b'), changes: [{ op: 'remove', items: ['q'] }] };
   let closed;
   const { asked } = await follow([(talk) => {
     talk.response.on('close', () => { closed = performance.now(); });
@@ -105,7 +105,7 @@ test('a stream is closed before the wait that follows it', async () => {
 });
 
 test('marks alone are news of another revision', async () => {
-  const mark = { ...append('1-a', '2-a'), changes: [{ op: 'update', item: { id: 'a' }, as: 'reload' }] };
+  const mark = { ...append('1-a', '2-a'), changes: [{ op: 'update', items: [{ id: 'a' }], as: 'reload' }] };
   await follow([(talk) => talk.stream(reset('1-a', 'a'), mark)], (seen) => seen.answers.length === 2);
 });
 

@@ -85,23 +85,23 @@ private struct KeyedState {
     // MARK: Operations
 
     mutating func apply(_ value: JSONSlice) throws(ApplyError) {
-        let members = try value.object(["op", "section", "item", "in", "before", "as"])
+        let members = try value.object(["op", "section", "item", "items", "in", "before", "as"])
         let op = try members.required("op").asString()
         if op == "update" {
             _ = try members.required("as").asRedraw()
         } else if let redraw = members["as"] {
             throw redraw.wrong("only an update says how to draw")
         }
-        switch (op, members["section"], members["item"]) {
-        case ("insert", let section?, nil): try insert(section: section, members)
-        case ("insert", nil, let item?): try insert(item: item, members)
-        case ("move", let id?, nil): try move(find(id.asID(), sections, id), below: LinkedTree.root, members)
-        case ("move", nil, let id?): try move(find(id.asID(), rows, id), below: parent(members), members)
-        case ("remove", let id?, nil): try remove(section: id)
-        case ("remove", nil, let id?): try remove(item: id)
-        case ("update", let section?, nil): try update(section: section)
-        case ("update", nil, let item?): try update(item: item)
-        default: throw value.wrong("an operation inserts, moves, removes or updates a section or an item")
+        switch (op, members["section"], members["item"], members["items"]) {
+        case ("insert", let section?, nil, nil): try insert(section: section, members)
+        case ("insert", nil, nil, let items?): try insert(items: items, members)
+        case ("move", let id?, nil, nil): try move(find(id.asID(), sections, id), below: LinkedTree.root, members)
+        case ("move", nil, let id?, nil): try move(find(id.asID(), rows, id), below: parent(members), members)
+        case ("remove", let id?, nil, nil): try remove(section: id)
+        case ("remove", nil, nil, let ids?): for id in try ids.asArray() { try remove(item: id) }
+        case ("update", let section?, nil, nil): try update(section: section)
+        case ("update", nil, nil, let items?): for item in try items.asArray() { try update(item: item) }
+        default: throw value.wrong("an operation inserts, removes or updates a section or items, or moves one of them")
         }
     }
 
@@ -116,11 +116,14 @@ private struct KeyedState {
         append(section, before: try anchor(members, sections, below: LinkedTree.root))
     }
 
-    private mutating func insert(item value: JSONSlice, _ members: Members) throws(ApplyError) {
-        let row = try RowList.Row(value)
-        try requireFree(row.id, rows, value)
+    private mutating func insert(items value: JSONSlice, _ members: Members) throws(ApplyError) {
         let parent = try parent(members)
-        rows[row.id] = add(.row(row), below: parent, before: try anchor(members, rows, below: parent))
+        let next = try anchor(members, rows, below: parent)
+        for value in try value.asArray() {
+            let row = try RowList.Row(value)
+            try requireFree(row.id, rows, value)
+            rows[row.id] = add(.row(row), below: parent, before: next)
+        }
     }
 
     private mutating func move(_ vertex: Int, below parent: Int, _ members: Members) throws(ApplyError) {

@@ -42,10 +42,10 @@ export type Operation =
   | { op: 'move'; section: ID; before: ID | null }
   | { op: 'remove'; section: ID }
   | { op: 'update'; section: Omit<Section, 'items'> & { patch?: unknown }; as: Manner }
-  | { op: 'insert'; item: Row; in: ID; before: ID | null }
+  | { op: 'insert'; items: Row[]; in: ID; before: ID | null }
   | { op: 'move'; item: ID; in: ID; before: ID | null }
-  | { op: 'remove'; item: ID }
-  | { op: 'update'; item: Omit<Row, 'parent'> & { parent?: ID | null; patch?: unknown }; as: Manner };
+  | { op: 'remove'; items: ID[] }
+  | { op: 'update'; items: (Omit<Row, 'parent'> & { parent?: ID | null; patch?: unknown })[]; as: Manner };
 
 export type Manner = 'reconfigure' | 'reload';
 

@@ -84,8 +84,7 @@ export function connect(url, options) {
     if (answer.ok) return answer;
     const { status } = answer;
     const problem = { title: answer.statusText, status, ...await answer.json().catch(() => null) };
-    const passing = typeof token === 'function' ? [401, 404, 408, 425, 429] : [404, 408, 425, 429];
-    const isFinal = status < 500 && !passing.includes(status);
+    const isFinal = status < 500 && ![404, 408, 425, 429, typeof token === 'function' && 401].includes(status);
     throw failure(problem, { isFinal, retryAfter: delayOf(answer.headers.get('Retry-After')) });
   }
 
@@ -200,19 +199,20 @@ function perform(changes, sections, rows, host) {
     host.place(node, home, before);
     return node;
   };
-  for (const { op, section, item, in: home, before = null } of changes) {
+  for (const { op, section, item, items, in: home, before = null } of changes) {
     const nodes = section === undefined ? rows : sections;
-    const value = section ?? item;
-    const id = value.id ?? value;
     const place = () => [nodes === rows ? find(sections, home) : null, before === null ? null : find(nodes, before)];
-    if (op === 'insert') {
-      const node = insert(nodes, value, ...place());
-      if (section) for (const row of section.items ?? []) insert(rows, row, node, null);
-    } else if (op === 'move') host.move(find(nodes, id), ...place());
-    else if (op === 'update') host.update(find(nodes, id), value, nodes);
-    else if (op === 'remove') {
-      host.remove(find(nodes, id));
-      nodes.delete(key(id));
+    for (const value of items ?? [section ?? item]) {
+      const id = value.id ?? value;
+      if (op === 'insert') {
+        const node = insert(nodes, value, ...place());
+        for (const row of section?.items ?? []) insert(rows, row, node, null);
+      } else if (op === 'move') host.move(find(nodes, id), ...place());
+      else if (op === 'update') host.update(find(nodes, id), value, nodes);
+      else if (op === 'remove') {
+        host.remove(find(nodes, id));
+        nodes.delete(key(id));
+      }
     }
   }
 }

@@ -75,12 +75,17 @@ struct ChangesetView {
     func append(section: Int, to writer: inout JSONWriter, rows includes: (Int) -> Bool) {
         append(openSection: section, to: &writer)
         writer.append(",\"items\":[")
+        append(rows: new.rows(ofSection: section), to: &writer, where: includes)
+        writer.append("]}")
+    }
+
+    /// Those of several new rows that `includes` says.
+    func append(rows: Range<Int>, to writer: inout JSONWriter, where includes: (Int) -> Bool) {
         var list = JSONList()
-        for row in new.rows(ofSection: section) where includes(row) {
+        for row in rows where includes(row) {
             list.separate(&writer)
             append(row: row, to: &writer)
         }
-        writer.append("]}")
     }
 
     /// Appends content of a common item as a merge patch; false, and nothing appended, if that is impossible or no

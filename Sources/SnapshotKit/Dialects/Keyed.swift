@@ -37,36 +37,44 @@ extension ChangesetView {
         writer.append(byte: UInt8(ascii: "}"))
     }
 
+    /// One operation for all that go.
     private func removeRows(_ list: inout JSONList, _ writer: inout JSONWriter) {
+        var ids = JSONList()
         for section in old.sections.indices where !isGone(oldSection: section) {
             for row in old.rows(ofSection: section) where isGone(oldRow: row) {
-                list.separate(&writer)
-                writer.append("{\"op\":\"remove\",\"item\":")
+                if ids.isEmpty {
+                    list.separate(&writer)
+                    writer.append("{\"op\":\"remove\",\"items\":[")
+                }
+                ids.separate(&writer)
                 appendID(ofOldRow: row, to: &writer)
-                writer.append(byte: UInt8(ascii: "}"))
             }
         }
+        if !ids.isEmpty { writer.append("]}") }
     }
 
     private func placeRows(_ list: inout JSONList, _ writer: inout JSONWriter) {
         for section in new.sections.indices {
-            let arrives = isNew(section: section)
             let rows = new.rows(ofSection: section)
-            for row in rows.reversed() where !stays(row: row) {
-                if isNew(row: row) {
-                    // An inserted section brought its new rows along.
-                    if arrives { continue }
-                    list.separate(&writer)
-                    writer.append("{\"op\":\"insert\",\"item\":")
-                    append(row: row, to: &writer)
+            var end = rows.upperBound
+            while end > rows.lowerBound {
+                // The last row, or all new ones that stand together there.
+                var start = end - 1
+                while isNew(row: start), start > rows.lowerBound, isNew(row: start - 1) { start -= 1 }
+                defer { end = start }
+                // An inserted section brought its new rows along.
+                if stays(row: start) || isNew(row: start) && isNew(section: section) { continue }
+                list.separate(&writer)
+                if isNew(row: start) {
+                    writer.append("{\"op\":\"insert\",\"items\":[")
+                    append(rows: start..<end, to: &writer) { _ in true }
+                    writer.append(byte: UInt8(ascii: "]"))
                 } else {
-                    list.separate(&writer)
                     writer.append("{\"op\":\"move\",\"item\":")
-                    appendID(ofRow: row, to: &writer)
+                    appendID(ofRow: start, to: &writer)
                 }
                 writer.emit(",\"in\":", new.id(ofSection: section).token)
-                let isLast = row + 1 == rows.upperBound
-                append(before: isLast ? nil : new.id(ofItem: new.item(ofRow: row + 1)), to: &writer)
+                append(before: end < rows.upperBound ? new.id(ofItem: new.item(ofRow: end)) : nil, to: &writer)
             }
         }
     }
@@ -86,12 +94,23 @@ extension ChangesetView {
             writer.append(redraw(section: section).member)
             writer.append(byte: UInt8(ascii: "}"))
         }
-        for row in 0..<new.rowCount where isUpdated(row: row) {
-            list.separate(&writer)
-            writer.append("{\"op\":\"update\",\"item\":")
+        for redraw in [Marks.Redraw.reconfigure, .reload] { updateRows(as: redraw, &list, &writer) }
+    }
+
+    /// One operation for all rows that are drawn in the same way.
+    private func updateRows(as redraw: Marks.Redraw, _ list: inout JSONList, _ writer: inout JSONWriter) {
+        var items = JSONList()
+        for row in 0..<new.rowCount where isUpdated(row: row) && self.redraw(row: row) == redraw {
+            if items.isEmpty {
+                list.separate(&writer)
+                writer.append("{\"op\":\"update\",\"items\":[")
+            }
+            items.separate(&writer)
             append(updatedRow: row, to: &writer)
-            writer.append(redraw(row: row).member)
-            writer.append(byte: UInt8(ascii: "}"))
         }
+        if items.isEmpty { return }
+        writer.append(byte: UInt8(ascii: "]"))
+        writer.append(redraw.member)
+        writer.append(byte: UInt8(ascii: "}"))
     }
 }

@@ -126,7 +126,7 @@ struct RowListTests {
                 #"[{"name":"headers","counts":[2,1,0],"sections":{"updated":[{"at":0,"section":{"id":"s"}}]}}]"#,
                 .wrongShape),
             Refused("no counts", #"[{"name":"deletes","items":{"deleted":[[0,0]]}}]"#, .wrongShape),
-            Refused("another dialect", #"[{"op":"remove","item":"a"}]"#, .wrongShape),
+            Refused("another dialect", #"[{"op":"remove","items":["a"]}]"#, .wrongShape),
             Refused("no JSON", #"[{"#, .notJSON),
         ])
     func stages(_ row: Refused) {
@@ -136,13 +136,13 @@ struct RowListTests {
     @Test(
         "keyed operations that do not fit are refused",
         arguments: [
-            Refused("an unknown row", #"[{"op":"remove","item":"x"}]"#, .unknownID),
+            Refused("an unknown row", #"[{"op":"remove","items":["x"]}]"#, .unknownID),
             Refused("an unknown section", #"[{"op":"move","section":"x","before":null}]"#, .unknownID),
             Refused("an unknown anchor", #"[{"op":"move","item":"a","in":"s","before":"x"}]"#, .unknownID),
             Refused("an anchor of another section", #"[{"op":"move","item":"a","in":"s","before":"c"}]"#, .unknownID),
             Refused("an unknown home", #"[{"op":"move","item":"a","in":"x","before":null}]"#, .unknownID),
             Refused(
-                "a row that is there", #"[{"op":"insert","item":{"id":"a"},"in":"s","before":null}]"#, .duplicateID),
+                "a row that is there", #"[{"op":"insert","items":[{"id":"a"}],"in":"s","before":null}]"#, .duplicateID),
             Refused("a section that is there", #"[{"op":"insert","section":{"id":"s"},"before":null}]"#, .duplicateID),
             Refused(
                 "a section whose row is there",
@@ -152,19 +152,21 @@ struct RowListTests {
                 #"[{"op":"insert","section":{"id":"v","items":[{"id":"x"},{"id":"x"}]},"before":null}]"#, .duplicateID),
             Refused(
                 "a row whose section went",
-                #"[{"op":"remove","section":"s"},{"op":"update","item":{"id":"a"},"as":"reload"}]"#, .unknownID),
+                #"[{"op":"remove","section":"s"},{"op":"update","items":[{"id":"a"}],"as":"reload"}]"#, .unknownID),
             Refused("before itself", #"[{"op":"move","item":"a","in":"s","before":"a"}]"#, .wrongShape),
             Refused("no anchor", #"[{"op":"move","item":"a","in":"s"}]"#, .wrongShape),
             Refused("no operation", #"[{"op":"append","item":"a"}]"#, .wrongShape),
-            Refused("an unknown member", #"[{"op":"remove","item":"a","count":1}]"#, .wrongShape),
+            Refused("an unknown member", #"[{"op":"remove","items":["a"],"count":1}]"#, .wrongShape),
             Refused(
-                "a row's unknown member", #"[{"op":"update","item":{"id":"a","title":1},"as":"reload"}]"#, .wrongShape),
-            Refused(
-                "content and a patch", #"[{"op":"update","item":{"id":"a","content":1,"patch":{}},"as":"reload"}]"#,
+                "a row's unknown member", #"[{"op":"update","items":[{"id":"a","title":1}],"as":"reload"}]"#,
                 .wrongShape),
             Refused(
-                "a patch without content", #"[{"op":"update","item":{"id":"b","patch":{}},"as":"reload"}]"#, .noContent),
-            Refused("both", #"[{"op":"remove","item":"a","section":"s"}]"#, .wrongShape),
+                "content and a patch", #"[{"op":"update","items":[{"id":"a","content":1,"patch":{}}],"as":"reload"}]"#,
+                .wrongShape),
+            Refused(
+                "a patch without content", #"[{"op":"update","items":[{"id":"b","patch":{}}],"as":"reload"}]"#,
+                .noContent),
+            Refused("both", #"[{"op":"remove","items":["a"],"section":"s"}]"#, .wrongShape),
             Refused("not an array", #"{}"#, .wrongShape),
         ])
     func keyed(_ row: Refused) {

@@ -45,7 +45,7 @@ export const reset = (to, ids, why = 'initial') => (
   { session: 's', from: null, to, dialect: 'keyed', reset: why, state: { sections: [{ id: 'main', items: items(ids) }] } });
 export const append = (from, to, ...ids) => ({
   session: 's', from, to, dialect: 'keyed',
-  changes: ids.map((id) => ({ op: 'insert', item: { id }, in: 'main', before: null })),
+  changes: ids.map((id) => ({ op: 'insert', items: [{ id }], in: 'main', before: null })),
 });
 
 /** What a connection shows, and a way to wait until it shows this. */

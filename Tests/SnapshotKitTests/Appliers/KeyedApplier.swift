@@ -9,6 +9,10 @@ struct KeyedApplier {
     private var anchors: Set<Text> = []
     private var sectionAnchors: Set<Text> = []
     private var phase = Phase.sections
+    /// Where the last run of new rows was put, so that a run in two operations is noticed.
+    private var lastInsertion: (section: Tree, first: Text)?
+    private var removesItems = false
+    private var mannersOfUpdates: Set<Text> = []
 
     /// The order in which operations come.
     private enum Phase: Int {
@@ -29,18 +33,17 @@ struct KeyedApplier {
     }
 
     private mutating func apply(_ operation: Tree) throws {
-        let members = try operation.members("op", "section", "item", "in", "before", "as")
+        let members = try operation.members("op", "section", "item", "items", "in", "before", "as")
         let isSection = members["section"] != nil
-        try require(isSection != (members["item"] != nil), "either a section or an item")
         switch (try members.take("op").text().description, isSection) {
         case ("insert", true): try insertSection(members)
         case ("move", true): try moveSection(members)
         case ("remove", true): try removeSection(members)
         case ("update", true): try updateSection(members)
-        case ("insert", false): try insertItem(members)
+        case ("insert", false): try insertItems(members)
         case ("move", false): try moveItem(members)
-        case ("remove", false): try removeItem(members)
-        case ("update", false): try updateItem(members)
+        case ("remove", false): try removeItems(members)
+        case ("update", false): try updateItems(members)
         default: throw Refusal("unknown operation")
         }
     }
@@ -114,19 +117,34 @@ struct KeyedApplier {
         try operations.items.inserted.note(id, "inserted")
     }
 
-    private mutating func place(_ row: Row, _ members: [Text: Tree]) throws {
+    /// Puts rows, in order, where `in` and `before` say.
+    private mutating func place(_ new: [Row], _ members: [Text: Tree]) throws {
         let section = try section(try members.take("in").id())
-        guard let anchor = try members.take("before").optionalID() else { return rows[section].rows.append(row) }
+        guard let anchor = try members.take("before").optionalID() else {
+            return rows[section].rows.append(contentsOf: new)
+        }
         guard let at = rows[section].rows.firstIndex(where: { $0.id == anchor }) else { throw Refusal("no anchor") }
-        rows[section].rows.insert(row, at: at)
+        rows[section].rows.insert(contentsOf: new, at: at)
         anchors.insert(anchor)
     }
 
-    private mutating func insertItem(_ members: [Text: Tree]) throws {
-        try enter(.items, members, ["op", "item", "in", "before"])
-        let row = try Row(inserted: try members.take("item"))
-        try noteInserted(row.id)
-        try place(row, members)
+    /// The elements of `items`, of which there is one at least.
+    private func items(_ members: [Text: Tree]) throws -> [Tree] {
+        let items = try members.take("items").elements()
+        try require(!items.isEmpty, "an operation on no items")
+        return items
+    }
+
+    private mutating func insertItems(_ members: [Text: Tree]) throws {
+        try enter(.items, members, ["op", "items", "in", "before"])
+        let new = try items(members).map { try Row(inserted: $0) }
+        for row in new { try noteInserted(row.id) }
+        let home = try members.take("in")
+        if let last = lastInsertion, last.section == home {
+            try require(try members.take("before").optionalID() != last.first, "a run in two operations")
+        }
+        lastInsertion = (home, new[0].id)
+        try place(new, members)
     }
 
     private mutating func moveItem(_ members: [Text: Tree]) throws {
@@ -136,26 +154,33 @@ struct KeyedApplier {
         try operations.items.moved.note(id, "moved")
         let place = try place(id)
         let row = rows[place.section].rows.remove(at: place.row)
-        try self.place(row, members)
+        try self.place([row], members)
     }
 
-    private mutating func removeItem(_ members: [Text: Tree]) throws {
-        try enter(.itemRemovals, members, ["op", "item"])
-        let place = try place(try members.take("item").id())
-        let row = rows[place.section].rows.remove(at: place.row)
-        try operations.items.deleted.note(row.id, "removed")
+    private mutating func removeItems(_ members: [Text: Tree]) throws {
+        try enter(.itemRemovals, members, ["op", "items"])
+        try require(!removesItems, "two operations that remove items")
+        removesItems = true
+        for tree in try items(members) {
+            let place = try place(try tree.id())
+            let row = rows[place.section].rows.remove(at: place.row)
+            try operations.items.deleted.note(row.id, "removed")
+        }
     }
 
-    private mutating func updateItem(_ members: [Text: Tree]) throws {
-        try enter(.updates, members, ["op", "item", "as"])
-        let tree = try members.take("item")
-        guard case .object(let own) = tree else { throw Refusal("not an item") }
-        let place = try place(try own.take("id").id())
-        let old = rows[place.section].rows[place.row]
-        let row = try Row(updated: tree, from: old)
-        rows[place.section].rows[place.row] = row
-        try requireManner(try members.take("as"), old: old, new: row)
-        try operations.items.updated.note(row.id, "updated")
+    private mutating func updateItems(_ members: [Text: Tree]) throws {
+        try enter(.updates, members, ["op", "items", "as"])
+        let manner = try members.take("as")
+        try mannersOfUpdates.note(try manner.text(), "updated")
+        for tree in try items(members) {
+            guard case .object(let own) = tree else { throw Refusal("not an item") }
+            let place = try place(try own.take("id").id())
+            let old = rows[place.section].rows[place.row]
+            let row = try Row(updated: tree, from: old)
+            rows[place.section].rows[place.row] = row
+            try requireManner(manner, old: old, new: row)
+            try operations.items.updated.note(row.id, "updated")
+        }
     }
 }
 

@@ -78,7 +78,7 @@ struct IgnoringTests {
         let old = try Snapshot(json: #"[{"id":"a","content":{"at":1,"x":1}},{"id":"b","content":{"at":1,"x":1}}]"#)
         let new = try Snapshot(json: #"[{"id":"a","content":{"at":2,"x":2}},{"id":"b","content":{"at":2,"x":1}}]"#)
         let changeset = Changeset(from: old, to: new, ignoring: [JSONPointer("/at")].compactMap { $0 })
-        let update = #"[{"op":"update","item":{"id":"a","content":{"at":2,"x":2}},"as":"reconfigure"}]"#
+        let update = #"[{"op":"update","items":[{"id":"a","content":{"at":2,"x":2}}],"as":"reconfigure"}]"#
         #expect(String(decoding: changeset.json(.keyed), as: UTF8.self) == update)
         let patch = try TreeParser.tree(changeset.json(.jsonPatch))
         let document = try PatchApplier.apply(patch, to: try TreeParser.tree(old.documentJSON())).document

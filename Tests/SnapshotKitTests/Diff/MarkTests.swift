@@ -27,7 +27,7 @@ struct MarkTests {
             (
                 Dialect.keyed,
                 #"[{"op":"update","section":{"id":"s","content":1},"as":"reload"},"#
-                    + #"{"op":"update","item":{"id":"a"},"as":"reconfigure"},{"op":"update","item":{"id":"b"},"as":"reload"}]"#
+                    + #"{"op":"update","items":[{"id":"a"}],"as":"reconfigure"},{"op":"update","items":[{"id":"b"}],"as":"reload"}]"#
             ),
             (
                 .indexed,
@@ -140,7 +140,7 @@ struct MarkTests {
     func strongest(edits: String, manner: String) throws {
         let operations = try tree(try changes(by: edits), .keyed).elements()
         try #require(operations.count == 1)
-        #expect(try operations[0].members("op", "item", "as").take("as") == .string(Text(manner)))
+        #expect(try operations[0].members("op", "items", "as").take("as") == .string(Text(manner)))
     }
 
     @Test("a marked row that moves is moved and updated")

@@ -78,7 +78,7 @@ struct VectorTests {
         let first = try operations.elements().first { try $0.isInsertion(of: "D") }
         let came = try #require(first).members("op", "section", "before").take("section").members("id", "items")
         #expect(try came.list("items") == [.json(#"{"id":"x"}"#)])
-        #expect(!(try operations.elements().contains { $0 == .json(#"{"op":"remove","item":"e"}"#) }))
+        #expect(!(try operations.elements().contains { $0 == .json(#"{"op":"remove","items":["e"]}"#) }))
     }
 
     @Test("V3: one row from the end to the start is one move")

@@ -78,7 +78,7 @@ struct AlignedContentTests {
         let old = try Snapshot(json: json(-1))
         for id in ids {
             let changeset = Changeset(from: old, to: try Snapshot(json: json(id)))
-            let expected = #"[{"op":"update","item":{"id":\#(id),"content":"y"},"as":"reconfigure"}]"#
+            let expected = #"[{"op":"update","items":[{"id":\#(id),"content":"y"}],"as":"reconfigure"}]"#
             #expect(String(decoding: changeset.json(.keyed), as: UTF8.self) == expected)
         }
     }

@@ -20,8 +20,8 @@ struct MangledEditTests {
 
     private static let keyed = #"""
         [{"op":"insert","section":{"id":"v","items":[{"id":"w"}]},"before":"t"},{"op":"move","section":"t","before":"s"},
-        {"op":"remove","item":"a"},{"op":"move","item":"b","in":"v","before":"w"},{"op":"update","item":{"id":"b","content":[],
-        "level":1,"parent":"w","children":2},"as":"reconfigure"},{"op":"remove","section":"s"}]
+        {"op":"remove","items":["a"]},{"op":"move","item":"b","in":"v","before":"w"},{"op":"update","items":[{"id":"b","content":[],
+        "level":1,"parent":"w","children":2}],"as":"reconfigure"},{"op":"remove","section":"s"}]
         """#
 
     private static let state = #"{"sections":[{"id":"s","items":["a","b"]},{"id":"t","items":["c"]}]}"#

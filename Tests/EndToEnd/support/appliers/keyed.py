@@ -1,5 +1,6 @@
 """keyed: operations by id, in the contract's order, each anchor there when it is named."""
 
+from ..jsontext import key
 from .rows import Misfit, header, manner, members, require, row, shown, visible
 
 __all__ = ["shown", "applied", "expected"]
@@ -17,11 +18,25 @@ def applied(before, changes):
         require(mine >= phase, "out of order:", operation, "after", PHASES[phase])
         phase = mine
         apply(model, operation)
+    in_runs(changes)
     return model.check()
 
 
+def in_runs(changes):
+    """One operation removes items, one inserts each run of neighbours, and one updates those with each `as`."""
+    of_items = [operation for operation in changes if "items" in operation]
+    require(all(operation["items"] for operation in of_items), "no items:", of_items)
+    require(sum(operation["op"] == "remove" for operation in of_items) <= 1, "removed in two operations")
+    manners = [operation["as"] for operation in of_items if operation["op"] == "update"]
+    require(len(set(manners)) == len(manners), "updated in two operations:", manners)
+    starts = {key(operation["items"][0]["id"]) for operation in of_items if operation["op"] == "insert"}
+    for operation in of_items:
+        if operation["op"] == "insert" and operation["before"] is not None:
+            require(key(operation["before"]) not in starts, "neighbours in two operations:", operation)
+
+
 def phase_of(operation):
-    of_item = "item" in operation
+    of_item = "item" in operation or "items" in operation
     match operation["op"]:
         case "insert" | "move":
             return 2 if of_item else 0
@@ -34,8 +49,7 @@ def phase_of(operation):
 
 def apply(model, operation):
     verb = operation["op"]
-    if "item" in operation:
-        require("section" not in operation, "an operation of both:", operation)
+    if "item" in operation or "items" in operation:
         ITEM[verb](model, operation)
     else:
         SECTION[verb](model, operation)
@@ -71,11 +85,12 @@ def update_section(model, operation):
     model.sections[at] = (header(operation["section"], old), rows)
 
 
-def insert_item(model, operation):
-    members(operation, ["op", "item", "in", "before"])
-    item = row(operation["item"])
-    require(model.place(item["id"]) is None, "it is there already:", operation)
-    put(model, item, operation)
+def insert_items(model, operation):
+    members(operation, ["op", "items", "in", "before"])
+    for each in operation["items"]:
+        item = row(each)
+        require(model.place(item["id"]) is None, "it is there already:", operation)
+        put(model, item, operation)
 
 
 def move_item(model, operation):
@@ -84,19 +99,21 @@ def move_item(model, operation):
     put(model, model.sections[section][1].pop(index), operation)
 
 
-def remove_item(model, operation):
-    members(operation, ["op", "item"])
-    section, index = model.found(operation["item"])
-    del model.sections[section][1][index]
+def remove_items(model, operation):
+    members(operation, ["op", "items"])
+    for each in operation["items"]:
+        section, index = model.found(each)
+        del model.sections[section][1][index]
 
 
-def update_item(model, operation):
-    members(operation, ["op", "item", "as"])
-    section, index = model.found(operation["item"]["id"])
-    rows = model.sections[section][1]
-    old = rows[index]
-    rows[index] = row(operation["item"], old)
-    manner(operation, old, rows[index])
+def update_items(model, operation):
+    members(operation, ["op", "items", "as"])
+    for each in operation["items"]:
+        section, index = model.found(each["id"])
+        rows = model.sections[section][1]
+        old = rows[index]
+        rows[index] = row(each, old)
+        manner(operation, old, rows[index])
 
 
 def put(model, item, operation):
@@ -115,5 +132,5 @@ def anchor(model, before):
     return len(model.sections) if before is None else model.section(before)
 
 
-ITEM = {"insert": insert_item, "move": move_item, "remove": remove_item, "update": update_item}
+ITEM = {"insert": insert_items, "move": move_item, "remove": remove_items, "update": update_items}
 SECTION = {"insert": insert_section, "move": move_section, "remove": remove_section, "update": update_section}
