@@ -76,8 +76,9 @@ public struct FollowedList: Sendable {
             let arrangement = try list.arrangement(answer.body)
             list = arrangement.list
             return .arranged(arrangement)
-        // They lead one flat list, and a document, to the next state, and not rows in sections.
-        case .sequential, .jsonPatch, nil: throw answer.body.wrong("changes in a dialect that is not applied here")
+        // They lead one flat list, or a document, to the next state, or nothing, and not rows in sections.
+        case .sequential, .counts, .jsonPatch, nil:
+            throw answer.body.wrong("changes in a dialect that is not applied here")
         }
         return .changed(stages)
     }

@@ -318,3 +318,23 @@ test('the real server: polls', async () => {
   connection.close();
   await server.stop();
 });
+
+test('counts are handed on, and not adopted', async () => {
+  const counted = (to, inserted) => ({ session: 's', from: '1-a', to, dialect: 'counts', changes: { items: { inserted } } });
+  const { asked, seen, connection } = await follow([
+    (talk) => { talk.stream(counted('2-b', 1), counted('3-c', 12)); talk.response.end(); },
+    (talk) => talk.stream(counted('4-d', 13)),
+  ], (seen) => seen.answers.length === 3, { dialect: 'counts', since: '1-a' });
+  assert.deepEqual(seen.answers.map(({ changes }) => changes.items.inserted), [1, 12, 13]);
+  assert.equal(connection.revision, '1-a');
+  assert.equal(asked[1].headers['last-event-id'], '1-a');
+});
+
+test('counts are polled without waiting', async () => {
+  const answer = { session: 's', from: '1-a', to: '2-b', dialect: 'counts', changes: { items: { inserted: 1 } } };
+  const { asked } = await follow(
+    [(talk) => talk.json(answer), (talk) => talk.json(answer)], (seen) => seen.answers.length === 2,
+    { dialect: 'counts', since: '1-a', transport: 'poll' });
+  assert.equal(asked[0].query.wait, undefined);
+  assert.equal(asked[1].query.since, '1-a');
+});

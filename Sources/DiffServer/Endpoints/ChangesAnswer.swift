@@ -113,24 +113,24 @@ extension ChangesAnswer {
     ) -> [UInt8] {
         if form.isBarePatch { return [] }
         var writer = JSONWriter()
-        if form.isEvent { Event.begin(to: destination.revision, &writer) }
+        if form.isEvent { Event.begin(form.dialect.isAdopted ? destination.revision : from, &writer) }
         writeStart(from, destination, form, &writer)
         writer.append(",\"reset\":\"")
         writer.append(verbatim: reset.rawValue)
-        writer.append("\",\"state\":")
+        writer.append(form.dialect.isAdopted ? "\",\"state\":" : "\",\"rows\":")
         return writer.bytes()
     }
 
     /// What of a reset all readers get.
     static func end(ofReset destination: Destination, _ form: ChangesForm) -> [UInt8] {
-        // Rows take about what the state does; one that grew by doubling would take three times as much.
-        var writer = JSONWriter(capacity: destination.snapshot.footprint)
-        if form.isBarePatch { writer.append("[{\"op\":\"replace\",\"path\":\"\",\"value\":") }
         let snapshot = destination.snapshot
-        if form.dialect == .jsonPatch {
-            snapshot.writeDocument(into: &writer)
-        } else {
-            snapshot.writeRows(into: &writer)
+        // Rows take about what the state does; one that grew by doubling would take three times as much.
+        var writer = JSONWriter(capacity: form.dialect.isAdopted ? snapshot.footprint : 32)
+        if form.isBarePatch { writer.append("[{\"op\":\"replace\",\"path\":\"\",\"value\":") }
+        switch form.dialect {
+        case .jsonPatch: snapshot.writeDocument(into: &writer)
+        case .counts: writer.append(snapshot.rowCount)
+        default: snapshot.writeRows(into: &writer)
         }
         writer.append(byte: UInt8(ascii: "}"))
         if form.isBarePatch { writer.append(byte: UInt8(ascii: "]")) }
@@ -147,7 +147,7 @@ extension ChangesAnswer {
         let form = options.form
         // Most answers fit, and an allocator has blocks of this size at hand.
         var writer = JSONWriter(capacity: 960)
-        if form.isEvent { Event.begin(to: destination.revision, &writer) }
+        if form.isEvent { Event.begin(form.dialect.isAdopted ? destination.revision : from, &writer) }
         let start = writer.count
         if form.isBarePatch {
             changeset.write(.jsonPatch, staging: options.staging, content: options.content, into: &writer)

@@ -12,10 +12,16 @@ enum Event {
     static let heartbeat = Array(": \n\n".utf8)
 
     /// What stands before the JSON of a changeset or a reset.
-    static func begin(to revision: Revision?, _ writer: inout JSONWriter) {
-        writer.append("event: changes\nid: ")
-        revision.map { writer.append(verbatim: $0.text) }
-        writer.append("\ndata: ")
+    ///
+    /// - Parameter base: where the reader is with it, and goes on from when it comes back; nil for one that is nowhere.
+    static func begin(_ base: Revision?, _ writer: inout JSONWriter) {
+        writer.append("event: changes\n")
+        if let base {
+            writer.append("id: ")
+            writer.append(verbatim: base.text)
+            writer.append("\n")
+        }
+        writer.append("data: ")
     }
 
     /// An event whose JSON, which begins at an offset, is put on one line, and its end: line ends can only be white

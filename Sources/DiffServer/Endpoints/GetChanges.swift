@@ -14,8 +14,13 @@ struct GetChanges: ReadingEndpoint {
     init(_ call: Call) throws(Problem) {
         self.call = call
         let since = try call.parameters.since()
-        wait = try Self.wait(call)
+        let wait = try Self.wait(call)
         options = try ChangesOptions(call.parameters, call.acceptance, streams: true)
+        if wait != nil, !options.form.dialect.isAdopted {
+            throw .malformed(
+                "a request for \(options.form.dialect.rawValue) is not held: ask without wait, or for a stream")
+        }
+        self.wait = wait ?? 0
         self.since = options.form.isEvent ? Self.lastEvent(call) ?? since : since
     }
 
@@ -29,11 +34,11 @@ struct GetChanges: ReadingEndpoint {
         return .now(call.service.counted(view.answer(since: since, options)).response())
     }
 
-    /// Seconds that the client would wait: `?wait=`, else `Prefer: wait=`.
-    private static func wait(_ call: Call) throws(Problem) -> Int {
+    /// Seconds that the client would wait: `?wait=`, else `Prefer: wait=`; nil if it says nothing of that.
+    private static func wait(_ call: Call) throws(Problem) -> Int? {
         if let wait = try call.parameters.count("wait") { return min(wait, longestWait) }
-        guard let text = call.head.preferences.first(where: { $0.name == "wait" })?.value else { return 0 }
-        return min(Parameters.count(text) ?? 0, longestWait)
+        guard let text = call.head.preferences.first(where: { $0.name == "wait" })?.value else { return nil }
+        return Parameters.count(text).map { min($0, longestWait) }
     }
 
     /// The id of the last event that a reconnecting reader saw; one of no revision's form is no base.

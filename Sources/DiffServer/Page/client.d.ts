@@ -2,8 +2,11 @@
 export type ID = string | number;
 /** `<sequence>-<digest>`; opaque, compared for equality. */
 export type Revision = string;
-/** `keyed` is applied here; the changes of any other are handed on as they came. */
-export type Dialect = 'keyed' | 'indexed' | 'staged' | 'diffable' | 'sequential' | 'json-patch' | (string & {});
+/**
+ * `keyed` is applied here; the changes of any other are handed on as they came. `counts` are never adopted: each answer
+ * says how far the head is from `since`.
+ */
+export type Dialect = 'keyed' | 'indexed' | 'staged' | 'diffable' | 'sequential' | 'counts' | 'json-patch' | (string & {});
 
 /** A visible item. What is the default is left out. */
 export interface Row<Content = any> {
@@ -62,6 +65,8 @@ export interface Answer {
   /** Why everything comes anew. The list is open. */
   reset?: 'initial' | 'expired' | 'unknown' | 'replaced' | 'large' | (string & {});
   state?: any;
+  /** In place of `state`, in the dialect counts: how many rows there are. */
+  rows?: number;
   warnings?: string[];
 }
 

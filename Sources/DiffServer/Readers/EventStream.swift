@@ -19,6 +19,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
     private let slot: SessionSlot
     private let options: ChangesOptions
     private let writer: StreamWriter
+    /// What the reader has: where the last event led, or, where that is not adopted, what it came with.
     private var sent: Since
     private var isDirty = true
     /// Whether the next event is being made: the store was asked for the session, which has left memory, or a worker
@@ -151,7 +152,7 @@ final class EventStream: SessionReader, @unchecked Sendable {
 
     private func write(_ answer: ChangesAnswer, from view: SessionView) {
         let answer = call.service.counted(answer)
-        sent = .revision(view.session.head.revision)
+        if options.form.dialect.isAdopted { sent = .revision(view.session.head.revision) }
         lastWrite = .now
         call.service.metrics.streamLagged(lastWrite - view.session.head.made)
         answer.write(to: writer)

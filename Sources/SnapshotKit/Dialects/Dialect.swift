@@ -10,6 +10,8 @@ public enum Dialect: String, Sendable, CaseIterable {
     case diffable
     /// Splices of one flat list, applied in order: RecyclerView, AppKit, Flutter.
     case sequential
+    /// Numbers alone: who waits to show what there is.
+    case counts
     /// RFC 6902 on the document.
     case jsonPatch = "json-patch"
 
@@ -21,9 +23,13 @@ public enum Dialect: String, Sendable, CaseIterable {
         case .staged: "stages, each safe as one batch: UITableView, UICollectionView"
         case .diffable: "final ids, and what to draw again: NSDiffableDataSourceSnapshot"
         case .sequential: "splices of one flat list, in order: RecyclerView, AppKit, Flutter"
+        case .counts: "numbers of operations, which nobody adopts: \"12 new posts\""
         case .jsonPatch: "RFC 6902 on the document"
         }
     }
+
+    /// Whether a reader that received it is at the new state. If not, it stays where it was, and is told from there again.
+    public var isAdopted: Bool { self != .counts }
 }
 
 /// How many batches a staged changeset takes.
@@ -72,6 +78,7 @@ extension Changeset {
                 case .staged: changeset.writeStaged(staging, into: &writer)
                 case .diffable: changeset.writeDiffable(into: &writer)
                 case .sequential: changeset.writeSequential(into: &writer)
+                case .counts: changeset.writeCounts(into: &writer)
                 case .jsonPatch: changeset.writeJSONPatch(into: &writer)
                 }
             }

@@ -87,9 +87,6 @@ public final class Changeset: Sendable {
 
 /// Numbers of operations, of items and sections together, as the dialect `indexed` lists them.
 public struct OperationCounts: Sendable, Equatable {
-    /// None.
-    public init() {}
-
     /// Rows and sections only in the old state.
     public var deletions = 0
     /// Rows and sections only in the new state.
@@ -98,6 +95,11 @@ public struct OperationCounts: Sendable, Equatable {
     public var moves = 0
     /// Common ones that show differently.
     public var updates = 0
+
+    /// So many of each sort; none, unless it is said.
+    public init(deletions: Int = 0, insertions: Int = 0, moves: Int = 0, updates: Int = 0) {
+        (self.deletions, self.insertions, self.moves, self.updates) = (deletions, insertions, moves, updates)
+    }
 
     /// All of them.
     public var total: Int { deletions + insertions + moves + updates }

@@ -47,6 +47,7 @@ struct MarkTests {
                     + #"{"op":"update","at":1,"rows":[{"item":{"id":"a"},"in":"s"}],"as":"reconfigure"},"#
                     + #"{"op":"update","at":2,"rows":[{"item":{"id":"b"},"in":"s"}],"as":"reload"}]"#
             ),
+            (.counts, #"{"sections":{"updated":1},"items":{"updated":2}}"#),
             (.jsonPatch, "[]"),
         ])
     func marked(dialect: Dialect, expected: String) throws {

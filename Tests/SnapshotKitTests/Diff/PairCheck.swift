@@ -67,6 +67,7 @@ struct PairCheck {
             try checkCompact()
         case .diffable: try checkDiffable()
         case .sequential: try checkSequential()
+        case .counts: try checkCounts()
         case .jsonPatch: try checkPatch()
         }
     }
@@ -255,6 +256,28 @@ struct PairCheck {
             if keys.moved.contains(row.key) { old[row.key]?.section = row.section }
             try require(old[row.key] != row, "\(row.key) is updated, and did not change")
         }
+    }
+
+    // MARK: counts
+
+    private func checkCounts() throws {
+        let groups = ["sections": minimum.sections, "items": minimum.items].mapValues { counts in
+            [
+                "deleted": counts.deletions, "inserted": counts.insertions, "moved": counts.moves,
+                "updated": counts.updates,
+            ].filter { $0.value > 0 }
+        }
+        let expected = groups.filter { !$0.value.isEmpty }
+        let text = String(decoding: changeset.json(.counts), as: UTF8.self)
+        let found = try tree(.counts).members("sections", "items").mapValues { group in
+            try group.members("deleted", "inserted", "moved", "updated").mapValues { try $0.integer() }
+        }
+        try require(
+            found.count == expected.count
+                && expected.allSatisfy { name, numbers in
+                    guard let group = found[Text(name)] else { return false }
+                    return group.count == numbers.count && numbers.allSatisfy { group[Text($0.key)] == $0.value }
+                }, "\(text), fewest \(expected)")
     }
 
     // MARK: json-patch

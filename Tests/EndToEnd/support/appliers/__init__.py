@@ -4,7 +4,7 @@
 changeset. Written from the contract; nothing is shared with the server.
 """
 
-from . import diffable, document, indexed, keyed, sequential, staged
+from . import counts, diffable, document, indexed, keyed, sequential, staged
 
 DIALECTS = {
     "keyed": keyed,
@@ -13,4 +13,9 @@ DIALECTS = {
     "diffable": diffable,
     "sequential": sequential,
     "json-patch": document,
+}
+
+# Those that lead nowhere: `expected(before, after)` is what they say.
+NOT_ADOPTED = {
+    "counts": counts,
 }

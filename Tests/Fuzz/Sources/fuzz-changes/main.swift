@@ -105,12 +105,31 @@ private func checkTarget(
     case .sequential:
         let flat = try SequentialApplier.apply(changes, to: before).list
         return check(flat.map(\.key) == after.flat.map(\.key), "sequential misses the target")
+    case .counts:
+        let counts = Counts(
+            deletions: change.counts.deletions, insertions: change.counts.insertions,
+            moves: change.counts.moves, updates: change.counts.updates)
+        return check(try summed(changes) == counts, "counts differ from the changeset's")
     case .jsonPatch:
         let document = try PatchApplier.apply(changes, to: tree(old.documentJSON(), "the document")).document
         return check(document == tree(new.documentJSON(), "the document"), "json-patch misses the target")
     }
     check(rows == after, "\(dialect) misses the target")
     check(shown == RowList(new), "a client misses the target by \(dialect)")
+}
+
+/// The numbers of `counts`, of sections and items together.
+private func summed(_ changes: Tree) throws -> Counts {
+    var sum = Counts()
+    for group in try changes.members("sections", "items").values {
+        let numbers = try group.members("deleted", "inserted", "moved", "updated").mapValues { try $0.integer() }
+        sum =
+            sum
+            + Counts(
+                deletions: numbers["deleted"] ?? 0, insertions: numbers["inserted"] ?? 0,
+                moves: numbers["moved"] ?? 0, updates: numbers["updated"] ?? 0)
+    }
+    return sum
 }
 
 private func checkCounts(_ change: Changeset, _ old: Snapshot, _ new: Snapshot) throws {
