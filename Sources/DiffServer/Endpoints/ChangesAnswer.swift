@@ -8,8 +8,10 @@ struct ChangesOptions: Hashable, Sendable {
     var content: ContentStyle
     /// More operations than this, and the whole state comes instead.
     var maxChanges: Int?
+    /// If changes take more bytes than the whole state, it comes instead.
+    var smallest: Bool
 
-    static let parameters: Set<String> = ["dialect", "staging", "content", "maxChanges"]
+    static let parameters: Set<String> = ["dialect", "staging", "content", "maxChanges", "smallest"]
 
     /// - Parameter streams: whether the endpoint can also stream events.
     init(_ parameters: Parameters, _ acceptance: Acceptance, streams: Bool = false) throws(Problem) {
@@ -17,6 +19,7 @@ struct ChangesOptions: Hashable, Sendable {
         staging = try parameters.choice("staging") ?? .safe
         content = try parameters.choice("content") ?? .full
         maxChanges = try parameters.count("maxChanges")
+        smallest = try parameters.flag("smallest")
         form =
             streams && acceptance.best(of: ChangesForm.mediaTypes + [ChangesForm.eventType]) == ChangesForm.eventType
             ? ChangesForm(event: dialect ?? .keyed) : try ChangesForm(named: dialect, acceptance)
@@ -149,16 +152,21 @@ extension ChangesAnswer {
         var writer = JSONWriter(capacity: 960)
         if form.isEvent { Event.begin(form.dialect.isAdopted ? destination.revision : from, &writer) }
         let start = writer.count
-        if form.isBarePatch {
-            changeset.write(.jsonPatch, staging: options.staging, content: options.content, into: &writer)
-        } else {
+        if !form.isBarePatch {
             Self.writeStart(from, destination, form, &writer)
             if changeset.changesList, form.dialect != .jsonPatch {
                 writer.append(",\"list\":")
                 changeset.writeList(content: options.content, into: &writer)
             }
             writer.append(",\"changes\":")
-            changeset.write(form.dialect, staging: options.staging, content: options.content, into: &writer)
+        }
+        let changes = writer.count
+        changeset.write(form.dialect, staging: options.staging, content: options.content, into: &writer)
+        if options.smallest, destination.snapshot.isShorter(than: writer.count - changes, in: form.dialect) {
+            self.init(reset: .large, from: from, to: destination, form)
+            return
+        }
+        if !form.isBarePatch {
             if changeset.showsIdentityChurn { writer.append(",\"warnings\":[\"identity-churn\"]") }
             writer.append(byte: UInt8(ascii: "}"))
         }

@@ -47,6 +47,15 @@ struct Parameters: Sendable {
         return count
     }
 
+    /// `true` or `false`; what is not given is not so.
+    func flag(_ name: String) throws(Problem) -> Bool {
+        switch self[name] {
+        case nil, "false": return false
+        case "true": return true
+        case let value?: throw .malformed("\(name) is true or false, not \"\(value)\"")
+        }
+    }
+
     /// Digits as a number; nil for anything else. A number that does not fit is as large as can be.
     static func count(_ text: some StringProtocol) -> Int? {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }

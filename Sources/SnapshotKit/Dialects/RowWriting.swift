@@ -36,11 +36,24 @@ extension Snapshot {
     }
 
     /// Writes what `rowsJSON()` returns.
-    public func writeRows(into writer: inout JSONWriter) {
+    public func writeRows(into writer: inout JSONWriter) { writeRows(into: &writer, until: .max) }
+
+    /// Whether what a reset in a dialect carries, rows or the document, takes fewer bytes than this. O(the lesser of the
+    /// two) for rows.
+    public func isShorter(than bytes: Int, in dialect: Dialect) -> Bool {
+        // No row, and no item, takes less than `{"id":1}` and what separates it from the next.
+        guard (dialect == .jsonPatch ? itemCount : rowCount) * 9 < bytes, dialect.isAdopted else { return false }
+        var writer = JSONWriter()
+        if dialect == .jsonPatch { writeDocument(into: &writer) } else { writeRows(into: &writer, until: bytes) }
+        return writer.count < bytes
+    }
+
+    /// - Parameter limit: rows behind so many bytes are left out.
+    private func writeRows(into writer: inout JSONWriter, until limit: Int) {
         columns.withView { view in
             writer.append(sectionsOf: view) { section, writer in
                 var list = JSONList()
-                for row in view.rows(ofSection: section) {
+                for row in view.rows(ofSection: section) where writer.count < limit {
                     list.separate(&writer)
                     writer.append(item: view.item(ofRow: row), of: view)
                 }
