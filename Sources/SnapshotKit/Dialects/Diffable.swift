@@ -26,13 +26,17 @@ extension ChangesetView {
         list = JSONList()
         for row in 0..<new.rowCount where isNew(row: row) || isUpdated(row: row) {
             list.separate(&writer)
-            writer.append(item: new.item(ofRow: row), of: new, returnsToRoot: returnsToRoot(row: row))
+            if isNew(row: row) { append(row: row, to: &writer) } else { append(updatedRow: row, to: &writer) }
         }
         writer.append("],\"sectionContents\":[")
         list = JSONList()
         for section in new.sections.indices where isNew(section: section) || isUpdated(section: section) {
             list.separate(&writer)
-            append(section: section, to: &writer)
+            if isNew(section: section) {
+                append(section: section, to: &writer)
+            } else {
+                append(updatedSection: section, to: &writer)
+            }
         }
         writer.append("]}")
     }

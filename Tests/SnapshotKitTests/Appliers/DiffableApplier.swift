@@ -58,7 +58,9 @@ struct DiffableApplier {
     private static func readSections(_ trees: [Tree], _ old: Rows) throws -> ([Text: RowSection], Set<Text>) {
         var (sections, sent) = (Dictionary(uniqueKeysWithValues: old.map { ($0.id, $0) }), Set<Text>())
         for tree in trees {
-            let section = try RowSection(bare: tree)
+            guard case .object(let members) = tree else { throw Refusal("not a section: \(tree)") }
+            let known = sections[try members.take("id").id()]
+            let section = try known.map { try RowSection(updated: tree, from: $0) } ?? RowSection(bare: tree)
             try sent.note(section.id, "sent")
             sections[section.id] = section
         }

@@ -63,17 +63,18 @@ struct ContentPatchTests {
         )
         let failures = PairCheck.failures(from: old, to: new, style: .patch)
         #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
-        let changes = Changeset(from: old.snapshot, to: new.snapshot).json(.keyed, content: .patch)
-        let operations = try TreeParser.tree(changes).elements()
+        let changeset = Changeset(from: old.snapshot, to: new.snapshot)
+        let operations = try TreeParser.tree(changeset.json(.keyed, content: .patch)).elements()
         try #require(operations.count == 1)
-        guard case .object(let operation) = operations[0],
-            case .object(let update) = try operation.take(isSection ? "section" : "item")
-        else {
-            Issue.record("no update")
-            return
+        let operation = try operations[0].members("op", "section", "items", "as")
+        let keyed = isSection ? try operation.take("section") : try operation.list("items")[0]
+        let diffable = try TreeParser.tree(changeset.json(.diffable, content: .patch)).members(
+            "sections", "reload", "reconfigure", "reloadSections", "reconfigureSections", "items", "sectionContents")
+        for update in [keyed, try diffable.list(isSection ? "sectionContents" : "items")[0]] {
+            let members = try update.members("id", "content", "patch")
+            #expect(members["patch"] == row.patch.map { Tree.json($0) })
+            #expect(members["content"] == (row.patch == nil ? row.new.map { Tree.json($0) } : nil))
         }
-        #expect(update["patch"] == row.patch.map { Tree.json($0) })
-        #expect(update["content"] == (row.patch == nil ? row.new.map { Tree.json($0) } : nil))
     }
 
     @Test("an insertion carries its content whole")

@@ -77,7 +77,9 @@ struct StateShapeTests {
         let items = pieces.enumerated().map { #"{"id":"i\#($0.offset)","content":\#($0.element)}"# }
         let state = try Snapshot(json: "[\(items.joined(separator: ","))]")
         let changes = Changeset(from: .empty, to: state)
-        for bytes in [state.documentJSON(), state.rowsJSON()] + Dialect.allCases.map({ changes.json($0) }) {
+        for bytes in [state.documentJSON(), state.rowsJSON()]
+            + Dialect.allCases.filter(\.isAdopted).map({ changes.json($0) })
+        {
             let text = String(decoding: bytes, as: UTF8.self)
             for piece in pieces { #expect(text.contains(piece)) }
         }
@@ -90,7 +92,9 @@ struct StateShapeTests {
         ]
         let state = try Snapshot(json: "[\(tokens.joined(separator: ","))]")
         let changes = Changeset(from: .empty, to: state)
-        for bytes in [state.documentJSON(), state.rowsJSON()] + Dialect.allCases.map({ changes.json($0) }) {
+        for bytes in [state.documentJSON(), state.rowsJSON()]
+            + Dialect.allCases.filter(\.isAdopted).map({ changes.json($0) })
+        {
             let text = Array(bytes)
             for token in tokens { #expect(text.firstRange(of: Array(("\"id\":" + token).utf8)) != nil, "\(token)") }
         }
