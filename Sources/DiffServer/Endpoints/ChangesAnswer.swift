@@ -154,7 +154,7 @@ extension ChangesAnswer {
         let start = writer.count
         if !form.isBarePatch {
             Self.writeStart(from, destination, form, &writer)
-            if changeset.changesList, form.dialect != .jsonPatch {
+            if changeset.changesList, form.dialect.isAdopted, form.dialect != .jsonPatch {
                 writer.append(",\"list\":")
                 changeset.writeList(content: options.content, into: &writer)
             }
