@@ -161,7 +161,7 @@ function delayOf(text) {
   return delay >= 0 ? delay : null;
 }
 
-/** Reads server-sent events from pieces of text that may break anywhere; each is searched once. */
+/** Reads server-sent events from pieces of text that may break anywhere. */
 export function eventParser(emit) {
   let [held, type, data] = ['', '', []];
   const take = (line) => {
@@ -215,7 +215,7 @@ function perform(changes, sections, rows, host) {
   }
 }
 
-/** Rows are linked while it works, so that each operation costs the same however long the list is. */
+/** Rows are linked while it works, so that an operation costs the same in any list. */
 export function apply(state, changes, list) {
   const [sections, rows, order] = [new Map(), new Map(), ring()];
   const host = {

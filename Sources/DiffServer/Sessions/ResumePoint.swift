@@ -21,6 +21,8 @@ enum ResetReason: String, Sendable, CaseIterable {
     case unknown
     /// The session was started over since.
     case replaced
+    /// A writer wanted no change shown, but all drawn again at once.
+    case reloaded
     /// More operations than the reader wants.
     case large
 }
@@ -41,11 +43,12 @@ enum Since: Sendable, Equatable {
 extension Session {
     /// Finds what a reader's revision stands for. O(history).
     func resumePoint(_ revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
-        if revision.digest == head.revision.digest {
-            return .head(marks: marks(after: revision.sequence))
-        }
-        if let place = history.place(of: revision, at: now, bounds: bounds) {
-            return .past(place, marks: marks(after: revision.sequence))
+        let isHead = revision.digest == head.revision.digest
+        let place = isHead ? nil : history.place(of: revision, at: now, bounds: bounds)
+        if isHead || place != nil {
+            let marks = marks(after: revision.sequence)
+            if marks.isReload { return .none(.reloaded) }
+            return place.map { .past($0, marks: marks) } ?? .head(marks: marks)
         }
         if revision.sequence == 0 { return .none(.unknown) }
         if revision.sequence < startedOverAt { return .none(.replaced) }

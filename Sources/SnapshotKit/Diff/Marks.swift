@@ -12,13 +12,18 @@ public struct Marks: Sendable, Equatable {
     private(set) var items: [[UInt8]: Redraw] = [:]
     private(set) var sections: [[UInt8]: Redraw] = [:]
 
+    /// Whether the whole list is to be drawn again at once, and no change of it shown.
+    public private(set) var isReload = false
+
     /// No marks.
     public static let none = Marks()
+    /// All is to be drawn again at once.
+    public static let reload = Marks(isReload: true)
 
-    private init() {}
+    private init(isReload: Bool = false) { self.isReload = isReload }
 
     /// Whether there are no marks.
-    public var isEmpty: Bool { items.isEmpty && sections.isEmpty }
+    public var isEmpty: Bool { items.isEmpty && sections.isEmpty && !isReload }
 
     /// Marks in all.
     public var count: Int { items.count + sections.count }
@@ -44,13 +49,15 @@ public struct Marks: Sendable, Equatable {
 
     /// Adds the marks of a later revision.
     public mutating func formUnion(_ other: Marks) {
+        isReload = isReload || other.isReload
         items.merge(other.items, uniquingKeysWith: Self.stronger)
         sections.merge(other.sections, uniquingKeysWith: Self.stronger)
     }
 
-    /// Writes the marks as `{"items":{id:how},"sections":{id:how}}`.
+    /// Writes the marks as `{"items":{id:how},"sections":{id:how}}`, perhaps with `"list":"reload"` in front.
     public func write(into writer: inout JSONWriter) {
-        for (name, marks, end) in [("{\"items\":{", items, "}"), (",\"sections\":{", sections, "}}")] {
+        writer.append(isReload ? "{\"list\":\"reload\"," : "{")
+        for (name, marks, end) in [("\"items\":{", items, "}"), (",\"sections\":{", sections, "}}")] {
             writer.append(verbatim: name)
             var list = JSONList()
             for (id, redraw) in marks {
@@ -65,6 +72,10 @@ public struct Marks: Sendable, Equatable {
     /// Reads what `write` wrote; nil for anything else.
     public init?(_ value: JSONSlice) {
         guard let groups = value.members else { return nil }
+        if let list = groups["list"] {
+            guard list.string == "reload" else { return nil }
+            isReload = true
+        }
         for (name, path) in [("items", \Marks.items), ("sections", \Marks.sections)] {
             guard let marks = groups[name]?.members else { return nil }
             for (id, redraw) in marks {

@@ -18,6 +18,8 @@ final class ChangeSession: SessionOperation {
     }
 
     private let content: Content
+    /// Whether all is to be drawn again at once, and no change shown.
+    private let isReload: Bool
     /// Of a session that is made.
     private let settings: Session.Settings
     private let condition: WriteCondition
@@ -26,10 +28,11 @@ final class ChangeSession: SessionOperation {
     private let fingerprint: RequestFingerprint?
 
     init(
-        _ content: Content, settings: Session.Settings, condition: WriteCondition, key: ReplayWindow.Key?,
+        _ content: Content, isReload: Bool = false, settings: Session.Settings, condition: WriteCondition, key: ReplayWindow.Key?,
         fingerprint: RequestFingerprint?
     ) {
-        (self.content, self.settings, self.condition) = (content, settings, condition)
+        (self.content, self.isReload) = (content, isReload)
+        (self.settings, self.condition) = (settings, condition)
         (self.key, self.fingerprint) = (key, fingerprint)
     }
 
@@ -49,7 +52,7 @@ final class ChangeSession: SessionOperation {
             else { throw .mismatch(current: revision) }
             return .finish(.repeated(before, made: false, from: parent))
         }
-        let (after, changeset) = try next(after: before, transition)
+        let (after, changeset) = try next(after: before, isReload: isReload, transition)
         let outcome = Outcome.changed(after, changeset, from: revision)
         if key == nil, after.head.revision == revision { return .finish(outcome) }
         guard let remembering = remembering(after, made: false, before: revision, transition) else {
@@ -69,14 +72,16 @@ final class ChangeSession: SessionOperation {
 
     /// What follows a session when this is done to it.
     private func next(
-        after before: Session, _ transition: SessionTransition
+        after before: Session, isReload: Bool, _ transition: SessionTransition
     ) throws(SessionError) -> (Session, Changeset) {
+        let whole: Marks = isReload ? .reload : .none
         switch content {
         case .state(let state, let reused):
-            return transition.session(after: before, state, reused, maker: fingerprint)
+            return transition.session(after: before, state, reused, marks: whole, maker: fingerprint)
         case .edits(let batch, let limits):
             do throws(EditError) {
-                let (snapshot, marks, reused) = try before.head.snapshot.applying(batch, limits: limits)
+                var (snapshot, marks, reused) = try before.head.snapshot.applying(batch, limits: limits)
+                marks.formUnion(whole)
                 return transition.session(after: before, snapshot, reused, marks: marks, maker: fingerprint)
             } catch { throw .edits(error) }
         }
@@ -96,7 +101,7 @@ final class ChangeSession: SessionOperation {
     /// Whether the head is what this request makes: it equals the state, or a body with these edits made it.
     private func leads(to head: Session, _ transition: SessionTransition) throws(SessionError) -> Bool {
         switch content {
-        case .state: try next(after: head, transition).0.head.revision == head.head.revision
+        case .state: try next(after: head, isReload: false, transition).0.head.revision == head.head.revision
         case .edits: fingerprint != nil && head.head.maker == fingerprint
         }
     }
