@@ -44,7 +44,7 @@ final class PostChanges: SessionEndpoint {
     private func fingerprint(_ body: some Collection<UInt8>) -> RequestFingerprint {
         let hash = call.service.store.hash
         var value = body.withContiguousStorageIfAvailable { hash.digest(of: UnsafeRawBufferPointer($0)) } ?? 0
-        for item in call.parameters.all(Parameters.pointers).sorted(by: { $0.name < $1.name }) {
+        for item in call.parameters.all(Parameters.shape).sorted(by: { $0.name < $1.name }) {
             let text = Array("\(value) \(item.name)=\(item.value)".utf8)
             value = text.withUnsafeBytes { hash.digest(of: $0) }
         }
@@ -58,8 +58,8 @@ final class PostChanges: SessionEndpoint {
         let (limits, defaults) = (call.service.options.stateLimits, call.service.options.defaultSettings)
         guard shape == .native else {
             if !call.identity.maySendStates { throw .statesNeedKey }
-            let (state, reused) = try Snapshot.read(body, shape, limits, upon: known)
-            return (.state(state, reused), defaults, nil)
+            let reading = try Snapshot.read(body, shape, limits, upon: known)
+            return (.state(reading.snapshot, reading.reused), defaults, nil)
         }
         let envelope = try envelope(body, limits)
         if envelope.isBareState || envelope.values["edits"] != nil,

@@ -41,7 +41,7 @@ extension Snapshot {
     /// The state in a body, which most likely resembles a known one.
     static func read(
         _ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits, upon known: Snapshot? = nil
-    ) throws(Problem) -> (snapshot: Snapshot, reused: ReusedRuns?) {
+    ) throws(Problem) -> StateReading {
         do throws(StateError) {
             return try Snapshot.reading(json: body, shape: shape, limits: limits, upon: known)
         } catch { throw Problem(error) }

@@ -72,31 +72,21 @@ struct Parameters: Sendable {
         return .revision(revision)
     }
 
-    static let pointers: Set<String> = ["sectionsAt", "sectionIdAt", "itemsAt", "idAt"]
+    static let shape = Set(StateShape.Member.allCases.map(\.rawValue))
+    /// Those of a shape that may be given more than once.
+    static let shapeLists: Set<String> = [StateShape.Member.idAt.rawValue]
 
     /// Where the list stands in the body.
     func shape() throws(Problem) -> StateShape {
-        guard items.contains(where: { Self.pointers.contains($0.name) }) else { return .native }
-        return .pointers(
-            sectionsAt: try pointer("sectionsAt"), sectionIDAt: try pointer("sectionIdAt"),
-            itemsAt: try pointer("itemsAt"), idAt: try pointer("idAt"))
-    }
-
-    private func pointer(_ name: String) throws(Problem) -> JSONPointer? {
-        guard let value = self[name] else { return nil }
-        guard let pointer = JSONPointer(value) else {
-            throw .malformed("\(name) is a JSON Pointer, empty or starting with \"/\", not \"\(value)\"")
-        }
-        guard pointer.isServed else {
-            throw .malformed("\(name) has more than \(JSONPointer.maxServed) segments")
-        }
-        return pointer
+        let members = items.compactMap { item in StateShape.Member(rawValue: item.name).map { ($0, item.value) } }
+        if members.isEmpty { return .native }
+        do throws(StateShape.Failure) { return try StateShape(members) } catch { throw .malformed(error.detail) }
     }
 }
 
 extension JSONPointer {
-    /// Segments of a pointer that a client names: as many as levels of JSON by default.
-    static let maxServed = 64
+    /// Segments of a pointer that a client names.
+    static let maxServed = StateShape.maxSegments
 
     /// Whether a client may name it. A longer one leads nowhere.
     var isServed: Bool { tokens.count <= Self.maxServed }

@@ -48,11 +48,11 @@ final class Route: Sendable {
 
     /// An endpoint that works on its body alone.
     init(
-        name: String, _ permission: Permission, parameters: Set<String> = [],
+        name: String, _ permission: Permission, parameters: Set<String> = [], lists: Set<String> = [],
         mediaTypes: [String] = ["application/json"],
         prepare: @escaping @Sendable (Call) throws(Problem) -> Answer
     ) {
-        (self.name, self.permission, self.parameters, lists) = (name, permission, parameters, [])
+        (self.name, self.permission, self.parameters, self.lists) = (name, permission, parameters, lists)
         (self.mediaTypes, work, isProbe) = (mediaTypes, .withBody(prepare), false)
     }
 
@@ -74,18 +74,21 @@ let routes = Router<Route>([
     .init(
         .post, "/v1/diff",
         Route(
-            name: "diff", .compute, parameters: ChangesOptions.parameters.union(Parameters.pointers), mediaTypes: [],
-            prepare: PostDiff.prepare)),
+            name: "diff", .compute, parameters: ChangesOptions.parameters.union(Parameters.shape),
+            lists: Parameters.shapeLists, mediaTypes: [], prepare: PostDiff.prepare)),
     .init(
         .put, "/v1/sessions/{session}",
-        Route(name: "session", .write, PutSession.self, takesBody: true, parameters: Parameters.pointers)),
+        Route(
+            name: "session", .write, PutSession.self, takesBody: true, parameters: Parameters.shape,
+            lists: Parameters.shapeLists)),
     .init(.get, "/v1/sessions/{session}", Route(name: "session", .read, GetSession.self)),
     .init(.delete, "/v1/sessions/{session}", Route(name: "session", .write, DeleteSession.self, mediaTypes: [])),
     .init(
         .post, "/v1/sessions/{session}/changes",
         Route(
             name: "changes", .edit, PostChanges.self, takesBody: true,
-            parameters: ChangesOptions.parameters.union(Parameters.pointers).union(["since"]), mediaTypes: [])),
+            parameters: ChangesOptions.parameters.union(Parameters.shape).union(["since"]),
+            lists: Parameters.shapeLists, mediaTypes: [])),
     .init(
         .get, "/v1/sessions/{session}/changes",
         Route(

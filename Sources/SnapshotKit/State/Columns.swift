@@ -159,8 +159,10 @@ struct Fingerprint: Equatable {
 struct ElementPlace: Sendable, Equatable {
     /// Arrays and objects that may still be nested in an item, by the limits of its reading.
     var room: Int
-    /// Where an item's id stands in its element, if that is its content; nil in the library's own shape.
-    var itemID: JSONPointer?
+    /// How an element is read that is an item's content; nil in the library's own shape.
+    var element: StateShape.Element?
+    /// Whether kinds stand behind the document, which has them as numbers.
+    var hasStoredKinds = false
 
     /// Of a state that was not read from one document.
     static let nowhere = ElementPlace(room: .max)

@@ -11,9 +11,13 @@ struct DocumentPointers {
     var items = ""
     /// The number of the section that is the first element of the array of sections.
     var firstSection = 0
-    /// From a section's element, and from an item's, to its id.
+    /// From a section's element, and from an item's, to its id; nothing where that is more than one place.
     var sectionID = "/id"
     var itemID = "/id"
+    /// From an item's element to its children.
+    var children = "/items"
+    /// Whether items are members of objects, by their ids.
+    var isMap = false
 
     /// Where what is read starts.
     var start: String { root + (edit.map { "/\($0)" } ?? "") + (member.map { "/\($0)" } ?? "") }
@@ -23,10 +27,10 @@ struct DocumentPointers {
         return "\(start)\(sections)/\(ordinal - firstSection)"
     }
 
-    /// `ordinals`: an item's place among its siblings at each level, outermost first.
-    func item(section: Int, _ ordinals: some Sequence<Int>) -> String {
+    /// `steps`: an item's place among its siblings at each level, outermost first.
+    func item(section: Int, _ steps: some Sequence<some CustomStringConvertible>) -> String {
         var path = self.section(section) + items
-        for (level, ordinal) in ordinals.enumerated() { path += level == 0 ? "/\(ordinal)" : "/items/\(ordinal)" }
+        for (level, step) in steps.enumerated() { path += level == 0 ? "/\(step)" : "\(children)/\(step)" }
         return path
     }
 
@@ -34,10 +38,17 @@ struct DocumentPointers {
     func id<Nodes: RandomAccessCollection<Node>>(
         ofItem item: Int, _ nodes: Nodes, _ ordinals: SiblingOrdinals
     ) -> String where Nodes.Index == Int {
-        var lineage: [Int] = []
+        id(ofItem: item, nodes) { "\(ordinals[$0])" }
+    }
+
+    /// The same, where `step` tells an item from its siblings.
+    func id<Nodes: RandomAccessCollection<Node>>(
+        ofItem item: Int, _ nodes: Nodes, step: (Int) -> String
+    ) -> String where Nodes.Index == Int {
+        var lineage: [String] = []
         var index = item
         while index >= 0 {
-            lineage.append(ordinals[index])
+            lineage.append(step(index))
             index = Int(nodes[index].parent)
         }
         let place = self.item(section: Int(nodes[item].section), lineage.reversed())

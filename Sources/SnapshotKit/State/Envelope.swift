@@ -30,16 +30,16 @@ public struct Envelope: Sendable {
 
     /// A few states by name: no dictionary, since each request would make one.
     public struct States: Sendable {
-        /// One of them.
-        struct Named { let name: String, state: Snapshot }
-
         let found: [Named]
 
         /// The state of that name. O(states).
-        public subscript(name: String) -> Snapshot? { found.first { $0.name == name }?.state }
+        public subscript(name: String) -> Snapshot? { found.first { $0.name == name }?.reading.snapshot }
         /// How many there are.
         public var count: Int { found.count }
     }
+
+    /// A state, and the member that held it.
+    struct Named { let name: String, reading: StateReading }
 
     /// The states found, by member; a bare one as `state`.
     public let states: States
@@ -49,19 +49,18 @@ public struct Envelope: Sendable {
     public let isBareState: Bool
     /// The document's text.
     public let text: ArraySlice<UInt8>
-    /// What `state` took over from the state that it was read upon, if anything.
-    public let reused: ReusedRuns?
 
-    init(
-        _ states: [States.Named], values: [String: JSONSlice], isBareState: Bool, text: ArraySlice<UInt8>,
-        reused: ReusedRuns?
-    ) {
+    init(_ states: [Named], values: [String: JSONSlice], isBareState: Bool, text: ArraySlice<UInt8>) {
         self.states = States(found: states)
         self.values = values
         self.isBareState = isBareState
         self.text = text
-        self.reused = reused
     }
+
+    /// What `state` took over from the state that it was read upon, if anything.
+    public var reused: ReusedRuns? { states.found.lazy.compactMap(\.reading.reused).last }
+    /// What of the document is in none of the states, at most 20 places.
+    public var warnings: [StateWarning] { Array(states.found.flatMap(\.reading.warnings).prefix(StateWarning.most)) }
 
     /// Reads a document in one pass.
     ///
@@ -74,12 +73,7 @@ public struct Envelope: Sendable {
         known: Snapshot? = nil
     ) throws(StateError) {
         var document = StateDocument(json)
-        let isState = members.allowsBareState && document.isArray
-        if isState, members.refusesStates { throw .unwanted }
-        self =
-            isState
-            ? try document.readBareState(limits: limits, known: known)
-            : try document.readEnvelope(members, shape: shape, limits: limits, known: known)
+        self = try document.envelope(members, shape: shape, limits: limits, known: known)
     }
 }
 

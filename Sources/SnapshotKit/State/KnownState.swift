@@ -19,7 +19,7 @@ struct KnownState {
     private let hasElements: Bool
 
     init(_ view: ColumnsView) {
-        (self.view, isFlat, hasElements) = (view, view.columns.isFlat, view.columns.place.itemID != nil)
+        (self.view, isFlat, hasElements) = (view, view.columns.isFlat, view.columns.place.element != nil)
     }
 
     /// Siblings, and all that is below them, that stand in both documents.
@@ -37,9 +37,11 @@ struct KnownState {
     /// How many items a document of so many bytes may have, if it resembles this one.
     func expectedItems(in count: Int) -> Int { min(view.nodes.count, count / 4) }
 
-    /// Whether items may be taken over by a list at a place.
+    /// Whether items may be taken over by a list at a place. Not where something of them stands behind the document.
     func fits(_ place: ElementPlace) -> Bool {
-        place.room >= view.columns.place.room && place.itemID == view.columns.place.itemID
+        let ours = view.columns.place
+        return place.room >= ours.room && place.element == ours.element && !ours.hasStoredKinds
+            && place.element?.isInPlace != false
     }
 
     /// The items from the next one on whose text also stands at `text`, of which `count` bytes are left; at most `most`

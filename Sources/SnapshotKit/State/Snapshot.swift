@@ -28,7 +28,7 @@ public struct Snapshot: Sendable {
         json: consuming [UInt8], shape: StateShape = .native, limits: StateLimits = StateLimits()
     ) throws(StateError) {
         var document = StateDocument(json)
-        self = try document.readWhole(shape: shape, limits: limits).0
+        self = try document.state(shape, limits: limits).snapshot
     }
 
     /// Reads a state from a JSON document.
@@ -38,9 +38,9 @@ public struct Snapshot: Sendable {
     /// - Returns: the state, and what is known to be the same in both.
     public static func reading(
         json: consuming [UInt8], shape: StateShape, limits: StateLimits = StateLimits(), upon known: Snapshot?
-    ) throws(StateError) -> (snapshot: Snapshot, reused: ReusedRuns?) {
+    ) throws(StateError) -> StateReading {
         var document = StateDocument(json)
-        return try document.readWhole(shape: shape, limits: limits, known: known)
+        return try document.state(shape, limits: limits, upon: known)
     }
 
     /// Reads a state from JSON text.

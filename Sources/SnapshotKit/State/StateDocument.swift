@@ -1,12 +1,15 @@
 // One JSON text that holds states: a state itself, a state inside an envelope such as {"state":…,"ttl":60}, or two of
 // them ({"old":…,"new":…}). All states of a document share its bytes.
 
-/// A JSON text on its way to becoming states.
-struct StateDocument {
+/// A JSON text on its way to becoming states. It may be read more than once: as states of another shape, where the
+/// first one was a guess.
+public struct StateDocument: Sendable {
     private var bytes: [UInt8]
     private let count: Int
 
-    init(_ json: consuming [UInt8]) {
+    /// A document of these bytes: UTF-8. An array with `DocumentText.trailer.count` (22) bytes of spare capacity is not
+    /// copied.
+    public init(_ json: consuming [UInt8]) {
         count = json.count
         // A state holds on to this memory for its whole life: what an array doubled in vain is not kept.
         json.reserveExactly(count + DocumentText.trailer.count)
@@ -14,14 +17,18 @@ struct StateDocument {
         bytes = json
     }
 
-    /// The document as one state, with what it took over from a known one.
-    mutating func readWhole(
-        shape: StateShape, limits: StateLimits, known: Snapshot? = nil
-    ) throws(StateError) -> (Snapshot, reused: ReusedRuns?) {
+    /// The document as one state.
+    ///
+    /// - Parameter known: a state that it most likely resembles, such as the one before it. Items whose text is the
+    ///   same are not read again; what comes out is the same without it, only later.
+    public mutating func state(
+        _ shape: StateShape, limits: StateLimits, upon known: Snapshot? = nil
+    ) throws(StateError) -> StateReading {
+        takeTailOff()
         var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
             try scan(shape, limits: limits, upon: KnownState(known))
         }
-        takeTail(of: read)
+        try takeTail(of: read)
         return try read.finish(over: bytes, upon: known)
     }
 
@@ -34,13 +41,20 @@ struct StateDocument {
         }
     }
 
-    /// The document as one state in the library's own shape.
-    mutating func readBareState(limits: StateLimits, known: Snapshot?) throws(StateError) -> Envelope {
-        let (state, reused) = try readWhole(shape: .native, limits: limits, known: known)
-        return Envelope(
-            [Envelope.States.Named(name: "state", state: state)], values: [:], isBareState: true, text: bytes[..<count],
-            reused: reused)
+    /// The document as an envelope: an object, or what `members` allows in place of one.
+    public mutating func envelope(
+        _ members: Envelope.Members, shape: StateShape = .native, limits: StateLimits = StateLimits(),
+        known: Snapshot? = nil
+    ) throws(StateError) -> Envelope {
+        guard members.allowsBareState, isArray else {
+            return try readEnvelope(members, shape: shape, limits: limits, known: known)
+        }
+        if members.refusesStates { throw .unwanted }
+        let reading = try state(.native, limits: limits, upon: known)
+        return Envelope([Envelope.Named(name: "state", reading: reading)], values: [:], isBareState: true, text: text)
     }
+
+    private var text: ArraySlice<UInt8> { bytes[..<count] }
 
     /// Reads the document as one state, up to the check for duplicate ids.
     func scan(_ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil) throws(StateError) -> ReadState {
@@ -57,25 +71,36 @@ struct StateDocument {
         }
     }
 
-    /// Records hold offsets of 32 bits, and what is stored behind a document is at most three times as long.
+    /// Records hold offsets of 32 bits.
     private func checkSize() throws(StateError) {
-        guard count > StateLimits.maxBytes else { return }
-        throw .limitExceeded(what: "bytes", limit: StateLimits.maxBytes, actual: count, pointer: "")
+        if count > StateLimits.maxBytes { throw Self.tooLarge(count) }
+    }
+
+    private static func tooLarge(_ count: Int) -> StateError {
+        .limitExceeded(what: "bytes", limit: StateLimits.maxBytes, actual: count, pointer: "")
     }
 
     /// Puts what a reader had to store behind the document.
-    private mutating func takeTail(of read: ReadState) {
+    private mutating func takeTail(of read: ReadState) throws(StateError) {
         guard read.tail.count > 0 else { return }
-        bytes.reserveExactly(bytes.count + read.tail.count + JSONScanner.padding)
+        let size = bytes.count + read.tail.count + JSONScanner.padding
+        guard size <= UInt32.max else { throw Self.tooLarge(size) }
+        bytes.reserveExactly(size)
         bytes.append(contentsOf: read.tail.bytes)
         bytes.append(contentsOf: JSONScanner.zeros)
     }
 
-    /// The document as an envelope: an object, or what `bare` allows in place of one.
-    mutating func readEnvelope(
+    /// Takes away what was stored by a reading before.
+    private mutating func takeTailOff() {
+        let tail = bytes.count - count - DocumentText.trailer.count
+        if tail > 0 { bytes.removeLast(tail) }
+    }
+
+    private mutating func readEnvelope(
         _ members: Envelope.Members, shape: StateShape, limits: StateLimits, known: Snapshot?
     ) throws(StateError) -> Envelope {
         try checkSize()
+        takeTailOff()
         let count = count
         var read = try (known ?? .empty).columns.withView { (known) throws(StateError) -> ReadEnvelope in
             try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> ReadEnvelope in
@@ -87,16 +112,13 @@ struct StateDocument {
         }
         if read.metState { throw .unwanted }
         if !read.violations.list.isEmpty { throw .wrongShape(read.violations.list) }
-        for index in read.states.indices { takeTail(of: read.states[index].state) }
-        var states: [Envelope.States.Named] = []
-        var reused: ReusedRuns?
+        for index in read.states.indices { try takeTail(of: read.states[index].state) }
+        var states: [Envelope.Named] = []
         var failures: [Violation] = []
         for index in read.states.indices {
-            let name = read.states[index].name
             do throws(StateError) {
-                let (state, runs) = try read.states[index].state.finish(over: bytes, upon: known)
-                states.append(Envelope.States.Named(name: name, state: state))
-                reused = runs ?? reused
+                let reading = try read.states[index].state.finish(over: bytes, upon: known)
+                states.append(Envelope.Named(name: read.states[index].name, reading: reading))
             } catch {
                 guard case .invalid(let violations) = error else { throw error }
                 failures += violations
@@ -104,7 +126,7 @@ struct StateDocument {
         }
         if !failures.isEmpty { throw .invalid(failures) }
         let values = read.values.isEmpty ? [:] : read.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
-        return Envelope(states, values: values, isBareState: read.isBareState, text: bytes[..<count], reused: reused)
+        return Envelope(states, values: values, isBareState: read.isBareState, text: text)
     }
 }
 

@@ -1,42 +1,147 @@
 // A list inside any JSON document: pointers say where it stands. The walk goes down several pointers at once, since a
-// section's id and its items stand in the same element; what no pointer leads into is skipped as a value.
+// section's id and its items stand in the same element; what no pointer leads into is skipped as a value. All pointers
+// of a walk start at the same element and have come as far: a walk is a set of pointers, as bits, and a depth, so no
+// step of it allocates.
+
+/// Pointers that a walk through one value follows, at most 16 of them.
+struct Targets {
+    /// What stands at the end of a pointer.
+    enum Goal {
+        case id(part: Int), kind, expanded
+        /// Where they are found, the walk goes on into elements.
+        case sections, items, children
+
+        var isList: Bool {
+            switch self {
+            case .id, .kind, .expanded: false
+            case .sections, .items, .children: true
+            }
+        }
+    }
+
+    private struct Target {
+        let goal: Goal
+        /// Each as a member's name, and as an element's index where it is one.
+        let tokens: [(name: [UInt8], index: Int?)]
+    }
+
+    private var targets: [Target] = []
+
+    /// Adds one. A list comes last: what else stands at its place is read before it.
+    mutating func add(_ goal: Goal, at pointer: JSONPointer?) {
+        guard let pointer else { return }
+        targets.append(Target(goal: goal, tokens: pointer.tokens.map { ($0, $0.arrayIndex) }))
+    }
+
+    /// A set of them, a bit each.
+    typealias Bits = UInt16
+
+    var all: Bits { Bits(truncatingIfNeeded: (1 << targets.count) - 1) }
+
+    /// Those that end after so many tokens.
+    func ending(_ bits: Bits, after level: Int) -> Bits { filter(bits) { $0.tokens.count == level } }
+
+    /// Those that lead on to a member.
+    func through(_ bits: Bits, _ level: Int, _ name: JSONString) -> Bits {
+        filter(bits) { name.isText($0.tokens[level].name) }
+    }
+
+    /// Those that lead on to an element.
+    func through(_ bits: Bits, _ level: Int, _ index: Int) -> Bits {
+        filter(bits) { $0.tokens[level].index == index }
+    }
+
+    @inline(__always)
+    private func filter(_ bits: Bits, _ condition: (Target) -> Bool) -> Bits {
+        var (rest, result) = (bits, Bits(0))
+        while rest != 0 {
+            let bit = rest & (~rest + 1)
+            if condition(targets[rest.trailingZeroBitCount]) { result |= bit }
+            rest &= ~bit
+        }
+        return result
+    }
+
+    /// What stands at the ends of those, in their order.
+    func goals(_ bits: Bits) -> some Sequence<Goal> {
+        targets.indices.lazy.filter { bits & 1 << Bits($0) != 0 }.map { targets[$0].goal }
+    }
+
+    /// Whether one of them ends with a list.
+    func holdList(_ bits: Bits) -> Bool { goals(bits).contains(where: \.isList) }
+}
+
+/// What is looked for in a document, in its sections, and in its items.
+final class DocumentTargets {
+    let places: StateShape.Places
+    let document: Targets
+    let section: Targets
+    let item: Targets
+
+    init(_ places: StateShape.Places) {
+        self.places = places
+        let element = places.element
+        var (document, section, item) = (Targets(), Targets(), Targets())
+        if let sections = places.sectionsAt {
+            document.add(.sections, at: sections)
+        } else {
+            document.add(.items, at: places.items)
+        }
+        section.add(.id(part: 0), at: places.sectionIDAt)
+        section.add(.items, at: places.items)
+        if !element.isMap {
+            for (part, pointer) in element.idAt.enumerated() { item.add(.id(part: part), at: pointer) }
+        }
+        item.add(.kind, at: element.kindAt)
+        item.add(.expanded, at: element.expandedAt)
+        item.add(.children, at: element.childrenAt)
+        (self.document, self.section, self.item) = (document, section, item)
+    }
+}
+
+extension StateShape.Element {
+    /// Whether all that an item is stands in its element as it is: its content is the element, and its id a value
+    /// there.
+    var isInPlace: Bool { childrenAt == nil && idAt.count == 1 && !isMap }
+}
 
 extension StateReader {
-    /// What stands at the end of a pointer.
-    private enum Goal {
-        case sections, items(section: Int), id
-    }
-
-    /// A pointer on the way: what remains of it.
-    private struct Trail {
-        var rest: ArraySlice<[UInt8]>
-        var goal: Goal
-    }
-
     /// What a walk through one element found.
     private struct Finding {
+        /// -1 in a section or the document.
+        let item: Int
+        let level: Int
         var id: FoundID?
-        var sawID = false
-        var sawItems = false
-        /// The member or element that held the items, to be cut out of a section's content.
-        var itemsMember: Range<Int>?
+        /// The parts of an id that has several, as they were found.
+        var parts: [FoundID?] = []
+        var seenParts = 0
+        var sawList = false
+        /// The member or element that held the list, to be cut out of the content.
+        var listMember: Range<Int>?
+
+        init(item: Int = -1, level: Int = -1) { (self.item, self.level) = (item, level) }
     }
 
     /// Takes a document and reads the list that stands at `places` in it.
     mutating func readDocument(_ places: StateShape.Places, depth: Int, at root: String) throws(JSONError) {
+        let element = places.element
+        keepsFirst = places.keepsFirst
         path = DocumentPointers(
-            root: root, sections: places.sections?.description, items: places.items.description,
-            sectionID: places.sectionID.description, itemID: places.itemID.description)
+            root: root, sections: places.sectionsAt?.description, items: places.items.description,
+            sectionID: places.sectionIDAt.description,
+            itemID: element.isMap || element.idAt.count > 1 ? "" : element.idAt[0].description,
+            children: element.childrenAt?.description ?? "", isMap: element.isMap)
+        let targets = DocumentTargets(places)
         var finding = Finding()
-        if let sections = places.sections {
-            try walk([Trail(rest: sections.tokens[...], goal: .sections)], places, &finding, depth: depth)
-            if !finding.sawItems { note("not-found", "no sections at \(sections)", at: root + sections.description) }
+        if let sections = places.sectionsAt {
+            try walk(targets.document, targets.document.all, level: 0, targets, &finding, depth: depth)
+            if !finding.sawList { note("not-found", "no sections at \(sections)", at: root + sections.description) }
         } else {
             builder.beginSection()
             builder.setID(ofSection: 0, start: DocumentText.mainStart(scanner.end), count: 4, flags: [])
-            try walk([Trail(rest: places.items.tokens[...], goal: .items(section: 0))], places, &finding, depth: depth)
+            try walk(targets.document, targets.document.all, level: 0, targets, &finding, depth: depth)
             builder.endSection()
-            if !finding.sawItems {
+            if !finding.sawList {
                 note("not-found", "no items at \"\(places.items)\"", at: root + places.items.description)
             }
         }
@@ -44,42 +149,84 @@ extension StateReader {
 
     // MARK: Elements
 
-    private mutating func readSectionElement(_ places: StateShape.Places, depth: Int) throws(JSONError) {
+    private mutating func readSectionElement(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
         scanner.skipSpace()
         let section = builder.openSection
         let start = scanner.at
         var finding = Finding()
-        let trails = [
-            Trail(rest: places.sectionID.tokens[...], goal: .id),
-            Trail(rest: places.items.tokens[...], goal: .items(section: section)),
-        ]
-        try walk(trails, places, &finding, depth: depth)
+        try walk(targets.section, targets.section.all, level: 0, targets, &finding, depth: depth)
         if let id = finding.id {
             builder.setID(ofSection: section, start: id.start, count: id.count, flags: id.flags)
-        } else if !finding.sawID {
-            note("missing-id", "no id at \"\(places.sectionID)\" in this section", at: .section(""))
+        } else if finding.seenParts == 0 {
+            note("missing-id", "no id at \"\(targets.places.sectionIDAt)\" in this section", at: .section(""))
         }
-        if !finding.sawItems {
-            note("missing-items", "no items at \"\(places.items)\" in this section", at: .section(""))
+        if !finding.sawList {
+            note("missing-items", "no items at \"\(targets.places.items)\" in this section", at: .section(""))
         }
-        if let cut = finding.itemsMember { setContent(ofSection: section, start..<scanner.at, without: cut) }
+        if let cut = finding.listMember {
+            let content = stored(start..<scanner.at, without: cut)
+            builder.setContent(ofSection: section, start: content.start, count: content.count)
+        }
     }
 
-    private mutating func readItemElement(_ item: Int, _ places: StateShape.Places, depth: Int) throws(JSONError) {
+    private mutating func readItemElement(
+        _ item: Int, level: Int, _ targets: DocumentTargets, depth: Int
+    ) throws(JSONError) {
         scanner.skipSpace()
         let start = scanner.at
-        var finding = Finding()
-        try walk([Trail(rest: places.itemID.tokens[...], goal: .id)], places, &finding, depth: depth)
-        builder.setContent(ofItem: item, start: start, count: scanner.at - start)
-        if let id = finding.id {
-            builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
-        } else if !finding.sawID {
-            note("missing-id", "no id at \"\(places.itemID)\" in this element", at: .item(""))
+        var finding = Finding(item: item, level: level)
+        try walk(targets.item, targets.item.all, level: 0, targets, &finding, depth: depth)
+        if let cut = finding.listMember {
+            let content = stored(start..<scanner.at, without: cut)
+            builder.setContent(ofItem: item, start: content.start, count: content.count)
+        } else if !finding.sawList {
+            builder.setContent(ofItem: item, start: start, count: scanner.at - start)
+        }
+        let element = targets.places.element
+        if element.isMap { return }
+        if element.idAt.count == 1 {
+            if let id = finding.id {
+                builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
+                return
+            }
+        } else if !finding.parts.contains(where: { $0 == nil }), finding.parts.count == element.idAt.count {
+            if let id = joined(finding.parts.map { $0! }) {
+                builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
+            }
+            return
+        }
+        // What was seen and is no id was told there.
+        for (part, pointer) in element.idAt.enumerated() where finding.seenParts & 1 << part == 0 {
+            note("missing-id", "no id at \"\(pointer)\" in this element", at: .item(""))
         }
     }
 
-    /// A section's content: its element without the member that holds the items, and without one comma beside it.
-    private mutating func setContent(ofSection section: Int, _ element: Range<Int>, without member: Range<Int>) {
+    /// Several ids as one: each as in a JSON Pointer, and a slash between.
+    private mutating func joined(_ parts: [FoundID]) -> FoundID? {
+        var text: [UInt8] = []
+        for (index, part) in parts.enumerated() {
+            if index > 0 { text.append(UInt8(ascii: "/")) }
+            if part.flags.contains(.escapedID) {
+                text += JSONPointer.escaped(store.bytes(at: part.start, part.count)).utf8
+            } else {
+                text += JSONPointer.escaped(scanner.text(part.start..<part.start + part.count)).utf8
+            }
+        }
+        guard text.count <= StateLimits.maxIDBytes else {
+            noteLongID(text.count, at: .item(""))
+            return nil
+        }
+        // As if it had been written with escapes: its token stands beside its text, behind the document.
+        var token = JSONWriter(capacity: text.count + 2)
+        token.append(string: String(decoding: text, as: UTF8.self))
+        let start = token.written.withUnsafeBytes { token in
+            text.withUnsafeBytes { store.append(escapedID: token, text: $0) }
+        }
+        return FoundID(start: start, count: text.count, flags: .escapedID)
+    }
+
+    /// Where an element stands without one of its members, and without one comma beside that.
+    private mutating func stored(_ element: Range<Int>, without member: Range<Int>) -> (start: Int, count: Int) {
         var cut = member
         var after = cut.upperBound
         while isSpace(scanner.byte(after)) { after += 1 }
@@ -92,39 +239,44 @@ extension StateReader {
         }
         let start = store.append(scanner.text(element.lowerBound..<cut.lowerBound))
         _ = store.append(scanner.text(cut.upperBound..<element.upperBound))
-        builder.setContent(ofSection: section, start: start, count: element.count - cut.count)
+        return (start, element.count - cut.count)
     }
 
     private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 
     // MARK: The walk
 
+    /// Takes a value, along the targets of `open`, of which `level` tokens are behind it.
     private mutating func walk(
-        _ trails: [Trail], _ places: StateShape.Places, _ finding: inout Finding, depth: Int
+        _ goals: Targets, _ open: Targets.Bits, level: Int, _ targets: DocumentTargets, _ finding: inout Finding,
+        depth: Int
     ) throws(JSONError) {
-        if let arrived = trails.first(where: { $0.rest.isEmpty }) {
-            return try arrive(arrived.goal, places, &finding, depth: depth)
-        }
         scanner.skipSpace()
+        let ending = goals.ending(open, after: level)
+        if ending != 0 {
+            let start = scanner.at
+            for goal in goals.goals(ending) {
+                scanner.at = start
+                try arrive(goal, targets, &finding, depth: depth)
+            }
+            return
+        }
         switch scanner.byte(scanner.at) {
-        case _ where trails.isEmpty: try scanner.skipValue(depth: depth)
-        case UInt8(ascii: "{"): try walkObject(trails, places, &finding, depth: depth + 1)
-        case UInt8(ascii: "["): try walkArray(trails, places, &finding, depth: depth + 1)
+        case _ where open == 0: try scanner.skipValue(depth: depth)
+        case UInt8(ascii: "{"):
+            try readObject(depth: depth + 1) { (reader, token) throws(JSONError) in
+                let inner = goals.through(open, level, reader.scanner.string(token))
+                try reader.walk(
+                    goals, inner, from: token.start - 1, level: level + 1, targets, &finding, depth: depth + 1)
+            }
+        case UInt8(ascii: "["): try walkArray(goals, open, level: level, targets, &finding, depth: depth + 1)
         default: try scanner.skipValue(depth: depth)
         }
     }
 
-    private mutating func walkObject(
-        _ trails: [Trail], _ places: StateShape.Places, _ finding: inout Finding, depth: Int
-    ) throws(JSONError) {
-        try readObject(depth: depth) { (reader, token) throws(JSONError) in
-            let name = reader.scanner.string(token)
-            try reader.walkChild(trails, places, &finding, start: token.start - 1, depth: depth) { name.isText($0) }
-        }
-    }
-
     private mutating func walkArray(
-        _ trails: [Trail], _ places: StateShape.Places, _ finding: inout Finding, depth: Int
+        _ goals: Targets, _ open: Targets.Bits, level: Int, _ targets: DocumentTargets, _ finding: inout Finding,
+        depth: Int
     ) throws(JSONError) {
         try scanner.checkDepth(depth)
         scanner.at += 1
@@ -132,44 +284,122 @@ extension StateReader {
         var index = 0
         repeat {
             scanner.skipSpace()
-            try walkChild(trails, places, &finding, start: scanner.at, depth: depth) { $0.arrayIndex == index }
+            let inner = goals.through(open, level, index)
+            try walk(goals, inner, from: scanner.at, level: level + 1, targets, &finding, depth: depth)
             index += 1
         } while try scanner.takesComma(or: UInt8(ascii: "]"))
     }
 
-    /// Walks on into a member or element that starts at `start`, along the trails whose next token it `matches`.
-    private mutating func walkChild(
-        _ trails: [Trail], _ places: StateShape.Places, _ finding: inout Finding, start: Int, depth: Int,
-        matches: ([UInt8]) -> Bool
+    /// Takes a member or element that starts at `start`.
+    @inline(__always)
+    private mutating func walk(
+        _ goals: Targets, _ open: Targets.Bits, from start: Int, level: Int, _ targets: DocumentTargets,
+        _ finding: inout Finding, depth: Int
     ) throws(JSONError) {
-        guard trails.contains(where: { matches($0.rest.first!) }) else { return try scanner.skipValue(depth: depth) }
-        let inner = trails.compactMap { trail in
-            matches(trail.rest.first!) ? Trail(rest: trail.rest.dropFirst(), goal: trail.goal) : nil
-        }
-        try walk(inner, places, &finding, depth: depth)
-        if finding.sawItems, finding.itemsMember == nil, inner.contains(where: { $0.rest.isEmpty }) {
-            finding.itemsMember = start..<scanner.at
+        if open == 0 { return try scanner.skipValue(depth: depth) }
+        try walk(goals, open, level: level, targets, &finding, depth: depth)
+        if finding.sawList, finding.listMember == nil, goals.holdList(goals.ending(open, after: level)) {
+            finding.listMember = start..<scanner.at
         }
     }
 
     private mutating func arrive(
-        _ goal: Goal, _ places: StateShape.Places, _ finding: inout Finding, depth: Int
+        _ goal: Targets.Goal, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
     ) throws(JSONError) {
         switch goal {
-        case .id:
-            finding.sawID = true
-            let isSection = ordinalsAreEmpty
-            finding.id = try readID(depth: depth, at: isSection ? .section("") : .item(""))
-        case .items:
-            finding.sawItems = true
-            try readTopItems(depth: depth, itemID: places.itemID) { (reader, item) throws(JSONError) in
-                try reader.readItemElement(item, places, depth: depth + 1)
+        case .id(let part):
+            finding.seenParts |= 1 << part
+            let id = try readID(depth: depth, at: finding.item < 0 ? .section("") : .item(""))
+            if finding.item < 0 || targets.places.element.idAt.count == 1 {
+                finding.id = id
+            } else {
+                while finding.parts.count <= part { finding.parts.append(nil) }
+                finding.parts[part] = id
             }
+        case .kind: try readKindValue(of: finding.item, targets, depth: depth)
+        case .expanded:
+            if try readExpandedValue(targets, depth: depth) == false { builder.collapse(item: finding.item) }
         case .sections:
-            finding.sawItems = true
+            finding.sawList = true
             try readSections(depth: depth) { (reader) throws(JSONError) in
-                try reader.readSectionElement(places, depth: depth + 1)
+                try reader.readSectionElement(targets, depth: depth + 1)
+            }
+        case .items:
+            finding.sawList = true
+            try readItemElements(targets, depth: depth)
+        case .children:
+            finding.sawList = true
+            try readChildren(of: finding.item, level: finding.level + 1, targets, depth: depth)
+        }
+    }
+
+    private mutating func readItemElements(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
+        guard !targets.places.element.isMap else {
+            builder.place = ElementPlace(room: scanner.maxDepth - depth, element: targets.places.element)
+            return try readMap(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
+                try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
             }
         }
+        try readTopItems(depth: depth, element: targets.places.element) { (reader, item) throws(JSONError) in
+            try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
+        }
+    }
+
+    /// Null stands for none.
+    private mutating func readChildren(
+        of item: Int, level: Int, _ targets: DocumentTargets, depth: Int
+    ) throws(JSONError) {
+        if scanner.byte(scanner.at) == UInt8(ascii: "n") { return try scanner.takeLiteral("null") }
+        if targets.places.element.isMap {
+            try readMap(parent: item, level: level, depth: depth) { (reader, child) throws(JSONError) in
+                try reader.readItemElement(child, level: level, targets, depth: depth + 1)
+            }
+        } else {
+            try readItems(parent: item, level: level, depth: depth) { (reader, child) throws(JSONError) in
+                try reader.readItemElement(child, level: level, targets, depth: depth + 1)
+            }
+        }
+    }
+
+    // MARK: Values
+
+    /// Takes a string, or an integer, whose digits are the kind; null is none, all else a violation.
+    private mutating func readKindValue(of item: Int, _ targets: DocumentTargets, depth: Int) throws(JSONError) {
+        let start = scanner.at
+        switch scanner.byte(start) {
+        case UInt8(ascii: "\""):
+            _ = try scanner.takeString()
+            return builder.setKind(ofItem: item, start: start)
+        case UInt8(ascii: "n"): return try scanner.takeLiteral("null")
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            if try scanner.takeNumber() {
+                builder.place.hasStoredKinds = true
+                let digits = scanner.text(start..<scanner.at)
+                return builder.setKind(ofItem: item, start: store.append(string: digits) - 1)
+            }
+        default: try scanner.skipValue(depth: depth)
+        }
+        noteType("a kind is a string or an integer", at: targets.places.element.kindAt)
+    }
+
+    /// Takes true or false; null is neither, all else a violation.
+    private mutating func readExpandedValue(_ targets: DocumentTargets, depth: Int) throws(JSONError) -> Bool? {
+        switch scanner.byte(scanner.at) {
+        case UInt8(ascii: "t"): try scanner.takeLiteral("true")
+        case UInt8(ascii: "n"): try scanner.takeLiteral("null")
+        case UInt8(ascii: "f"):
+            try scanner.takeLiteral("false")
+            return false
+        default:
+            try scanner.skipValue(depth: depth)
+            noteType("expanded is true or false", at: targets.places.element.expandedAt)
+        }
+        return nil
+    }
+
+    private mutating func noteType(_ detail: String, at place: JSONPointer?) {
+        if violations.isFull { return }
+        let pointer = pointer(.item("")) + (place?.description ?? "")
+        note("wrong-type", detail, at: pointer)
     }
 }

@@ -16,6 +16,8 @@ struct StateReader {
     /// Items that were taken over from that.
     var taken: [ReusedRun] = []
     var path = DocumentPointers(root: "")
+    /// Whether of several elements with one id the first is taken.
+    var keepsFirst = false
     /// Place among the siblings at each level, of the item that is being read.
     private var ordinals: [Int] = []
 
@@ -73,19 +75,25 @@ struct StateReader {
     func pointer(_ place: Place) -> String {
         switch place {
         case .section(let member): return path.section(builder.openSection) + "\(member)"
-        case .item(let member): return path.item(section: builder.openSection, ordinals) + "\(member)"
+        case .item(let member): return path.item(section: builder.openSection, steps(ordinals)) + "\(member)"
         case .sections: return path.start + (path.sections ?? "")
         case .sectionElement(let ordinal): return path.section(ordinal)
         case .items:
             guard ordinals.count > 1 else { return path.section(builder.openSection) + path.items }
-            return path.item(section: builder.openSection, ordinals.dropLast()) + "/items"
+            return path.item(section: builder.openSection, steps(ordinals.dropLast())) + path.children
         case .root: return path.start
         case .element(let ordinal, let member): return "\(path.start)/\(ordinal)\(member)"
         }
     }
 
-    /// Whether no item is being read, only a section.
-    var ordinalsAreEmpty: Bool { ordinals.isEmpty }
+    /// The places among siblings as a pointer has them.
+    private func steps(_ ordinals: some Sequence<Int>) -> [String] {
+        guard path.isMap else { return ordinals.map { "\($0)" } }
+        return ordinals.map { name in
+            var cursor = JSONCursor(scanner.base + name)
+            return JSONPointer.escaped(cursor.takeString().text)
+        }
+    }
 
     // MARK: Sections
 
@@ -137,12 +145,13 @@ struct StateReader {
 
     /// Takes an array of items of the top level into the open section; `reading` takes one element.
     ///
-    /// - Parameter itemID: where an element's id stands in it; nil in the library's own shape.
+    /// - Parameter element: how an element is read; nil in the library's own shape.
     @inline(__always)
     mutating func readTopItems(
-        depth: Int, itemID: JSONPointer? = nil, reading: (inout StateReader, Int) throws(JSONError) -> Void
+        depth: Int, element: StateShape.Element? = nil, reading: (inout StateReader, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
-        builder.place = ElementPlace(room: scanner.maxDepth - depth, itemID: itemID)
+        builder.place = ElementPlace(
+            room: scanner.maxDepth - depth, element: element, hasStoredKinds: builder.place.hasStoredKinds)
         let usesKnown = known?.fits(builder.place) ?? false
         try readItems(parent: -1, level: 0, depth: depth, usesKnown: usesKnown) { (reader, item) throws(JSONError) in
             try reading(&reader, item)
@@ -160,22 +169,52 @@ struct StateReader {
         let list = ordinals.count - 1
         try readElements(depth: depth, of: "items", at: .items) { (reader) throws(JSONError) in
             if usesKnown { reader.ordinals[list] += reader.takeKnownItems() }
-            if level >= reader.limits.maxNesting {
-                reader.exceed(
-                    "levels of items", limit: reader.limits.maxNesting, actual: level + 1, at: .item(""))
-                try reader.scanner.skipValue(depth: depth + 1)
-            } else if reader.builder.nodes.count >= reader.limits.maxItems {
-                reader.exceed(
-                    "items", limit: reader.limits.maxItems, actual: reader.limits.maxItems + 1, at: .item(""))
-                try reader.scanner.skipValue(depth: depth + 1)
-            } else {
-                let item = reader.builder.beginItem(parent: parent, level: level)
-                try reading(&reader, item)
-                reader.builder.endItem(item)
-            }
+            try reader.readItem(parent: parent, level: level, depth: depth + 1, reading: reading)
             reader.ordinals[list] += 1
         }
         ordinals.removeLast()
+    }
+
+    /// Takes an object whose members are items below `parent` (-1: the section) of the open section, and their names
+    /// the ids; `reading` takes one value.
+    mutating func readMap(
+        parent: Int, level: Int, depth: Int, reading: (inout StateReader, Int) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        // Where a name stands is the place among the siblings.
+        ordinals.append(0)
+        defer { ordinals.removeLast() }
+        let list = ordinals.count - 1
+        scanner.skipSpace()
+        guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
+            return try refuse("not-an-object", "with map, items must be an object", at: .items, depth: depth)
+        }
+        try readObject(depth: depth + 1) { (reader, name) throws(JSONError) in
+            reader.ordinals[list] = name.start - 1
+            try reader.readItem(parent: parent, level: level, depth: depth + 1) { (reader, item) throws(JSONError) in
+                if let id = reader.id(name, at: .item("")) {
+                    reader.builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
+                }
+                try reading(&reader, item)
+            }
+        }
+    }
+
+    /// Takes one item by `reading`, unless there are too many, or too many levels.
+    @inline(__always)
+    private mutating func readItem(
+        parent: Int, level: Int, depth: Int, reading: (inout StateReader, Int) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        if level >= limits.maxNesting {
+            exceed("levels of items", limit: limits.maxNesting, actual: level + 1, at: .item(""))
+            try scanner.skipValue(depth: depth)
+        } else if builder.nodes.count >= limits.maxItems {
+            exceed("items", limit: limits.maxItems, actual: limits.maxItems + 1, at: .item(""))
+            try scanner.skipValue(depth: depth)
+        } else {
+            let item = builder.beginItem(parent: parent, level: level)
+            try reading(&self, item)
+            builder.endItem(item)
+        }
     }
 
     // MARK: Ids
@@ -193,11 +232,7 @@ struct StateReader {
         scanner.skipSpace()
         let start = scanner.at
         let first = scanner.byte(start)
-        if first == UInt8(ascii: "\"") {
-            let token = try scanner.takeString()
-            if let id = plainID(token) { return id }
-            return checkedID(token, at: place)
-        }
+        if first == UInt8(ascii: "\"") { return id(try scanner.takeString(), at: place) }
         if first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 {
             let isInteger = try scanner.takeNumber()
             let count = scanner.at - start
@@ -209,6 +244,12 @@ struct StateReader {
         }
         try refuse("invalid-id", "an id must be a string or an integer", at: place, depth: depth)
         return nil
+    }
+
+    /// A string as an id; nil, with a violation noted, if it is none.
+    @inline(__always)
+    private mutating func id(_ token: StringToken, at place: Place) -> FoundID? {
+        plainID(token) ?? checkedID(token, at: place)
     }
 
     /// The common case: short, ASCII, no escapes, and no delete character.
@@ -232,7 +273,7 @@ struct StateReader {
         if text.isEmpty {
             note("invalid-id", "an id must not be empty", at: place)
         } else if text.count > StateLimits.maxIDBytes {
-            note("invalid-id", "an id has at most 2,048 bytes, this one has \(text.count)", at: place)
+            noteLongID(text.count, at: place)
         } else if text.holdsControlCharacter {
             note("invalid-id", "an id must hold no control characters", at: place)
         } else if token.isEscaped {
@@ -245,11 +286,17 @@ struct StateReader {
         return nil
     }
 
+    mutating func noteLongID(_ count: Int, at place: Place) {
+        note("invalid-id", "an id has at most 2,048 bytes, this one has \(count)", at: place)
+    }
+
     // MARK: The end
 
     /// What was read.
     consuming func result() -> ReadState {
-        ReadState(builder: builder, tail: store, taken: taken, path: path, violations: violations, excess: excess)
+        ReadState(
+            builder: builder, tail: store, taken: taken, path: path, keepsFirst: keepsFirst, violations: violations,
+            excess: excess)
     }
 }
 

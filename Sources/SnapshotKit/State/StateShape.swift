@@ -1,21 +1,15 @@
 /// Where a state stands in a JSON document.
 public struct StateShape: Sendable, Equatable {
-    /// Pointers into a document of any shape.
-    struct Places: Sendable, Equatable {
-        var sections: JSONPointer?
-        /// Relative to a section's element; `items` is relative to the document where there are no sections.
-        var sectionID: JSONPointer
-        var items: JSONPointer
-        /// Relative to an item's element.
-        var itemID: JSONPointer
-    }
-
-    let places: Places?
+    /// Pointers into a document of any shape; nil in the library's own.
+    public let places: Places?
 
     /// The library's own shape: an object with `sections`, an object with `items`, or an array of items.
     public static let native = StateShape(places: nil)
 
     private init(places: Places?) { self.places = places }
+
+    /// Any JSON document, in which the list stands at these places: each whole element is an item's content.
+    public init(_ places: Places) { self.places = places }
 
     /// Any JSON document: each whole element is an item's content.
     ///
@@ -29,10 +23,64 @@ public struct StateShape: Sendable, Equatable {
         sectionsAt: JSONPointer? = nil, sectionIDAt: JSONPointer? = nil, itemsAt: JSONPointer? = nil,
         idAt: JSONPointer? = nil
     ) -> StateShape {
-        let id = JSONPointer(tokens: [Array("id".utf8)])
-        let items = sectionsAt == nil ? JSONPointer.root : JSONPointer(tokens: [Array("items".utf8)])
-        return StateShape(
-            places: Places(
-                sections: sectionsAt, sectionID: sectionIDAt ?? id, items: itemsAt ?? items, itemID: idAt ?? id))
+        var places = Places()
+        (places.sectionsAt, places.itemsAt) = (sectionsAt, itemsAt)
+        if let sectionIDAt { places.sectionIDAt = sectionIDAt }
+        if let idAt { places.element.idAt = [idAt] }
+        return StateShape(places)
     }
+}
+
+extension StateShape {
+    /// Where a list stands in a document, and what of its elements is what of its items.
+    public struct Places: Sendable, Equatable {
+        /// The array of sections; nil for one section with the id `main` and no content.
+        public var sectionsAt: JSONPointer?
+        /// A section's id, from its element.
+        public var sectionIDAt = JSONPointer.id
+        /// The items, from a section's element (nil: at `/items`), or from the document (nil: the document itself).
+        public var itemsAt: JSONPointer?
+        /// How an element of these is read.
+        public var element = Element()
+        /// Whether of several elements with one id the first is taken; else they are refused.
+        public var keepsFirst = false
+        /// What of the document is the state's own content.
+        public var rest = Rest.none
+
+        /// The list that the document is, of elements with an `id`.
+        public init() {}
+
+        /// Where the items stand, said or not.
+        var items: JSONPointer { itemsAt ?? (sectionsAt == nil ? .root : JSONPointer(tokens: [Array("items".utf8)])) }
+    }
+
+    /// What of an element is what of an item; the pointers start at the element.
+    public struct Element: Sendable, Equatable {
+        /// The parts of its id. Several are joined by `/`; in each `~` is written `~0` then, and `/` is `~1`.
+        public var idAt = [JSONPointer.id]
+        /// Its kind: a string or an integer.
+        public var kindAt: JSONPointer?
+        /// Its children, elements like itself.
+        public var childrenAt: JSONPointer?
+        /// Whether its children are shown: a boolean.
+        public var expandedAt: JSONPointer?
+        /// Whether elements are the members of an object, whose names are their ids, and not those of an array.
+        public var isMap = false
+
+        /// An element with an `id`.
+        public init() {}
+    }
+
+    /// What of a document besides its list is the state's own content.
+    public enum Rest: Sendable, Equatable {
+        case none
+        /// All of it but the value at `itemsAt` or `sectionsAt`.
+        case all
+        /// Of that, these members.
+        case members([JSONPointer])
+    }
+}
+
+extension JSONPointer {
+    fileprivate static let id = JSONPointer(tokens: [Array("id".utf8)])
 }

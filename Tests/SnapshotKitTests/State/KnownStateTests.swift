@@ -103,7 +103,8 @@ struct KnownStateTests {
                 }
                 var text = document(rows)
                 let plain = try Snapshot(json: text, shape: shape)
-                let (state, reused) = try Snapshot.reading(json: text, shape: shape, upon: known)
+                let reading = try Snapshot.reading(json: text, shape: shape, upon: known)
+                let (state, reused) = (reading.snapshot, reading.reused)
                 #expect(state.columns.hasSameRecords(as: plain.columns), "seed \(seed)")
                 taken += reused?.runs.reduce(0) { $0 + $1.count } ?? 0
                 seeds += rows.count
