@@ -282,7 +282,7 @@ class Diffs(ServiceCase):
     def test_most_ids_new_over_known_content_warns_of_identity_churn(self):
         old = [{"id": f"a{n}", "content": {"name": n}} for n in range(10)]
         new = [{"id": f"b{n}", "content": {"name": n}} for n in range(10)]
-        self.assertEqual(self.diff(old, new).json.get("warnings"), ["identity-churn"])
+        self.assertEqual(self.diff(old, new).json.get("warnings"), [{"code": "identity-churn"}])
         kept = old[:6] + new[6:]
         self.assertNotIn("warnings", self.diff(old, kept).json)
         fresh = [{"id": f"b{n}", "content": {"name": n + 50}} for n in range(10)]

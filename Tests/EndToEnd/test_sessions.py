@@ -51,7 +51,7 @@ class Sessions(ServiceCase):
         body = {"groups": [{"name": "g", "members": [{"user": 1}, {"user": 2}]}]}
         query = {"sectionsAt": "/groups", "sectionIdAt": "/name", "itemsAt": "/members", "idAt": "/user"}
         session = self.new_name()
-        self.assertStatus(self.put_session(session, body, query), 201)
+        self.assertStatus(self.put_session(session, {"state": body, "ttl": 60}, query), 201)
         sections = self.get_session(session).json["state"]["sections"]
         self.assertEqual(sections, [{"id": "g", "content": {"name": "g"}, "items": [
             {"id": 1, "content": {"user": 1}}, {"id": 2, "content": {"user": 2}}]}])

@@ -66,7 +66,7 @@ class Tour(unittest.TestCase):
     def test_a_new_identity_for_every_item_is_warned_of(self):
         texts = [{"id": number, "content": {"text": f"text {number}"}} for number in range(10)]
         answer = self.ask("POST", "/v1/diff", {"old": texts, "new": [{**each, "id": f"new {each['id']}"} for each in texts]})
-        self.assertEqual(answer.json["warnings"], ["identity-churn"])
+        self.assertEqual(answer.json["warnings"], [{"code": "identity-churn"}])
 
     def test_ids_of_all_forms(self):
         ids = ["\u00e9", "e\u0301", "a/b~c", "\U0001f600", " ", "x" * 2048, "9" * 30, 10**40, -1, "\u2028", "\\\"", "%41"]

@@ -58,6 +58,20 @@ struct ChangesAnswer: Sendable {
         return answer
     }
 
+    /// The same with warnings, which are its alone. A bare patch has no place for them.
+    func with(_ warnings: Warnings) -> ChangesAnswer {
+        guard !warnings.isEmpty, !form.isBarePatch else { return self }
+        var end = JSONWriter()
+        warnings.write(into: &end)
+        end.append(byte: UInt8(ascii: "}"))
+        var answer = self
+        if let rest { answer.own += rest.bytes }
+        answer.rest = nil
+        precondition(answer.own.removeLast() == UInt8(ascii: "}"), "an answer is an object")
+        answer.own += end.bytes()
+        return answer
+    }
+
     /// The same without its body.
     var withoutBody: ChangesAnswer {
         var answer = self
@@ -166,10 +180,7 @@ extension ChangesAnswer {
             self.init(reset: .large, from: from, to: destination, form)
             return
         }
-        if !form.isBarePatch {
-            if changeset.showsIdentityChurn { writer.append(",\"warnings\":[\"identity-churn\"]") }
-            writer.append(byte: UInt8(ascii: "}"))
-        }
+        if !form.isBarePatch { writer.append(byte: UInt8(ascii: "}")) }
         let body = (consume writer).bytes()
         self.init(
             form.isEvent ? Event.ended(body, jsonFrom: start) : body, nil, from: from, to: destination.revision,

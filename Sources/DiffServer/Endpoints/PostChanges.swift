@@ -4,11 +4,14 @@ import SnapshotKit
 /// A new state, or edits, in; what changed out. An object, since it goes through many hands on its way.
 final class PostChanges: SessionEndpoint {
     private let call: Call
-    private let shape: StateShape
+    /// What the request says of the body's shape.
+    private let shape: StateShape?
     private let since: Since
     private let options: ChangesOptions
     /// Whether nothing is told of the state: the client wants it so, or may not read.
     private let isMinimal: Bool
+    /// Set before the operation is carried out, and looked at when it was.
+    private nonisolated(unsafe) var body: PostedBody?
 
     init(_ call: Call) throws(Problem) {
         self.call = call
@@ -22,13 +25,23 @@ final class PostChanges: SessionEndpoint {
 
     // MARK: The request
 
-    func operation(_ body: consuming [UInt8]) throws(Problem) -> ChangeSession {
+    func operation(_ bytes: consuming [UInt8]) throws(Problem) -> ChangeSession {
         let key = try key()
-        let keyed = key == nil ? nil : fingerprint(body)
-        let (content, settings, edits) = try content(body)
-        return ChangeSession(
-            content, settings: settings, condition: WriteCondition(match: call), key: key,
-            fingerprint: keyed ?? edits.map(fingerprint))
+        let fingerprint = key == nil ? nil : fingerprint(bytes)
+        let options = call.service.options
+        let body = PostedBody(
+            bytes,
+            PostedBody.Reading(
+                shape: shape, takesStates: call.identity.maySendStates, limits: options.stateLimits,
+                defaults: options.defaultSettings, fingerprint: { [self] in self.fingerprint($0) }))
+        self.body = body
+        // The session that is here, if any, most likely is the one that is written to, and resembles what is to be.
+        let expected = call.expected()
+        do throws(SessionError) { _ = try body.content(expected?.settings.shape, upon: expected?.head.snapshot) } catch
+        {
+            if body.isNoJSON { throw Problem(error) }
+        }
+        return ChangeSession(body, condition: WriteCondition(match: call), key: key, fingerprint: fingerprint)
     }
 
     /// At most one, of 1 to 255 bytes.
@@ -44,51 +57,11 @@ final class PostChanges: SessionEndpoint {
     private func fingerprint(_ body: some Collection<UInt8>) -> RequestFingerprint {
         let hash = call.service.store.hash
         var value = body.withContiguousStorageIfAvailable { hash.digest(of: UnsafeRawBufferPointer($0)) } ?? 0
-        for item in call.parameters.all(Parameters.shape).sorted(by: { $0.name < $1.name }) {
+        for item in call.parameters.shapeMembers {
             let text = Array("\(value) \(item.name)=\(item.value)".utf8)
             value = text.withUnsafeBytes { hash.digest(of: $0) }
         }
         return RequestFingerprint(value: value)
-    }
-
-    /// What is in the body: with how a session is to be kept that is made of it, and all of it if it holds edits.
-    private func content(
-        _ body: consuming [UInt8]
-    ) throws(Problem) -> (ChangeSession.Content, Session.Settings, edits: ArraySlice<UInt8>?) {
-        let (limits, defaults) = (call.service.options.stateLimits, call.service.options.defaultSettings)
-        guard shape == .native else {
-            if !call.identity.maySendStates { throw .statesNeedKey }
-            let reading = try Snapshot.read(body, shape, limits, upon: known)
-            return (.state(reading.snapshot, reading.reused), defaults, nil)
-        }
-        let envelope = try envelope(body, limits)
-        if envelope.isBareState || envelope.values["edits"] != nil,
-            let name = ["ttl", "ignore"].first(where: { envelope.values[$0] != nil })
-        {
-            throw .wrongMember("/" + name, "\(name) goes with \"state\", in the request that makes the session")
-        }
-        let settings = try Session.Settings(envelope, defaults: defaults)
-        guard let edits = envelope.values["edits"] else {
-            return (.state(envelope.states["state"]!, envelope.reused), settings, nil)
-        }
-        do throws(EditError) {
-            return (.edits(try EditBatch(edits, limits: limits), limits), settings, envelope.text)
-        } catch { throw Problem(error) }
-    }
-
-    /// A new state most likely resembles the one that is here.
-    private var known: Snapshot? { call.expected()?.head.snapshot }
-
-    private static let members = Envelope.Members(
-        states: ["state"], values: ["edits", "ttl", "ignore"], exactlyOne: ["state", "edits"], allowsBareState: true)
-
-    private func envelope(_ body: consuming [UInt8], _ limits: StateLimits) throws(Problem) -> Envelope {
-        var members = Self.members
-        members.refusesStates = !call.identity.maySendStates
-        do throws(StateError) { return try Envelope(json: body, members: members, limits: limits, known: known) } catch
-        {
-            throw Problem(error)
-        }
     }
 
     // MARK: The answer
@@ -107,8 +80,11 @@ final class PostChanges: SessionEndpoint {
         }
     }
 
+    private var warnings: Warnings { Warnings(body?.warnings ?? []) }
+
     private func reply(_ view: SessionView, _ changeset: Changeset, from before: Revision) -> Reply {
-        .now(call.service.counted(ChangesAnswer(changeset, from: before, to: view.destination, options)).response())
+        let answer = ChangesAnswer(changeset, from: before, to: view.destination, options)
+        return .now(call.service.counted(answer.with(warnings.adding(changeset))).response())
     }
 
     /// - Parameter before: where the head was before the write; nil if that made the session.
@@ -117,7 +93,7 @@ final class PostChanges: SessionEndpoint {
         let fields = isNew ? [Field("Location", "/v1/sessions/\(call.session)")] : []
         if isMinimal { return .now(minimal(from: before, session, status, fields)) }
         let view = SessionView(slot, session, of: call.service.table)
-        let answer = call.service.counted(view.answer(since: since.orElse(before), options))
+        let answer = call.service.counted(view.answer(since: since.orElse(before), options).with(warnings))
         return .now(answer.response(status: status, fields: fields))
     }
 
@@ -132,6 +108,7 @@ final class PostChanges: SessionEndpoint {
         if let from { writer.append(string: from.text) } else { writer.append("null") }
         writer.append(",\"to\":")
         writer.append(string: session.head.revision.text)
+        warnings.write(into: &writer)
         writer.append(byte: UInt8(ascii: "}"))
         return Response(
             status: status,

@@ -5,24 +5,25 @@ import SnapshotKit
 enum PostDiff {
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {
-        let shape = try call.parameters.shape()
+        let shape = try call.parameters.shape() ?? .native
         let options = try ChangesOptions(call.parameters, call.acceptance)
         return { (body) throws(Problem) in
-            let (old, new) = try states(body, shape, call.service.options.stateLimits)
-            let answer = ChangesAnswer(
-                Changeset(from: old, to: new), from: nil, to: Destination(snapshot: new), options)
-            return .now(call.service.counted(answer).response())
+            let envelope = try states(body, shape, call.service.options.stateLimits)
+            let (old, new) = (envelope.states["old"]!, envelope.states["new"]!)
+            let changeset = Changeset(from: old, to: new)
+            let answer = ChangesAnswer(changeset, from: nil, to: Destination(snapshot: new), options)
+            let warnings = Warnings(envelope.warnings).adding(changeset)
+            return .now(call.service.counted(answer.with(warnings)).response())
         }
     }
 
     private static func states(
         _ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits
-    ) throws(Problem) -> (Snapshot, Snapshot) {
+    ) throws(Problem) -> Envelope {
         do throws(StateError) {
-            let envelope = try Envelope(
+            return try Envelope(
                 json: body, members: .init(states: ["old", "new"], required: ["old", "new"]), shape: shape,
                 limits: limits)
-            return (envelope.states["old"]!, envelope.states["new"]!)
         } catch { throw Problem(error) }
     }
 }

@@ -2,9 +2,12 @@ import HTTPCore
 import SnapshotKit
 
 /// Makes a session, or starts it over.
-struct PutSession: SessionEndpoint {
+final class PutSession: SessionEndpoint {
     private let call: Call
-    private let shape: StateShape
+    /// What the request says of the state's shape.
+    private let shape: StateShape?
+    /// Set before the operation is carried out, and looked at when it was.
+    private nonisolated(unsafe) var warnings = Warnings()
 
     init(_ call: Call) throws(Problem) {
         self.call = call
@@ -13,20 +16,18 @@ struct PutSession: SessionEndpoint {
 
     func operation(_ body: consuming [UInt8]) throws(Problem) -> ReplaceSession {
         let options = call.service.options
-        let condition = WriteCondition(call)
-        guard shape == .native else {
-            return ReplaceSession(
-                state: try Snapshot.read(body, shape, options.stateLimits).snapshot, settings: options.defaultSettings,
-                condition: condition)
-        }
-        let envelope: Envelope
         do throws(StateError) {
-            envelope = try Envelope(
-                json: body, members: .init(states: ["state"], values: ["ttl", "ignore"], required: ["state"]),
-                limits: options.stateLimits)
+            let members = Envelope.Members(
+                states: ["state"], values: Array(Session.Settings.members), required: ["state"],
+                shape: shape == nil ? "shape" : nil)
+            let envelope = try Envelope(
+                json: body, members: members, shape: shape ?? .native, limits: options.stateLimits)
+            warnings = Warnings(envelope.warnings)
+            return ReplaceSession(
+                state: envelope.states["state"]!,
+                settings: try Session.Settings(envelope, defaults: options.defaultSettings),
+                condition: WriteCondition(call))
         } catch { throw Problem(error) }
-        let settings = try Session.Settings(envelope, defaults: options.defaultSettings)
-        return ReplaceSession(state: envelope.states["state"]!, settings: settings, condition: condition)
     }
 
     func reply(_ outcome: ReplaceSession.Outcome, in slot: SessionSlot?) -> Reply {
@@ -39,6 +40,7 @@ struct PutSession: SessionEndpoint {
         writer.append(string: revision)
         writer.append(",\"expiresAt\":")
         writer.append(string: view.table.expiry(of: view.slot).text)
+        warnings.write(into: &writer)
         writer.append(byte: UInt8(ascii: "}"))
         var fields = [Field("Content-Type", "application/json"), Field("ETag", "\"\(revision)\"")]
         if outcome.isNew { fields.append(Field("Location", "/v1/sessions/\(call.session)")) }

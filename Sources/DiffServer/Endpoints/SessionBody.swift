@@ -1,8 +1,11 @@
 import SnapshotKit
 
 extension Session.Settings {
-    /// `ttl` and `ignore` of an envelope, or the defaults.
-    init(_ envelope: Envelope, defaults: Session.Settings) throws(Problem) {
+    /// Members of a body that say them.
+    static let members: Set<String> = ["ttl", "ignore", "shape"]
+
+    /// Those that an envelope says; the others are the defaults.
+    init(_ envelope: Envelope, defaults: Session.Settings) throws(StateError) {
         self = defaults
         if let value = envelope.values["ttl"] {
             guard let seconds = value.integer, (1...Options.maxTimeToLive).contains(seconds) else {
@@ -13,9 +16,8 @@ extension Session.Settings {
         if let value = envelope.values["ignore"] {
             guard let texts = value.strings else { throw Self.wrongIgnore }
             guard texts.count <= Self.maxIgnored else {
-                throw Problem(
-                    StateError.limitExceeded(
-                        what: "pointers", limit: Self.maxIgnored, actual: texts.count, pointer: "/ignore"))
+                throw .limitExceeded(
+                    what: "pointers", limit: Self.maxIgnored, actual: texts.count, pointer: "/ignore")
             }
             ignored = []
             for text in texts {
@@ -23,27 +25,24 @@ extension Session.Settings {
                 ignored.append(pointer)
             }
         }
+        if let value = envelope.values["shape"] { shape = try StateShape(value, at: "/shape") }
     }
 
-    private static let wrongIgnore = Problem.wrongMember(
+    private static let wrongIgnore = StateError.wrongMember(
         "/ignore",
         "ignore is an array of JSON Pointers into an item's content, each of at most \(JSONPointer.maxServed) segments")
 }
 
-extension Problem {
+extension StateError {
     /// A member of the body, besides states and edits, that is not of its type.
-    static func wrongMember(_ pointer: String, _ detail: String) -> Problem {
-        Problem(StateError.wrongShape([Violation(pointer: pointer, code: "wrong-type", detail: detail)]))
+    static func wrongMember(_ pointer: String, _ detail: String) -> StateError {
+        .wrongShape([Violation(pointer: pointer, code: "wrong-type", detail: detail)])
     }
 }
 
-extension Snapshot {
-    /// The state in a body, which most likely resembles a known one.
-    static func read(
-        _ body: consuming [UInt8], _ shape: StateShape, _ limits: StateLimits, upon known: Snapshot? = nil
-    ) throws(Problem) -> StateReading {
-        do throws(StateError) {
-            return try Snapshot.reading(json: body, shape: shape, limits: limits, upon: known)
-        } catch { throw Problem(error) }
+extension Problem {
+    /// The same of a request.
+    static func wrongMember(_ pointer: String, _ detail: String) -> Problem {
+        Problem(StateError.wrongMember(pointer, detail))
     }
 }

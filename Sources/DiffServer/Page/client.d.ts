@@ -67,7 +67,7 @@ export interface Answer {
   state?: any;
   /** In place of `state`, in the dialect counts: how many rows there are. */
   rows?: number;
-  warnings?: string[];
+  warnings?: { code: string; pointer?: string; id?: ID }[];
 }
 
 /** RFC 9457. */

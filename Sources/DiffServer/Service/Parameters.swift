@@ -72,14 +72,26 @@ struct Parameters: Sendable {
         return .revision(revision)
     }
 
-    static let shape = Set(StateShape.Member.allCases.map(\.rawValue))
-    /// Those of a shape that may be given more than once.
+    /// Members of a shape, and `shape`, which says that a body has none of its own.
+    static let shape = Set(StateShape.Member.allCases.map(\.rawValue) + [nativeShape])
+    /// Those that may be given more than once.
     static let shapeLists: Set<String> = [StateShape.Member.idAt.rawValue]
+    private static let nativeShape = "shape"
 
-    /// Where the list stands in the body.
-    func shape() throws(Problem) -> StateShape {
+    /// What is said of the body's shape, by name; parts of an id in their order.
+    var shapeMembers: [QueryItem] {
+        StateShape.Member.allCases.flatMap { member in all([member.rawValue]) } + all([Self.nativeShape])
+    }
+
+    /// Where the list stands in the body; nil where nothing is said of it.
+    func shape() throws(Problem) -> StateShape? {
         let members = items.compactMap { item in StateShape.Member(rawValue: item.name).map { ($0, item.value) } }
-        if members.isEmpty { return .native }
+        if let value = self[Self.nativeShape] {
+            guard value == "native" else { throw .malformed("shape is \"native\", not \"\(value)\"") }
+            guard members.isEmpty else { throw .malformed("with shape=native there are no pointers") }
+            return .native
+        }
+        if members.isEmpty { return nil }
         do throws(StateShape.Failure) { return try StateShape(members) } catch { throw .malformed(error.detail) }
     }
 }

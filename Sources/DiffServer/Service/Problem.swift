@@ -101,6 +101,7 @@ extension Problem {
             self.init(.preconditionRequired, "send If-Match with the revision that this is based on")
         case .exists(let current): self.init(.sessionExists, "the session is at \(current.text)")
         case .keyReused(let key): self.init(.idempotencyKeyReused, "the key \"\(key)\" stands for another request")
+        case .unreadable(let error): self.init(error)
         case .edits(let error): self.init(error)
         }
     }

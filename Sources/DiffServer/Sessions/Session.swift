@@ -91,13 +91,15 @@ final class Session: Sendable {
         var timeToLive: Duration
         /// Places in items' contents that equality and digest leave out.
         var ignored: [JSONPointer]
+        /// Where the list stands in the bodies of its writers; nil: in a state of the native shape.
+        var shape: StateShape?
 
         /// How many places may be ignored: each is looked for in each content.
         static let maxIgnored = 64
 
         /// Memory held, in bytes.
         var footprint: Int {
-            ignored.reduce(0) { $0 + 48 + $1.tokens.reduce(0) { $0 + 48 + $1.count } }
+            ignored.reduce(shape?.footprint ?? 0) { $0 + 48 + $1.tokens.reduce(0) { $0 + 48 + $1.count } }
         }
     }
 

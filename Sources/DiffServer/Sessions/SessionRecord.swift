@@ -13,7 +13,9 @@ import SnapshotKit
 struct SessionRecord: Sendable, Equatable {
     /// Of `meta`. A process reads its own format and those before.
     static let format = 3
-    private static let readable = 1...3
+    /// Of a session that keeps a shape: a process that knows of none must not read what is posted to it.
+    private static let shapedFormat = 4
+    private static let readable = 1...4
 
     var meta: [UInt8]
     var head: [UInt8]
@@ -38,7 +40,7 @@ struct SessionRecord: Sendable, Equatable {
     private static func meta(_ session: Session) -> [UInt8] {
         let calendar = Calendar()
         var writer = RecordWriter()
-        writer.number("format", format)
+        writer.number("format", session.settings.shape == nil ? format : shapedFormat)
         writer.revision("revision", session.head.revision)
         writer.revision("parent", session.head.parent)
         if let maker = session.head.maker { writer.hex("maker", maker.value) }
@@ -48,6 +50,7 @@ struct SessionRecord: Sendable, Equatable {
         writer.number("startedOverAt", Int(clamping: session.startedOverAt))
         writer.number("ttl", Int(session.settings.timeToLive.components.seconds))
         writer.list("ignore", session.settings.ignored) { $0.writer.append(string: $1.description) }
+        if let shape = session.settings.shape { writer.shape(shape) }
         writer.list("replays", session.replays.entries) { writer, replay in
             writer.object { $0.replay(replay, calendar) }
         }
@@ -102,6 +105,10 @@ struct SessionRecord: Sendable, Equatable {
         guard let snapshot = try? Snapshot(json: head, limits: .none), ignored.count == pointers.count else {
             throw .damaged
         }
+        let shape: StateShape?
+        do throws(StateError) {
+            shape = try members["shape"].map { (value) throws(StateError) in try StateShape(value) }
+        } catch { throw .damaged }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: ignored)
         let hasOldDigest = format < Self.format || members["oldDigest"] != nil
         guard !isHead || hasOldDigest || fingerprints.digest(salt: name) == revision.digest else { throw .damaged }
@@ -113,7 +120,7 @@ struct SessionRecord: Sendable, Equatable {
                 parent: members.revision("parent"),
                 maker: members["maker"]?.string.flatMap { UInt64($0, radix: 16) }.map(RequestFingerprint.init(value:)),
                 made: calendar.past(milliseconds: made), hasOldDigest: hasOldDigest),
-            settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored),
+            settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored, shape: shape),
             replays: window,
             startedOverAt: UInt64(clamping: startedOverAt))
     }
@@ -202,6 +209,11 @@ struct RecordWriter {
         guard !marks.isEmpty else { return }
         name("marks")
         marks.write(into: &writer)
+    }
+
+    mutating func shape(_ shape: StateShape) {
+        name("shape")
+        shape.write(into: &writer)
     }
 
     mutating func list<Element>(

@@ -18,6 +18,8 @@ public final class SharedBody: Sendable {
 
     /// Octets of the body.
     public var count: Int { content.count }
+    /// The body's own octets.
+    public var bytes: ArraySlice<UInt8> { framed[content] }
 
     /// A body that is sent as a whole.
     ///

@@ -14,12 +14,15 @@ public struct Envelope: Sendable {
         public var allowsBareState = false
         /// Whether a state is an error as soon as one is met, and is not read.
         public var refusesStates = false
+        /// The value that says, where it is there, of what shape the states are.
+        public var shape: String?
 
         /// Members by name.
         public init(
             states: [String], values: [String] = [], exactlyOne: [String] = [], required: [String] = [],
-            allowsBareState: Bool = false
+            allowsBareState: Bool = false, shape: String? = nil
         ) {
+            self.shape = shape
             self.states = states
             self.values = values
             self.exactlyOne = exactlyOne
@@ -33,7 +36,9 @@ public struct Envelope: Sendable {
         let found: [Named]
 
         /// The state of that name. O(states).
-        public subscript(name: String) -> Snapshot? { found.first { $0.name == name }?.reading.snapshot }
+        public subscript(name: String) -> Snapshot? { reading(name)?.snapshot }
+        /// The same with what is told of its reading.
+        public func reading(_ name: String) -> StateReading? { found.first { $0.name == name }?.reading }
         /// How many there are.
         public var count: Int { found.count }
     }

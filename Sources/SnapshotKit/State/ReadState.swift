@@ -24,7 +24,7 @@ struct ReadState {
         if !duplicates.isEmpty { note(duplicates, in: columns) }
         guard violations.list.isEmpty else { throw .invalid(violations.list) }
         let reused = known.flatMap { taken.isEmpty ? nil : ReusedRuns(taken, from: $0.columns, to: columns) }
-        return StateReading(snapshot: Snapshot(columns), reused: reused, warnings: [])
+        return StateReading(Snapshot(columns), reused: reused)
     }
 
     /// Notes both places of each duplicate, and a first place once. O(items).
@@ -66,7 +66,7 @@ struct ReadState {
             return (builder, warnings)
         }
         let (distinct, _) = (consume builder).finish(text: columns.text)
-        return StateReading(snapshot: Snapshot(distinct), reused: nil, warnings: warnings)
+        return StateReading(Snapshot(distinct), warnings: warnings)
     }
 }
 
@@ -99,6 +99,10 @@ public struct StateReading: Sendable {
     public let reused: ReusedRuns?
     /// What of the document is not in it, at most 20 places.
     public let warnings: [StateWarning]
+
+    package init(_ snapshot: Snapshot, reused: ReusedRuns? = nil, warnings: [StateWarning] = []) {
+        (self.snapshot, self.reused, self.warnings) = (snapshot, reused, warnings)
+    }
 }
 
 /// Something that a writer should know of a document, though it was accepted.

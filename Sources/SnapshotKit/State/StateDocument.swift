@@ -56,6 +56,29 @@ public struct StateDocument: Sendable {
 
     private var text: ArraySlice<UInt8> { bytes[..<count] }
 
+    /// The names of the document's members, if it is an object whose members are all among those that are known. O(1)
+    /// if the first one is not.
+    public func names(among known: Set<String>) -> Set<String>? {
+        bytes.withUnsafeBytes { text in
+            var scanner = JSONScanner(base: text.baseAddress!, count: count, maxDepth: JSONScanner.mostDepth)
+            scanner.skipSpace()
+            guard scanner.byte(scanner.at) == UInt8(ascii: "{") else { return nil }
+            scanner.at += 1
+            var names: Set<String> = []
+            let frame = scanner.names.open()
+            do throws(JSONError) {
+                if scanner.takes(UInt8(ascii: "}")) { return names }
+                repeat {
+                    let name = scanner.string(try scanner.takeName(in: frame)).string
+                    guard known.contains(name) else { return nil }
+                    names.insert(name)
+                    try scanner.skipValue(depth: 1)
+                } while try scanner.takesComma(or: UInt8(ascii: "}"))
+            } catch { return nil }
+            return names
+        }
+    }
+
     /// Reads the document as one state, up to the check for duplicate ids.
     func scan(_ shape: StateShape, limits: StateLimits, upon known: KnownState? = nil) throws(StateError) -> ReadState {
         try checkSize()
@@ -111,6 +134,13 @@ public struct StateDocument: Sendable {
             }
         }
         if read.metState { throw .unwanted }
+        if let name = members.shape, let range = read.values[name] {
+            // The shape may stand behind the state: once it is known, all is read by it.
+            var members = members
+            members.shape = nil
+            let shape = try StateShape(JSONSlice(bytes: bytes, range: range), at: "/" + name)
+            return try readEnvelope(members, shape: shape, limits: limits, known: known)
+        }
         if !read.violations.list.isEmpty { throw .wrongShape(read.violations.list) }
         for index in read.states.indices { try takeTail(of: read.states[index].state) }
         var states: [Envelope.Named] = []

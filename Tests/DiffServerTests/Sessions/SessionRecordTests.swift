@@ -28,6 +28,27 @@ struct SessionRecordTests {
         #expect(SessionRecord(session, by: hash).head == (try record()).head)
     }
 
+    @Test func `a kept shape is read again, and refused by a process that knows of none`() throws {
+        let texts = [
+            #"{"itemsAt":"/a~1b","idAt":["/type","/id"],"kindAt":"/type","duplicates":"first"}"#,
+            #"{"itemsAt":"","map":true,"childrenAt":"/c"}"#,
+        ]
+        for text in texts {
+            let shape = try StateShape(try JSONText(text).slice)
+            let settings = Session.Settings(timeToLive: .seconds(60), ignored: [], shape: shape)
+            let writing = SessionTransition(name: "a", bounds: .init(), hash: hash, now: .now)
+            let session = writing.firstSession(
+                try Snapshot(json: "[1]"), settings: settings, after: nil, maker: nil)
+            let record = SessionRecord(session, by: hash)
+            #expect(String(decoding: record.meta, as: UTF8.self).hasPrefix(#"{"format":4,"#))
+            #expect(try record.session(named: "a", hash: hash, isHead: true).settings == settings)
+        }
+        #expect(throws: SessionRecord.Failure.damaged) {
+            try unsummed { $0.replacing("\"replays\":", with: "\"shape\":{\"idAt\":1},\"replays\":") }.session(
+                named: "a", hash: hash, isHead: true)
+        }
+    }
+
     @Test func `a record whose head is not that of its revision is damaged`() throws {
         #expect(throws: SessionRecord.Failure.damaged) { try record().session(named: "b", hash: hash, isHead: true) }
         var other = try record()
@@ -53,8 +74,8 @@ struct SessionRecordTests {
         let (marked, marks, _) = try session.head.snapshot.applying(EditBatch(json: #"[{"op":"reload","items":[2]}]"#))
         let after = writing.session(after: session, marked, marks: marks, maker: nil).0
         #expect(after.head.revision.text == "2-0123456789abcdef")
-        #expect(throws: SessionRecord.Failure.format(4)) {
-            try unsummed { $0.replacing("\"format\":3", with: "\"format\":4") }.session(
+        #expect(throws: SessionRecord.Failure.format(5)) {
+            try unsummed { $0.replacing("\"format\":3", with: "\"format\":5") }.session(
                 named: "a", hash: hash, isHead: true)
         }
     }

@@ -24,7 +24,8 @@ import Testing
             {"sections":[{"id":1,"content":{"z":1.50,"a":"\u00e9"},"expanded":false,"items":["x",{"id":"y","kind":"k","content":[1e400]}]},
             {"id":"\u0074","items":[{"id":"p","expanded":false,"items":[7]}]}]}
             """#
-        let session = try store.first("a", text, ttl: .seconds(777), ignoring: ["/a"])
+        let session = try store.first(
+            "a", text, ttl: .seconds(777), ignoring: ["/a"], shape: .pointers(idAt: JSONPointer("/k")))
         _ = try await store.created("a", session)
         store = try fixture.later(than: store)
         let found = try #require(try await store.opened("a")).session
@@ -187,7 +188,7 @@ import Testing
         let key = ReplayWindow.Key(writer: "w", key: "k")
         let batch = try EditBatch(json: #"[{"op":"reload","items":["a"]}]"#)
         let write = ChangeSession(
-            .edits(batch, StateLimits()), settings: one.settings, condition: WriteCondition(), key: key,
+            PostedBody(.edits(batch, StateLimits(), nil)), condition: WriteCondition(), key: key,
             fingerprint: RequestFingerprint(value: 9))
         guard case .swap(let two, _) = try write.decide(one, by: store.writing("s")) else { throw Missing() }
         try await store.committed(two, to: slot, after: one)

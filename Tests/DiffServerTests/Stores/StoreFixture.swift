@@ -100,10 +100,12 @@ extension SessionStore {
     }
 
     /// A session's first state.
-    func first(_ name: String, _ json: String, ttl: Duration = .seconds(3600), ignoring ignored: [String] = []) throws
-        -> Session
-    {
-        let settings = Session.Settings(timeToLive: ttl, ignored: ignored.compactMap { JSONPointer($0) })
+    func first(
+        _ name: String, _ json: String, ttl: Duration = .seconds(3600), ignoring ignored: [String] = [],
+        shape: StateShape? = nil
+    ) throws -> Session {
+        let settings = Session.Settings(
+            timeToLive: ttl, ignored: ignored.compactMap { JSONPointer($0) }, shape: shape)
         return writing(name).firstSession(try Snapshot(json: json), settings: settings, after: nil, maker: nil)
     }
 

@@ -101,9 +101,11 @@ import Testing
 
     private func post(_ state: String) throws -> ChangeSession {
         ChangeSession(
-            .state(try Snapshot(json: state), nil),
-            settings: Session.Settings(timeToLive: .seconds(3600), ignored: []), condition: WriteCondition(), key: nil,
-            fingerprint: nil)
+            PostedBody(
+                .state(
+                    StateReading(try Snapshot(json: state)),
+                    Session.Settings(timeToLive: .seconds(3600), ignored: []))),
+            condition: WriteCondition(), key: nil, fingerprint: nil)
     }
 
     /// What came of an operation: the revision of the head then, or the problem.

@@ -2,11 +2,6 @@ import SnapshotKit
 
 /// Writes a new state, or edits the one that is there. An object, since all steps of a write hold on to it.
 final class ChangeSession: SessionOperation {
-    enum Content: Sendable {
-        case state(Snapshot, ReusedRuns?)
-        case edits(EditBatch, StateLimits)
-    }
-
     /// How it went.
     enum Outcome: Sendable {
         /// The session was made.
@@ -17,29 +12,27 @@ final class ChangeSession: SessionOperation {
         case repeated(Session, made: Bool, from: Revision?)
     }
 
-    private let content: Content
+    let body: PostedBody
     /// Whether all is to be drawn again at once, and no change shown.
     private let isReload: Bool
-    /// Of a session that is made.
-    private let settings: Session.Settings
     private let condition: WriteCondition
     private let key: ReplayWindow.Key?
-    /// Of edits, and of whatever has a key: a state is compared itself.
+    /// Of whatever has a key: a state is compared itself, and edits have their own.
     private let fingerprint: RequestFingerprint?
 
     init(
-        _ content: Content, isReload: Bool = false, settings: Session.Settings, condition: WriteCondition, key: ReplayWindow.Key?,
+        _ body: PostedBody, isReload: Bool = false, condition: WriteCondition, key: ReplayWindow.Key?,
         fingerprint: RequestFingerprint?
     ) {
-        (self.content, self.isReload) = (content, isReload)
-        (self.settings, self.condition) = (settings, condition)
+        (self.body, self.isReload, self.condition) = (body, isReload, condition)
         (self.key, self.fingerprint) = (key, fingerprint)
     }
 
     var isWrite: Bool { true }
 
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome> {
-        guard let before = session else { return try first(transition) }
+        let content = try body.content(session?.settings.shape, upon: session?.head.snapshot)
+        guard let before = session else { return try first(content, transition) }
         if let entry = try replayed(before, transition) {
             return .finish(.repeated(before, made: entry.made, from: entry.before))
         }
@@ -48,11 +41,11 @@ final class ChangeSession: SessionOperation {
             // Not the head that was named; but perhaps the head is what this very write made of it, and the answer was
             // lost.
             guard let parent = before.head.parent, condition.match?.revision == parent,
-                try leads(to: before, transition)
+                try leads(content, to: before, transition)
             else { throw .mismatch(current: revision) }
             return .finish(.repeated(before, made: false, from: parent))
         }
-        let (after, changeset) = try next(after: before, isReload: isReload, transition)
+        let (after, changeset) = try next(content, isReload: isReload, after: before, transition)
         let outcome = Outcome.changed(after, changeset, from: revision)
         if key == nil, after.head.revision == revision { return .finish(outcome) }
         guard let remembering = remembering(after, made: false, before: revision, transition) else {
@@ -62,27 +55,29 @@ final class ChangeSession: SessionOperation {
     }
 
     /// Makes the session.
-    private func first(_ transition: SessionTransition) throws(SessionError) -> Decision<Outcome> {
-        guard case .state(let state, _) = content else { throw .noSession(transition.name) }
+    private func first(
+        _ content: PostedBody.Content, _ transition: SessionTransition
+    ) throws(SessionError) -> Decision<Outcome> {
+        guard case .state(let state, let settings) = content else { throw .noSession(transition.name) }
         if condition.match != nil { throw .mismatch(current: nil) }
-        let session = transition.firstSession(state, settings: settings, after: nil, maker: fingerprint)
+        let session = transition.firstSession(state.snapshot, settings: settings, after: nil, maker: fingerprint)
         let made = remembering(session, made: true, before: nil, transition) ?? session
         return .swap(made, .made(made))
     }
 
     /// What follows a session when this is done to it.
     private func next(
-        after before: Session, isReload: Bool, _ transition: SessionTransition
+        _ content: PostedBody.Content, isReload: Bool, after before: Session, _ transition: SessionTransition
     ) throws(SessionError) -> (Session, Changeset) {
         let whole: Marks = isReload ? .reload : .none
         switch content {
-        case .state(let state, let reused):
-            return transition.session(after: before, state, reused, marks: whole, maker: fingerprint)
-        case .edits(let batch, let limits):
+        case .state(let state, _):
+            return transition.session(after: before, state.snapshot, state.reused, marks: whole, maker: fingerprint)
+        case .edits(let batch, let limits, let own):
             do throws(EditError) {
                 var (snapshot, marks, reused) = try before.head.snapshot.applying(batch, limits: limits)
                 marks.formUnion(whole)
-                return transition.session(after: before, snapshot, reused, marks: marks, maker: fingerprint)
+                return transition.session(after: before, snapshot, reused, marks: marks, maker: fingerprint ?? own)
             } catch { throw .edits(error) }
         }
     }
@@ -99,11 +94,14 @@ final class ChangeSession: SessionOperation {
     }
 
     /// Whether the head is what this request makes: it equals the state, or a body with these edits made it.
-    private func leads(to head: Session, _ transition: SessionTransition) throws(SessionError) -> Bool {
-        switch content {
-        case .state: try next(after: head, isReload: false, transition).0.head.revision == head.head.revision
-        case .edits: fingerprint != nil && head.head.maker == fingerprint
+    private func leads(
+        _ content: PostedBody.Content, to head: Session, _ transition: SessionTransition
+    ) throws(SessionError) -> Bool {
+        guard case .edits(_, _, let own) = content else {
+            return try next(content, isReload: false, after: head, transition).0.head.revision == head.head.revision
         }
+        guard let fingerprint = fingerprint ?? own else { return false }
+        return head.head.maker == fingerprint
     }
 
     /// The session, which knows from now on that the key was answered; nil without a key.

@@ -43,6 +43,8 @@ enum SessionError: Error, Sendable {
     case exists(Revision)
     /// The key stands for another request.
     case keyReused(String)
-    /// The edits cannot be applied.
+    /// The body is no state.
+    case unreadable(StateError)
+    /// The edits cannot be read, or not be applied.
     case edits(EditError)
 }

@@ -30,7 +30,7 @@ import Testing
         _ state: String, _ condition: WriteCondition = .init(), key: String? = nil, fingerprint: UInt64? = nil
     ) throws -> ChangeSession {
         ChangeSession(
-            .state(try Snapshot(json: state), nil), settings: settings, condition: condition,
+            PostedBody(.state(StateReading(try Snapshot(json: state)), settings)), condition: condition,
             key: key.map { ReplayWindow.Key(writer: "w", key: $0) },
             fingerprint: fingerprint.map(RequestFingerprint.init))
     }
@@ -39,8 +39,8 @@ import Testing
         -> ChangeSession
     {
         ChangeSession(
-            .edits(try EditBatch(json: batch), StateLimits()), settings: settings, condition: condition, key: nil,
-            fingerprint: RequestFingerprint(value: fingerprint))
+            PostedBody(.edits(try EditBatch(json: batch), StateLimits(), RequestFingerprint(value: fingerprint))),
+            condition: condition, key: nil, fingerprint: nil)
     }
 
     /// A decision in words.
