@@ -27,21 +27,24 @@ final class PostChanges: SessionEndpoint {
 
     func operation(_ bytes: consuming [UInt8]) throws(Problem) -> ChangeSession {
         let key = try key()
-        let fingerprint = key == nil ? nil : fingerprint(bytes)
+        let said = call.parameters.shapeMembers
+        let fingerprint = key == nil ? nil : RequestFingerprint(of: copy bytes, said, by: call.service.store.hash)
         let options = call.service.options
         let body = PostedBody(
-            bytes,
+            StateDocument(consume bytes),
             PostedBody.Reading(
                 shape: shape, takesStates: call.identity.maySendStates, limits: options.stateLimits,
-                defaults: options.defaultSettings, fingerprint: { [self] in self.fingerprint($0) }))
+                defaults: options.defaultSettings))
         self.body = body
         // The session that is here, if any, most likely is the one that is written to, and resembles what is to be.
         let expected = call.expected()
         do throws(SessionError) { _ = try body.content(expected?.settings.shape, upon: expected?.head.snapshot) } catch
         {
-            if body.isNoJSON { throw Problem(error) }
+            // Any other failure may be none when the session is known.
+            if case .unreadable(.json) = error { throw Problem(error) }
         }
-        return ChangeSession(body, condition: WriteCondition(match: call), key: key, fingerprint: fingerprint)
+        return ChangeSession(
+            body, condition: WriteCondition(match: call), key: key, fingerprint: fingerprint, shape: said)
     }
 
     /// At most one, of 1 to 255 bytes.
@@ -51,17 +54,6 @@ final class PostChanges: SessionEndpoint {
             throw .malformed("an Idempotency-Key has 1 to 255 bytes, and there is at most one")
         }
         return keys.first.map { ReplayWindow.Key(writer: call.identity.name, key: $0) }
-    }
-
-    /// Of a body, and of where the list stands in it; by the store's hash, so that all who share sessions agree.
-    private func fingerprint(_ body: some Collection<UInt8>) -> RequestFingerprint {
-        let hash = call.service.store.hash
-        var value = body.withContiguousStorageIfAvailable { hash.digest(of: UnsafeRawBufferPointer($0)) } ?? 0
-        for item in call.parameters.shapeMembers {
-            let text = Array("\(value) \(item.name)=\(item.value)".utf8)
-            value = text.withUnsafeBytes { hash.digest(of: $0) }
-        }
-        return RequestFingerprint(value: value)
     }
 
     // MARK: The answer

@@ -17,9 +17,8 @@ final class PutSession: SessionEndpoint {
     func operation(_ body: consuming [UInt8]) throws(Problem) -> ReplaceSession {
         let options = call.service.options
         do throws(StateError) {
-            let members = Envelope.Members(
-                states: ["state"], values: Array(Session.Settings.members), required: ["state"],
-                shape: shape == nil ? "shape" : nil)
+            var members = Session.Settings.besideState
+            if shape != nil { members.shape = nil }
             let envelope = try Envelope(
                 json: body, members: members, shape: shape ?? .native, limits: options.stateLimits)
             warnings = Warnings(envelope.warnings)

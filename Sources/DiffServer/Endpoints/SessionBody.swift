@@ -2,7 +2,10 @@ import SnapshotKit
 
 extension Session.Settings {
     /// Members of a body that say them.
-    static let members: Set<String> = ["ttl", "ignore", "shape"]
+    static let members = ["ttl", "ignore", "shape"]
+    /// A state with these.
+    static let besideState = Envelope.Members(
+        states: ["state"], values: members, required: ["state"], shape: "shape")
 
     /// Those that an envelope says; the others are the defaults.
     init(_ envelope: Envelope, defaults: Session.Settings) throws(StateError) {

@@ -73,14 +73,16 @@ struct Parameters: Sendable {
     }
 
     /// Members of a shape, and `shape`, which says that a body has none of its own.
-    static let shape = Set(StateShape.Member.allCases.map(\.rawValue) + [nativeShape])
+    static let shape = Set(shapeNames)
+    private static let shapeNames = StateShape.Member.allCases.map(\.rawValue) + [nativeShape]
     /// Those that may be given more than once.
     static let shapeLists: Set<String> = [StateShape.Member.idAt.rawValue]
     private static let nativeShape = "shape"
 
     /// What is said of the body's shape, by name; parts of an id in their order.
-    var shapeMembers: [QueryItem] {
-        StateShape.Member.allCases.flatMap { member in all([member.rawValue]) } + all([Self.nativeShape])
+    var shapeMembers: [String] {
+        if items.isEmpty { return [] }
+        return Self.shapeNames.flatMap { name in items.filter { $0.name == name }.map { "\(name)=\($0.value)" } }
     }
 
     /// Where the list stands in the body; nil where nothing is said of it.

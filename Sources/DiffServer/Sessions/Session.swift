@@ -114,7 +114,20 @@ final class Session: Sendable {
     }
 }
 
-/// A hash of a request's method, target and body.
+/// A hash of a request's body, and of what the request says of its shape.
 struct RequestFingerprint: Sendable, Hashable {
     var value: UInt64
+}
+
+extension RequestFingerprint {
+    /// By the store's hash, so that all who share sessions agree.
+    ///
+    /// - Parameter shape: names and values of parameters, in a fixed order.
+    init(of body: some Collection<UInt8>, _ shape: [String], by hash: KeyedHash) {
+        value = body.withContiguousStorageIfAvailable { hash.digest(of: UnsafeRawBufferPointer($0)) } ?? 0
+        for said in shape {
+            let text = Array("\(value) \(said)".utf8)
+            value = text.withUnsafeBytes { hash.digest(of: $0) }
+        }
+    }
 }

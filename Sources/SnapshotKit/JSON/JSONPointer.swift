@@ -44,6 +44,12 @@ public struct JSONPointer: Sendable, Hashable {
     /// A token as it stands in the string form.
     static func escaped(_ token: some Sequence<UInt8>) -> String {
         var bytes: [UInt8] = []
+        escape(token, into: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Appends a token as it stands in the string form.
+    static func escape(_ token: some Sequence<UInt8>, into bytes: inout [UInt8]) {
         for byte in token {
             switch byte {
             case UInt8(ascii: "~"): bytes += "~0".utf8
@@ -51,7 +57,6 @@ public struct JSONPointer: Sendable, Hashable {
             default: bytes.append(byte)
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -159,8 +159,8 @@ struct Fingerprint: Equatable {
 struct ElementPlace: Sendable, Equatable {
     /// Arrays and objects that may still be nested in an item, by the limits of its reading.
     var room: Int
-    /// How an element is read that is an item's content; nil in the library's own shape.
-    var element: StateShape.Element?
+    /// How an element is read that is an item's content, if it is.
+    var shape = StateShape.native
     /// Whether kinds stand behind the document, which has them as numbers.
     var hasStoredKinds = false
 

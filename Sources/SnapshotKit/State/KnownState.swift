@@ -19,7 +19,7 @@ struct KnownState {
     private let hasElements: Bool
 
     init(_ view: ColumnsView) {
-        (self.view, isFlat, hasElements) = (view, view.columns.isFlat, view.columns.place.element != nil)
+        (self.view, isFlat, hasElements) = (view, view.columns.isFlat, view.columns.place.shape.places != nil)
     }
 
     /// Siblings, and all that is below them, that stand in both documents.
@@ -40,8 +40,8 @@ struct KnownState {
     /// Whether items may be taken over by a list at a place. Not where something of them stands behind the document.
     func fits(_ place: ElementPlace) -> Bool {
         let ours = view.columns.place
-        return place.room >= ours.room && place.element == ours.element && !ours.hasStoredKinds
-            && place.element?.isInPlace != false
+        return place.room >= ours.room && place.shape.hasElements(of: ours.shape) && !ours.hasStoredKinds
+            && place.shape.places?.element.isInPlace != false
     }
 
     /// The items from the next one on whose text also stands at `text`, of which `count` bytes are left; at most `most`

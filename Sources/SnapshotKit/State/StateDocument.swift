@@ -164,7 +164,7 @@ extension StateReader {
     /// Takes a value as a state of the given shape.
     mutating func read(_ shape: StateShape, depth: Int, at root: String) throws(JSONError) {
         if let places = shape.places {
-            try readDocument(places, depth: depth, at: root)
+            try readDocument(shape, places, depth: depth, at: root)
         } else {
             try readState(depth: depth, at: root)
         }

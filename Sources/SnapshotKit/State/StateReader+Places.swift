@@ -73,13 +73,14 @@ struct Targets {
 
 /// What is looked for in a document, in its sections, and in its items.
 final class DocumentTargets {
+    let shape: StateShape
     let places: StateShape.Places
     let document: Targets
     let section: Targets
     let item: Targets
 
-    init(_ places: StateShape.Places) {
-        self.places = places
+    init(_ shape: StateShape, _ places: StateShape.Places) {
+        (self.shape, self.places) = (shape, places)
         let element = places.element
         var (document, section, item) = (Targets(), Targets(), Targets())
         if let sections = places.sectionsAt {
@@ -111,9 +112,8 @@ extension StateReader {
         /// -1 in a section or the document.
         let item: Int
         let level: Int
-        var id: FoundID?
-        /// The parts of an id that has several, as they were found.
-        var parts: [FoundID?] = []
+        /// The id, or its parts.
+        var ids = InlineArray<4, FoundID?>(repeating: nil)
         var seenParts = 0
         var sawList = false
         /// The member or element that held the list, to be cut out of the content.
@@ -123,7 +123,9 @@ extension StateReader {
     }
 
     /// Takes a document and reads the list that stands at `places` in it.
-    mutating func readDocument(_ places: StateShape.Places, depth: Int, at root: String) throws(JSONError) {
+    mutating func readDocument(
+        _ shape: StateShape, _ places: StateShape.Places, depth: Int, at root: String
+    ) throws(JSONError) {
         let element = places.element
         keepsFirst = places.keepsFirst
         path = DocumentPointers(
@@ -131,7 +133,7 @@ extension StateReader {
             sectionID: places.sectionIDAt.description,
             itemID: element.isMap || element.idAt.count > 1 ? "" : element.idAt[0].description,
             children: element.childrenAt?.description ?? "", isMap: element.isMap)
-        let targets = DocumentTargets(places)
+        let targets = DocumentTargets(shape, places)
         var finding = Finding()
         if let sections = places.sectionsAt {
             try walk(targets.document, targets.document.all, level: 0, targets, &finding, depth: depth)
@@ -155,7 +157,7 @@ extension StateReader {
         let start = scanner.at
         var finding = Finding()
         try walk(targets.section, targets.section.all, level: 0, targets, &finding, depth: depth)
-        if let id = finding.id {
+        if let id = finding.ids[0] {
             builder.setID(ofSection: section, start: id.start, count: id.count, flags: id.flags)
         } else if finding.seenParts == 0 {
             note("missing-id", "no id at \"\(targets.places.sectionIDAt)\" in this section", at: .section(""))
@@ -184,42 +186,43 @@ extension StateReader {
         }
         let element = targets.places.element
         if element.isMap { return }
-        if element.idAt.count == 1 {
-            if let id = finding.id {
-                builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
-                return
-            }
-        } else if !finding.parts.contains(where: { $0 == nil }), finding.parts.count == element.idAt.count {
-            if let id = joined(finding.parts.map { $0! }) {
-                builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
-            }
-            return
-        }
         // What was seen and is no id was told there.
-        for (part, pointer) in element.idAt.enumerated() where finding.seenParts & 1 << part == 0 {
-            note("missing-id", "no id at \"\(pointer)\" in this element", at: .item(""))
+        if finding.seenParts != 1 << element.idAt.count - 1 {
+            for (part, pointer) in element.idAt.enumerated() where finding.seenParts & 1 << part == 0 {
+                note("missing-id", "no id at \"\(pointer)\" in this element", at: .item(""))
+            }
+        } else if let id = element.idAt.count == 1 ? finding.ids[0] : joined(finding.ids, element.idAt.count) {
+            builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
         }
     }
 
-    /// Several ids as one: each as in a JSON Pointer, and a slash between.
-    private mutating func joined(_ parts: [FoundID]) -> FoundID? {
+    /// Several ids as one: each as in a JSON Pointer, and a slash between. Nil where one was told to be none.
+    private mutating func joined(_ parts: InlineArray<4, FoundID?>, _ count: Int) -> FoundID? {
         var text: [UInt8] = []
-        for (index, part) in parts.enumerated() {
+        text.reserveCapacity(64)
+        for index in 0..<count {
+            guard let part = parts[index] else { return nil }
             if index > 0 { text.append(UInt8(ascii: "/")) }
             if part.flags.contains(.escapedID) {
-                text += JSONPointer.escaped(store.bytes(at: part.start, part.count)).utf8
+                JSONPointer.escape(store.bytes(at: part.start, part.count), into: &text)
             } else {
-                text += JSONPointer.escaped(scanner.text(part.start..<part.start + part.count)).utf8
+                JSONPointer.escape(scanner.text(part.start..<part.start + part.count), into: &text)
             }
         }
         guard text.count <= StateLimits.maxIDBytes else {
             noteLongID(text.count, at: .item(""))
             return nil
         }
-        // As if it had been written with escapes: its token stands beside its text, behind the document.
-        var token = JSONWriter(capacity: text.count + 2)
-        token.append(string: String(decoding: text, as: UTF8.self))
-        let start = token.written.withUnsafeBytes { token in
+        // As if it had been written with escapes: its token stands beside its text, behind the document. An id has no
+        // control characters.
+        var token = [UInt8(ascii: "\"")]
+        token.reserveCapacity(text.count + 8)
+        for byte in text {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { token.append(UInt8(ascii: "\\")) }
+            token.append(byte)
+        }
+        token.append(UInt8(ascii: "\""))
+        let start = token.withUnsafeBytes { token in
             text.withUnsafeBytes { store.append(escapedID: token, text: $0) }
         }
         return FoundID(start: start, count: text.count, flags: .escapedID)
@@ -253,14 +256,7 @@ extension StateReader {
     ) throws(JSONError) {
         scanner.skipSpace()
         let ending = goals.ending(open, after: level)
-        if ending != 0 {
-            let start = scanner.at
-            for goal in goals.goals(ending) {
-                scanner.at = start
-                try arrive(goal, targets, &finding, depth: depth)
-            }
-            return
-        }
+        if ending != 0 { return try arrive(goals.goals(ending), targets, &finding, depth: depth) }
         switch scanner.byte(scanner.at) {
         case _ where open == 0: try scanner.skipValue(depth: depth)
         case UInt8(ascii: "{"):
@@ -303,19 +299,43 @@ extension StateReader {
         }
     }
 
+    /// Takes the value at the end of pointers. One that is an array or an object is only taken for a list, and once.
+    private mutating func arrive(
+        _ goals: some Sequence<Targets.Goal>, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
+    ) throws(JSONError) {
+        let start = scanner.at
+        let isContainer = scanner.byte(start) == UInt8(ascii: "[") || scanner.byte(start) == UInt8(ascii: "{")
+        for goal in goals where goal.isList || !isContainer {
+            scanner.at = start
+            try arrive(goal, targets, &finding, depth: depth)
+        }
+        guard isContainer else { return }
+        for goal in goals where !goal.isList { refuseContainer(goal, targets, &finding) }
+        if scanner.at == start { try scanner.skipValue(depth: depth) }
+    }
+
+    private mutating func refuseContainer(
+        _ goal: Targets.Goal, _ targets: DocumentTargets, _ finding: inout Finding
+    ) {
+        switch goal {
+        case .id(let part):
+            finding.seenParts |= 1 << part
+            note(
+                "invalid-id", "an id must be a string or an integer",
+                at: finding.item < 0 ? .section("") : .item(""))
+        case .kind: noteKind(targets)
+        case .expanded: noteExpanded(targets)
+        case .sections, .items, .children: preconditionFailure("a list may be an array or an object")
+        }
+    }
+
     private mutating func arrive(
         _ goal: Targets.Goal, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
     ) throws(JSONError) {
         switch goal {
         case .id(let part):
             finding.seenParts |= 1 << part
-            let id = try readID(depth: depth, at: finding.item < 0 ? .section("") : .item(""))
-            if finding.item < 0 || targets.places.element.idAt.count == 1 {
-                finding.id = id
-            } else {
-                while finding.parts.count <= part { finding.parts.append(nil) }
-                finding.parts[part] = id
-            }
+            finding.ids[part] = try readID(depth: depth, at: finding.item < 0 ? .section("") : .item(""))
         case .kind: try readKindValue(of: finding.item, targets, depth: depth)
         case .expanded:
             if try readExpandedValue(targets, depth: depth) == false { builder.collapse(item: finding.item) }
@@ -335,12 +355,12 @@ extension StateReader {
 
     private mutating func readItemElements(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
         guard !targets.places.element.isMap else {
-            builder.place = ElementPlace(room: scanner.maxDepth - depth, element: targets.places.element)
+            builder.place = ElementPlace(room: scanner.maxDepth - depth, shape: targets.shape)
             return try readMap(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
                 try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
             }
         }
-        try readTopItems(depth: depth, element: targets.places.element) { (reader, item) throws(JSONError) in
+        try readTopItems(depth: depth, shape: targets.shape) { (reader, item) throws(JSONError) in
             try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
         }
     }
@@ -379,7 +399,7 @@ extension StateReader {
             }
         default: try scanner.skipValue(depth: depth)
         }
-        noteType("a kind is a string or an integer", at: targets.places.element.kindAt)
+        noteKind(targets)
     }
 
     /// Takes true or false; null is neither, all else a violation.
@@ -392,9 +412,17 @@ extension StateReader {
             return false
         default:
             try scanner.skipValue(depth: depth)
-            noteType("expanded is true or false", at: targets.places.element.expandedAt)
+            noteExpanded(targets)
         }
         return nil
+    }
+
+    private mutating func noteKind(_ targets: DocumentTargets) {
+        noteType("a kind is a string or an integer", at: targets.places.element.kindAt)
+    }
+
+    private mutating func noteExpanded(_ targets: DocumentTargets) {
+        noteType("expanded is true or false", at: targets.places.element.expandedAt)
     }
 
     private mutating func noteType(_ detail: String, at place: JSONPointer?) {

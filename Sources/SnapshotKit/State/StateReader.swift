@@ -145,13 +145,13 @@ struct StateReader {
 
     /// Takes an array of items of the top level into the open section; `reading` takes one element.
     ///
-    /// - Parameter element: how an element is read; nil in the library's own shape.
+    /// - Parameter shape: how an element is read.
     @inline(__always)
     mutating func readTopItems(
-        depth: Int, element: StateShape.Element? = nil, reading: (inout StateReader, Int) throws(JSONError) -> Void
+        depth: Int, shape: StateShape = .native, reading: (inout StateReader, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
         builder.place = ElementPlace(
-            room: scanner.maxDepth - depth, element: element, hasStoredKinds: builder.place.hasStoredKinds)
+            room: scanner.maxDepth - depth, shape: shape, hasStoredKinds: builder.place.hasStoredKinds)
         let usesKnown = known?.fits(builder.place) ?? false
         try readItems(parent: -1, level: 0, depth: depth, usesKnown: usesKnown) { (reader, item) throws(JSONError) in
             try reading(&reader, item)

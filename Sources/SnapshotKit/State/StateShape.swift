@@ -1,15 +1,34 @@
 /// Where a state stands in a JSON document.
 public struct StateShape: Sendable, Equatable {
+    /// One reference: a shape goes through many hands, and most are native.
+    private let box: Box?
+
+    private final class Box: Sendable {
+        let places: Places
+
+        init(_ places: Places) { self.places = places }
+    }
+
     /// Pointers into a document of any shape; nil in the library's own.
-    public let places: Places?
+    public var places: Places? { box?.places }
 
     /// The library's own shape: an object with `sections`, an object with `items`, or an array of items.
-    public static let native = StateShape(places: nil)
+    public static let native = StateShape()
 
-    private init(places: Places?) { self.places = places }
+    private init() { box = nil }
 
     /// Any JSON document, in which the list stands at these places: each whole element is an item's content.
-    public init(_ places: Places) { self.places = places }
+    public init(_ places: Places) { box = Box(places) }
+
+    /// Whether both have the same places.
+    public static func == (one: StateShape, other: StateShape) -> Bool {
+        one.box === other.box || one.places == other.places
+    }
+
+    /// Whether an element is read the same way in both.
+    func hasElements(of other: StateShape) -> Bool {
+        box === other.box || places?.element == other.places?.element
+    }
 
     /// Any JSON document: each whole element is an item's content.
     ///

@@ -188,7 +188,7 @@ import Testing
         let key = ReplayWindow.Key(writer: "w", key: "k")
         let batch = try EditBatch(json: #"[{"op":"reload","items":["a"]}]"#)
         let write = ChangeSession(
-            PostedBody(.edits(batch, StateLimits(), nil)), condition: WriteCondition(), key: key,
+            PostedBody(.edits(batch, StateLimits(), text: [])), condition: WriteCondition(), key: key,
             fingerprint: RequestFingerprint(value: 9))
         guard case .swap(let two, _) = try write.decide(one, by: store.writing("s")) else { throw Missing() }
         try await store.committed(two, to: slot, after: one)

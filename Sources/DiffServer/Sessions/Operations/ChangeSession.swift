@@ -19,13 +19,15 @@ final class ChangeSession: SessionOperation {
     private let key: ReplayWindow.Key?
     /// Of whatever has a key: a state is compared itself, and edits have their own.
     private let fingerprint: RequestFingerprint?
+    /// What the request says of the body's shape.
+    private let shape: [String]
 
     init(
         _ body: PostedBody, isReload: Bool = false, condition: WriteCondition, key: ReplayWindow.Key?,
-        fingerprint: RequestFingerprint?
+        fingerprint: RequestFingerprint?, shape: [String] = []
     ) {
-        (self.body, self.isReload, self.condition) = (body, isReload, condition)
-        (self.key, self.fingerprint) = (key, fingerprint)
+        (self.body, self.isReload, self.condition, self.key) = (body, isReload, condition, key)
+        (self.fingerprint, self.shape) = (fingerprint, shape)
     }
 
     var isWrite: Bool { true }
@@ -58,7 +60,7 @@ final class ChangeSession: SessionOperation {
     private func first(
         _ content: PostedBody.Content, _ transition: SessionTransition
     ) throws(SessionError) -> Decision<Outcome> {
-        guard case .state(let state, let settings) = content else { throw .noSession(transition.name) }
+        guard case .state(let state, let settings) = content.value else { throw .noSession(transition.name) }
         if condition.match != nil { throw .mismatch(current: nil) }
         let session = transition.firstSession(state.snapshot, settings: settings, after: nil, maker: fingerprint)
         let made = remembering(session, made: true, before: nil, transition) ?? session
@@ -70,14 +72,16 @@ final class ChangeSession: SessionOperation {
         _ content: PostedBody.Content, isReload: Bool, after before: Session, _ transition: SessionTransition
     ) throws(SessionError) -> (Session, Changeset) {
         let whole: Marks = isReload ? .reload : .none
-        switch content {
+        switch content.value {
         case .state(let state, _):
-            return transition.session(after: before, state.snapshot, state.reused, marks: whole, maker: fingerprint)
-        case .edits(let batch, let limits, let own):
+            return transition.session(
+                after: before, state.snapshot, state.reused, marks: whole, maker: fingerprint)
+        case .edits(let batch, let limits, let text):
+            let maker = fingerprint(of: text, transition)
             do throws(EditError) {
                 var (snapshot, marks, reused) = try before.head.snapshot.applying(batch, limits: limits)
                 marks.formUnion(whole)
-                return transition.session(after: before, snapshot, reused, marks: marks, maker: fingerprint ?? own)
+                return transition.session(after: before, snapshot, reused, marks: marks, maker: maker)
             } catch { throw .edits(error) }
         }
     }
@@ -97,11 +101,15 @@ final class ChangeSession: SessionOperation {
     private func leads(
         _ content: PostedBody.Content, to head: Session, _ transition: SessionTransition
     ) throws(SessionError) -> Bool {
-        guard case .edits(_, _, let own) = content else {
+        guard case .edits(_, _, let text) = content.value else {
             return try next(content, isReload: false, after: head, transition).0.head.revision == head.head.revision
         }
-        guard let fingerprint = fingerprint ?? own else { return false }
-        return head.head.maker == fingerprint
+        return head.head.maker == fingerprint(of: text, transition)
+    }
+
+    /// Of edits: that of the request, or else their own.
+    private func fingerprint(of text: ArraySlice<UInt8>, _ transition: SessionTransition) -> RequestFingerprint {
+        fingerprint ?? RequestFingerprint(of: text, shape, by: transition.hash)
     }
 
     /// The session, which knows from now on that the key was answered; nil without a key.

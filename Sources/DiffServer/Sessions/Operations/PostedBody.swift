@@ -6,12 +6,18 @@ import SnapshotKit
 
 /// The body of a write, and what it says. An object, since each try to write asks it.
 final class PostedBody: Sendable {
-    /// What is to be written.
-    enum Content: Sendable {
-        /// A state; and settings of a session that is made of it.
-        case state(StateReading, Session.Settings)
-        /// Edits, and how they are known from others.
-        case edits(EditBatch, StateLimits, RequestFingerprint?)
+    /// What is to be written. An object, since it goes through many hands.
+    final class Content: Sendable {
+        let value: Value
+
+        init(_ value: Value) { self.value = value }
+
+        enum Value: Sendable {
+            /// A state; and settings of a session that is made of it.
+            case state(StateReading, Session.Settings)
+            /// Edits, and the text that they stood in.
+            case edits(EditBatch, StateLimits, text: ArraySlice<UInt8>)
+        }
     }
 
     /// How a body is to be read.
@@ -22,51 +28,56 @@ final class PostedBody: Sendable {
         var takesStates = true
         var limits: StateLimits
         var defaults: Session.Settings
-        /// Tells edits from others.
-        var fingerprint: @Sendable (ArraySlice<UInt8>) -> RequestFingerprint
     }
 
     private let reading: Reading?
     // These are only used by whoever carries the request on, before it is handed to the next one.
     private nonisolated(unsafe) var document: StateDocument
-    private nonisolated(unsafe) var last: (kept: StateShape?, result: Result<Content, SessionError>)?
+    /// The shape of the last reading, and what that found.
+    private nonisolated(unsafe) var kept: StateShape?
+    private nonisolated(unsafe) var content: Content?
+    private nonisolated(unsafe) var failure: SessionError?
 
     /// - Parameter reading: by which it is read when it is asked for.
-    init(_ body: consuming [UInt8], _ reading: Reading) {
-        (self.reading, document) = (reading, StateDocument(body))
+    init(_ document: consuming StateDocument, _ reading: Reading) {
+        self.reading = reading
+        self.document = document
     }
 
     /// One that was read.
-    init(_ content: Content) { (reading, document, last) = (nil, StateDocument([]), (nil, .success(content))) }
+    init(_ value: Content.Value) { (reading, document, content) = (nil, StateDocument([]), Content(value)) }
 
     /// What it says to a session that keeps a shape, or none.
     ///
     /// - Parameter known: what the state most likely resembles.
     func content(_ kept: StateShape?, upon known: Snapshot?) throws(SessionError) -> Content {
-        if let last, reading == nil || last.kept == kept { return try last.result.get() }
-        guard let reading else { preconditionFailure("a body that was read has a content") }
-        let result = Result { () throws(SessionError) in try read(reading, kept, upon: known) }
-        last = (kept, result)
-        return try result.get()
+        guard let reading else { return content! }
+        if self.kept == kept {
+            if let content { return content }
+            if let failure { throw failure }
+        }
+        (self.kept, content, failure) = (kept, nil, nil)
+        do throws(SessionError) {
+            let content = Content(try read(reading, kept, upon: known))
+            self.content = content
+            return content
+        } catch {
+            failure = error
+            throw error
+        }
     }
 
     /// What of the document is not in the state, of the last reading.
     var warnings: [StateWarning] {
-        guard case .success(.state(let reading, _)) = last?.result else { return [] }
+        guard case .state(let reading, _) = content?.value else { return [] }
         return reading.warnings
-    }
-
-    /// Whether the last reading failed in a way that no other shape would change.
-    var isNoJSON: Bool {
-        guard case .failure(.unreadable(.json)) = last?.result else { return false }
-        return true
     }
 
     // MARK: Reading
 
     private func read(
         _ reading: Reading, _ kept: StateShape?, upon known: Snapshot?
-    ) throws(SessionError) -> Content {
+    ) throws(SessionError) -> Content.Value {
         let envelope: Envelope
         do throws(StateError) {
             switch try found(reading, kept, upon: known) {
@@ -74,7 +85,7 @@ final class PostedBody: Sendable {
             case .envelope(let found): envelope = found
             }
             if envelope.isBareState || envelope.values["edits"] != nil,
-                let name = Session.Settings.members.sorted().first(where: { envelope.values[$0] != nil })
+                let name = Session.Settings.members.first(where: { envelope.values[$0] != nil })
             {
                 throw .wrongMember("/" + name, "\(name) goes with \"state\", in the request that makes the session")
             }
@@ -85,7 +96,7 @@ final class PostedBody: Sendable {
         guard let edits = envelope.values["edits"] else { preconditionFailure("an envelope has a state or edits") }
         do throws(EditError) {
             let batch = try EditBatch(edits, limits: reading.limits)
-            return .edits(batch, reading.limits, reading.fingerprint(envelope.text))
+            return .edits(batch, reading.limits, text: envelope.text)
         } catch { throw .edits(error) }
     }
 
@@ -96,24 +107,26 @@ final class PostedBody: Sendable {
         _ reading: Reading, _ kept: StateShape?, upon known: Snapshot?
     ) throws(StateError) -> Found {
         let shape = reading.shape ?? kept ?? .native
-        let (limits, settings) = (reading.limits, Session.Settings.members)
-        // A shape beside a state says how that is read, unless the request says so itself.
-        let shapeMember = reading.shape == nil ? "shape" : nil
         // Of a session that keeps a shape, what has these members alone is no document.
-        let names = kept == nil ? nil : document.names(among: settings.union(["state", "edits"]))
+        let names = kept == nil ? nil : document.names(among: Self.names)
         if shape == .native || names == ["edits"] {
-            var members = Envelope.Members(
-                states: ["state"], values: ["edits"] + settings, exactlyOne: ["state", "edits"], allowsBareState: true,
-                shape: shapeMember)
+            var members = Self.stateOrEdits
+            if reading.shape != nil { members.shape = nil }
             members.refusesStates = !reading.takesStates
-            return .envelope(try document.envelope(members, limits: limits, known: known))
+            return .envelope(try document.envelope(members, limits: reading.limits, known: known))
         }
         if !reading.takesStates { throw .unwanted }
         guard let names, names.contains("state"), !names.contains("edits") else {
-            return .document(try document.state(shape, limits: limits, upon: known))
+            return .document(try document.state(shape, limits: reading.limits, upon: known))
         }
-        let members = Envelope.Members(
-            states: ["state"], values: Array(settings), required: ["state"], shape: shapeMember)
-        return .envelope(try document.envelope(members, shape: shape, limits: limits, known: known))
+        var members = Session.Settings.besideState
+        if reading.shape != nil { members.shape = nil }
+        return .envelope(try document.envelope(members, shape: shape, limits: reading.limits, known: known))
     }
+
+    /// A shape beside a state says how that is read, unless the request says so itself.
+    private static let stateOrEdits = Envelope.Members(
+        states: ["state"], values: ["edits"] + Session.Settings.members, exactlyOne: ["state", "edits"],
+        allowsBareState: true, shape: "shape")
+    private static let names = Set(["state", "edits"] + Session.Settings.members)
 }

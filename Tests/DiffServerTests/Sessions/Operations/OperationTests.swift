@@ -39,8 +39,8 @@ import Testing
         -> ChangeSession
     {
         ChangeSession(
-            PostedBody(.edits(try EditBatch(json: batch), StateLimits(), RequestFingerprint(value: fingerprint))),
-            condition: condition, key: nil, fingerprint: nil)
+            PostedBody(.edits(try EditBatch(json: batch), StateLimits(), text: [])), condition: condition, key: nil,
+            fingerprint: RequestFingerprint(value: fingerprint))
     }
 
     /// A decision in words.
