@@ -18,7 +18,13 @@ public struct StateShape: Sendable, Equatable {
     private init() { box = nil }
 
     /// Any JSON document, in which the list stands at these places: each whole element is an item's content.
-    public init(_ places: Places) { box = Box(places) }
+    public init(_ places: Places) {
+        var places = places
+        // What is not said is the same as its default.
+        places.itemsAt = places.items
+        if places.sectionsAt == nil { places.sectionIDAt = .id }
+        box = Box(places)
+    }
 
     /// Whether both have the same places.
     public static func == (one: StateShape, other: StateShape) -> Bool {

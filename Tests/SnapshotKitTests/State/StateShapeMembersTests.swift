@@ -293,7 +293,8 @@ struct StateShapeMembersTests {
     // MARK: Members
 
     static let shapes: [String] = [
-        #"{"itemsAt":"","idAt":"/id"}"#, #"{"itemsAt":"/a~1b/0","idAt":["/x","/y"],"kindAt":"/t"}"#,
+        #"{"itemsAt":"","idAt":"/id"}"#, #"{"kindAt":"/t"}"#, #"{"kindAt":"/t","map":true}"#, #"{"sectionsAt":"/g"}"#,
+        #"{"itemsAt":"/a~1b/0","idAt":["/x","/y"],"kindAt":"/t"}"#,
         #"{"itemsAt":"/rows","sectionsAt":"/g","sectionIdAt":"/key","idAt":""}"#,
         #"{"itemsAt":"/l","childrenAt":"/c","expandedAt":"/e","map":true,"duplicates":"first"}"#,
         #"{"itemsAt":"/l","idAt":"/id","rest":true}"#, #"{"itemsAt":"/l","idAt":"/id","rest":["/a","/b"]}"#,
@@ -315,6 +316,9 @@ struct StateShapeMembersTests {
         #expect(try StateShape(text: #"{"sectionsAt":"/g"}"#).places?.items == JSONPointer("/items"))
         #expect(try StateShape(text: #"{"idAt":"/k"}"#) == .pointers(idAt: JSONPointer("/k")))
         #expect(try StateShape(text: #"{"idAt":"/k","rest":false}"#) == .pointers(idAt: JSONPointer("/k")))
+        #expect(try StateShape(text: #"{"itemsAt":"","sectionIdAt":"/x"}"#) == .pointers())
+        #expect(.pointers(sectionsAt: .root) != StateShape.pointers())
+        #expect(StateShape.pointers() != .native)
     }
 
     static let refused: [(String, String)] = [
