@@ -20,6 +20,7 @@ extension StateShape {
     public struct Failure: Error, Equatable {
         /// Nil where it is none of them alone.
         public let member: Member?
+        /// A sentence for people.
         public let detail: String
     }
 

@@ -31,7 +31,22 @@ private func examine(_ json: [UInt8]) {
             sectionsAt: JSONPointer("/sections"), itemsAt: JSONPointer(pointer), idAt: JSONPointer("/id"))
         _ = try? Snapshot(json: json, shape: shape)
         _ = try? Snapshot(json: json, shape: .pointers(itemsAt: JSONPointer(pointer), idAt: JSONPointer("")))
+        for shape in shapes(at: pointer) {
+            if let state = try? Snapshot(json: json, shape: shape) { readAgain(state) }
+        }
     }
+}
+
+/// Shapes with all that an element may say.
+private func shapes(at pointer: String) -> [StateShape] {
+    let rest: [(StateShape.Member, String)] = [
+        (.itemsAt, pointer), (.kindAt, "/kind"), (.childrenAt, "/items"), (.expandedAt, "/expanded"),
+        (.duplicates, "first"),
+    ]
+    let ids: [[(StateShape.Member, String)]] = [
+        [(.idAt, "/id")], [(.idAt, "/id"), (.idAt, "/kind")], [(.map, "true")],
+    ]
+    return ids.compactMap { try? StateShape($0 + rest) }
 }
 
 private func readAgain(_ state: Snapshot) {
