@@ -8,6 +8,7 @@ extension ColumnsBuilder {
         var sections = FirstOnes(duplicates.filter(\.isSection))
         var items = FirstOnes(duplicates.filter { !$0.isSection })
         var builder = ColumnsBuilder()
+        builder.list = view.columns.list
         var left: [Place] = []
         for section in view.sections.indices {
             guard sections.takes(section) else {
