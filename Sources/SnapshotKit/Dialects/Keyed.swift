@@ -87,20 +87,31 @@ extension ChangesetView {
     }
 
     private func updateAll(_ list: inout JSONList, _ writer: inout JSONWriter) {
+        var left = change.counts.updates
         for section in new.sections.indices where isUpdated(section: section) {
             list.separate(&writer)
             writer.append("{\"op\":\"update\",\"section\":")
             append(updatedSection: section, to: &writer)
             writer.append(redraw(section: section).member)
             writer.append(byte: UInt8(ascii: "}"))
+            left -= 1
         }
-        for redraw in [Marks.Redraw.reconfigure, .reload] { updateRows(as: redraw, &list, &writer) }
+        updateRows(as: .reconfigure, &left, &list, &writer)
+        updateRows(as: .reload, &left, &list, &writer)
     }
 
     /// One operation for all rows that are drawn in the same way.
-    private func updateRows(as redraw: Marks.Redraw, _ list: inout JSONList, _ writer: inout JSONWriter) {
+    ///
+    /// - Parameter left: rows that are still to be updated; behind the last of them nothing is looked for.
+    private func updateRows(
+        as redraw: Marks.Redraw, _ left: inout Int, _ list: inout JSONList, _ writer: inout JSONWriter
+    ) {
         var items = JSONList()
-        for row in 0..<new.rowCount where isUpdated(row: row) && self.redraw(row: row) == redraw {
+        var row = 0
+        while left > 0, row < new.rowCount {
+            defer { row += 1 }
+            guard isUpdated(row: row), self.redraw(row: row) == redraw else { continue }
+            left -= 1
             if items.isEmpty {
                 list.separate(&writer)
                 writer.append("{\"op\":\"update\",\"items\":[")
