@@ -148,6 +148,23 @@ extension Session {
         return try start.with(history: history, version: version, log: log).advanced(by: behind, by: transition)
     }
 
+    /// The session behind commits of others, with the log as these have left it: who only follows would otherwise
+    /// keep all there ever was.
+    ///
+    /// - Parameters:
+    ///   - first: the entry that the log begins with.
+    ///   - covered: the last one that the checkpoint holds.
+    func following(
+        _ entries: [FoundEntry], from first: UInt64, covered: UInt64, by transition: SessionTransition
+    ) throws(SessionRecord.Failure) -> Session {
+        let session = try advanced(by: entries, by: transition)
+        var log = session.log
+        log.entries.removeAll { $0.id < first }
+        log.covered = log.entries.prefix { $0.id <= covered }.count
+        if covered > self.log.last { log.checkpoint = session.head.snapshot.textBytes }
+        return session.with(log: log)
+    }
+
     /// The session behind commits of its log, each of which follows the one before, and the first one this session.
     func advanced(
         by entries: [FoundEntry], by transition: SessionTransition

@@ -127,6 +127,34 @@ import Testing
 
     private struct Missing: Error {}
 
+    /// The log of whoever only followed once grew for ever; and when such a node wrote, it took the log for too long,
+    /// and began it anew without a past.
+    @Test(.enabled(if: RedisServer.isInstalled, Comment(rawValue: RedisServer.missing)))
+    func `who has followed for long keeps no more than the log, and writes on in it`() async throws {
+        let fixture = try StoreFixture(.redis)
+        defer { fixture.close() }
+        let (writer, follower) = (try fixture.store(), try fixture.store())
+        let state = { (changed: Int) in
+            "[\((0..<30).map { #"{"id":\#($0),"content":\#($0 == 7 ? changed : 0)}"# }.joined(separator: ","))]"
+        }
+        var session = try writer.first("s", state(0))
+        let slot = try await writer.created("s", session)
+        for commit in 1...250 {
+            let next = try writer.next("s", session, state(commit))
+            session = try await writer.committed(next, to: slot, after: session)
+            _ = try await follower.opened("s")
+        }
+        let followed = try #require(try await follower.opened("s"))
+        #expect(followed.session.head.revision == session.head.revision)
+        #expect(followed.session.log.entries.map(\.id) == session.log.entries.map(\.id))
+        #expect(followed.session.log.covered == session.log.covered)
+        let next = try follower.next("s", followed.session, state(0))
+        try await follower.committed(next, to: followed.slot, after: followed.session)
+        let read = try #require(try await fixture.later(than: writer).opened("s"))
+        #expect(read.session.history.entries.map(\.revision) == next.history.entries.map(\.revision))
+        #expect(read.session.history.entries.count == 64)
+    }
+
     @Test(.enabled(if: RedisServer.isInstalled, Comment(rawValue: RedisServer.missing)))
     func `a change as large as the state reaches a node that has the session, and its readers`() async throws {
         let fixture = try StoreFixture(.redis)

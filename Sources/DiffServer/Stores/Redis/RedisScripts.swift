@@ -43,9 +43,9 @@ enum RedisScripts {
 
     /// The version that is known (empty: none), by how much longer than its time it is to live, its position (empty:
     /// none), the version as an entry begins with it, and the largest record that is wanted → nothing if there is none;
-    /// `{}` if it is the same; `{version, entries}` if the log goes on from there; `{version, size}` if the record is
-    /// larger; else `{version, meta, head, checkpoint's position, first position, entries}`, without the last three
-    /// where there is no log.
+    /// `{}` if it is the same; `{version, checkpoint's position, first position, entries}` if the log goes on from
+    /// there; `{version, size}` if the record is larger; else what is there if the log goes on, with all entries, and
+    /// behind it `meta, head`.
     static let read = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't', 'n', 'f', 'c', 'b')
@@ -66,14 +66,16 @@ enum RedisScripts {
         end
         if last and known and first <= known and known < last then
             local entry = redis.call('HGET', KEYS[1], 'e' .. known)
-            if entry and string.sub(entry, 1, 16) == ARGV[4] then return {found[1], entries(known + 1)} end
+            if entry and string.sub(entry, 1, 16) == ARGV[4] then
+                return {found[1], found[5], found[4], entries(known + 1)}
+            end
         end
         local meta, head = 'm' .. (found[6] or found[1]), 'h' .. (found[6] or found[1])
         local size = redis.call('HSTRLEN', KEYS[1], meta) + redis.call('HSTRLEN', KEYS[1], head)
         if size > tonumber(ARGV[5]) then return {found[1], size} end
         local record = redis.call('HMGET', KEYS[1], meta, head)
-        if not last then return {found[1], record[1], record[2]} end
-        return {found[1], record[1], record[2], found[5], found[4], entries(first)}
+        if not last then return {found[1], '0', '1', {}, record[1], record[2]} end
+        return {found[1], found[5], found[4], entries(first), record[1], record[2]}
         """)
 
     /// The version that is expected (empty: none), the new one, revision, time, the key of its digests, the position of

@@ -430,34 +430,26 @@ private struct FoundRecord: Sendable {
     let version: UInt64
     /// Nil where the log goes on from what is known.
     let record: SessionRecord?
-    /// The position of the last entry that the record holds.
-    let covered: UInt64
+    /// The positions of the last entry that the record holds, and of the first one that there is.
+    let covered, first: UInt64
     /// The position of the first one that was brought.
-    let first: UInt64
+    let start: UInt64
     /// Nil for one that is not there.
     let entries: [[UInt8]?]
 
     /// - Parameter known: the position of what it was asked with.
     init?(_ reply: RedisReply, behind known: UInt64) {
-        guard let parts = reply.elements, let version = parts.first?.text.flatMap({ UInt64($0, radix: 16) }) else {
-            return nil
-        }
-        self.version = version
-        if parts.count == 2 {
-            (record, covered, first, entries) = (nil, known, known + 1, Self.entries(parts[1]))
-            return
-        }
-        guard [3, 6].contains(parts.count), case .bytes(let meta) = parts[1], case .bytes(let head) = parts[2] else {
-            return nil
-        }
-        record = SessionRecord(meta: meta, head: head)
-        guard parts.count == 6 else {
-            (covered, first, entries) = (0, 1, [])
-            return
-        }
-        guard let covered = parts[3].text.flatMap({ UInt64($0) }), let first = parts[4].text.flatMap({ UInt64($0) })
+        guard let parts = reply.elements, [4, 6].contains(parts.count),
+            let version = parts[0].text.flatMap({ UInt64($0, radix: 16) }),
+            let covered = parts[1].text.flatMap({ UInt64($0) }), let first = parts[2].text.flatMap({ UInt64($0) })
         else { return nil }
-        (self.covered, self.first, entries) = (covered, first, Self.entries(parts[5]))
+        (self.version, self.covered, self.first, entries) = (version, covered, first, Self.entries(parts[3]))
+        start = parts.count == 4 ? known + 1 : first
+        switch (parts.count, parts[parts.count - 2], parts[parts.count - 1]) {
+        case (4, _, _): record = nil
+        case (_, .bytes(let meta), .bytes(let head)): record = SessionRecord(meta: meta, head: head)
+        default: return nil
+        }
     }
 
     private static func entries(_ reply: RedisReply) -> [[UInt8]?] {
@@ -469,7 +461,7 @@ private struct FoundRecord: Sendable {
     func session(
         after known: Session?, by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
-        let found = entries.enumerated().map { FoundEntry(first + UInt64($0), $1, by: transition.hash) }
+        let found = entries.enumerated().map { FoundEntry(start + UInt64($0), $1, by: transition.hash) }
         let session: Session
         if let record {
             let border = found.firstIndex { $0.id > covered } ?? found.count
@@ -478,7 +470,7 @@ private struct FoundRecord: Sendable {
                 by: transition)
         } else {
             guard let known else { throw .damaged }
-            session = try known.advanced(by: found, by: transition)
+            session = try known.following(found, from: first, covered: covered, by: transition)
         }
         guard session.version == version else { throw .damaged }
         return session
