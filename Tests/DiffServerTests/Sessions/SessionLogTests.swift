@@ -18,60 +18,11 @@ import Testing
         return try Snapshot(json: "[\(rows.joined(separator: ","))]")
     }
 
-    /// A store of one session: what its commits leave there.
-    private struct Kept {
-        var session: Session
-        var record: SessionRecord
-        var covered: UInt64 = 1
-        var entries: [(id: UInt64, bytes: [UInt8])]
-        var checkpoints = 1
-        let revisions: Int
-
-        init(_ first: Session, revisions: Int = 64, by hash: KeyedHash) throws {
-            let commit = LogCommit(first.renamed(), after: nil, id: 1, revisions: revisions, by: hash)
-            record = try #require(commit.checkpoint(by: hash))
-            (session, entries, self.revisions) = (commit.session, [(1, commit.entry)], revisions)
-        }
-
-        mutating func commit(_ next: Session, by hash: KeyedHash) {
-            let commit = LogCommit(
-                next.renamed(), after: session, id: session.log.last + 1, revisions: revisions, by: hash)
-            session = commit.session
-            entries.append((commit.id, commit.entry))
-            entries.removeAll { commit.removed.contains($0.id) }
-            if let checkpoint = commit.checkpoint(by: hash) {
-                (record, covered, checkpoints) = (checkpoint, commit.id, checkpoints + 1)
-            }
-        }
-
-        func found(by transition: SessionTransition) throws -> Session {
-            let found = entries.map { FoundEntry($0.id, $0.bytes, by: transition.hash) }
-            return try Session.found(
-                record, covered: found.filter { $0.id <= covered }, behind: found.filter { $0.id > covered },
-                version: session.version, by: transition)
-        }
-    }
-
-    private func requireSame(_ found: Session, _ session: Session) throws {
-        #expect(found.head.revision == session.head.revision && found.version == session.version)
-        #expect(found.head.snapshot.documentJSON() == session.head.snapshot.documentJSON())
-        #expect(found.head.parent == session.head.parent && found.head.marks == session.head.marks)
-        #expect(found.head.maker == session.head.maker && found.log.last == session.log.last)
-        #expect(
-            found.log.entries.map(\.id) == session.log.entries.map(\.id) && found.log.covered == session.log.covered)
-        #expect(found.replays.entries.map(\.key) == session.replays.entries.map(\.key))
-        #expect(found.history.entries.map(\.revision) == session.history.entries.map(\.revision))
-        for place in session.history.entries.indices {
-            let (one, other) = (found.state(at: place)!.snapshot, session.state(at: place)!.snapshot)
-            #expect(one.documentJSON() == other.documentJSON())
-        }
-    }
-
     @Test(arguments: [0, 1, 3, 64])
     func `what is read is what was written, past and all`(_ revisions: Int) throws {
         let transition = transition(History.Bounds(revisions: revisions))
         let first = transition.firstSession(try rows(20), settings: settings, after: nil, maker: nil)
-        var kept = try Kept(first, revisions: revisions, by: hash)
+        var kept = try KeptSession(first, revisions: revisions, by: hash)
         try requireSame(try kept.found(by: transition), kept.session)
         for commit in 1...40 {
             let state = try rows(20 + commit % 3) { $0 == commit % 20 ? commit : 0 }
@@ -97,7 +48,7 @@ import Testing
     @Test func `what a node without a past wrote leads nobody back`() throws {
         let forgetful = transition(History.Bounds(revisions: 0))
         let first = transition().firstSession(try rows(20), settings: settings, after: nil, maker: nil)
-        var kept = try Kept(first, by: hash)
+        var kept = try KeptSession(first, by: hash)
         for commit in 1...6 {
             let by = commit == 3 ? forgetful : transition()
             kept.commit(by.session(after: kept.session, try rows(20) { $0 == 5 ? commit : 0 }, maker: nil).0, by: hash)
@@ -110,7 +61,7 @@ import Testing
 
     @Test func `commits that only remember keys do not make the log grow for ever`() throws {
         let transition = transition()
-        var kept = try Kept(
+        var kept = try KeptSession(
             transition.firstSession(try rows(3), settings: settings, after: nil, maker: nil), revisions: 8, by: hash)
         for commit in 1...200 {
             var replays = kept.session.replays
@@ -130,7 +81,7 @@ import Testing
         let old = Session.Head(
             revision: Revision(sequence: 4, digest: 0x0123_4567_89ab_cdef), snapshot: state,
             fingerprints: fresh.head.fingerprints, marks: .none, made: .now, hasOldDigest: true)
-        var kept = try Kept(fresh.with(head: old), by: hash)
+        var kept = try KeptSession(fresh.with(head: old), by: hash)
         #expect(try kept.found(by: transition).head.revision.digest == 0x0123_4567_89ab_cdef)
         let marks = try state.applying(EditBatch(json: #"[{"op":"reload","items":[1]}]"#)).marks
         kept.commit(transition.session(after: kept.session, state, marks: marks, maker: nil).0, by: hash)
@@ -143,7 +94,7 @@ import Testing
     @Test func `an entry is as large as the change`() throws {
         let transition = transition()
         let first = transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil)
-        var kept = try Kept(first, by: hash)
+        var kept = try KeptSession(first, by: hash)
         var written = 0
         for commit in 1...100 {
             let before = kept.checkpoints
@@ -158,7 +109,7 @@ import Testing
     @Test func `a change that is as large as the state is a checkpoint, and the past stays`() throws {
         let transition = transition()
         let first = transition.firstSession(try rows(50), settings: settings, after: nil, maker: nil)
-        var kept = try Kept(first, by: hash)
+        var kept = try KeptSession(first, by: hash)
         let other = (0..<50).map { #"{"id":"other-\#($0)","content":["words of quite another kind",\#($0)]}"# }.joined(
             separator: ",")
         kept.commit(
@@ -172,7 +123,7 @@ import Testing
     @Test(arguments: [0, 1, 2]) func `a log with a gap behind its checkpoint is damage`(_ gap: Int) throws {
         let transition = transition()
         let first = transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil)
-        var kept = try Kept(first, by: hash)
+        var kept = try KeptSession(first, by: hash)
         for commit in 1...4 {
             kept.commit(
                 transition.session(after: kept.session, try rows(100) { $0 == 1 ? commit : 0 }, maker: nil).0, by: hash)
@@ -185,7 +136,7 @@ import Testing
 
     @Test func `an entry of a format to come is told from damage`() throws {
         let transition = transition()
-        var kept = try Kept(
+        var kept = try KeptSession(
             transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil), by: hash)
         kept.commit(transition.session(after: kept.session, try rows(100) { $0 }, maker: nil).0, by: hash)
         kept.commit(transition.session(after: kept.session, try rows(101) { $0 }, maker: nil).0, by: hash)
@@ -201,7 +152,7 @@ import Testing
     @Test func `who is behind reads what it lacks`() throws {
         let transition = transition()
         let first = transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil)
-        var kept = try Kept(first, by: hash)
+        var kept = try KeptSession(first, by: hash)
         for commit in 1...10 {
             let behind = kept.session
             kept.commit(
@@ -221,7 +172,7 @@ import Testing
     @Test func `an entry that was torn or altered, or that is not there, is damage`() throws {
         let transition = transition()
         let first = transition.firstSession(try rows(3), settings: settings, after: nil, maker: nil)
-        var kept = try Kept(first, by: hash)
+        var kept = try KeptSession(first, by: hash)
         var commits = 0
         while commits < 3 || kept.covered != kept.entries.last!.id {
             commits += 1

@@ -1,0 +1,172 @@
+import Foundation
+import HTTPCore
+import SnapshotKit
+import Testing
+
+@testable import diffserver
+
+/// Sessions as wholes: two nodes take turns at one session, by a store that they share, and come to know what each
+/// other did from its log.
+@Suite struct RandomSessionTests {
+    @Test(arguments: 0..<32)
+    func `what is remembered, written down and followed is what GET wrote`(_ seed: Int) throws {
+        var life = try RandomLife(seed: UInt64(seed))
+        for _ in 0..<50 { try life.turn() }
+        // As far as there is room for it, nothing is forgotten.
+        #expect(life.bounds.revisions > 0 ? life.mostRemembered > 0 : life.mostRemembered == 0)
+    }
+}
+
+/// The life of a session, as a seed decides it.
+private struct RandomLife {
+    let bounds: History.Bounds
+    /// The most that was ever remembered.
+    private(set) var mostRemembered = 0
+    private var random: SplitMix64
+    private let hash = KeyedHash.digests("tests")
+    private let settings: Session.Settings
+    private var now = Instant(nanoseconds: Instant.now.nanoseconds - 100_000 * 1_000_000_000)
+    private var kept: KeptSession
+    /// What each node has.
+    private var nodes: [Session]
+    /// What GET wrote, by sequence; since the session was last started over.
+    private var documents: [UInt64: [UInt8]] = [:]
+    private var count = 0
+
+    init(seed: UInt64) throws {
+        random = SplitMix64(seed: seed)
+        bounds = History.Bounds(
+            revisions: [0, 1, 3, 8, 64][random.below(5)], age: .milliseconds([30_500, 3_600_000][random.below(2)]),
+            bytes: [600, 4000, 1 << 20, 1 << 20][random.below(4)])
+        let ignored = random.once(in: 3) ? [JSONPointer("/views")!] : []
+        settings = Session.Settings(timeToLive: .seconds(60), ignored: ignored)
+        let state = try Snapshot(json: RandomList(&random).json)
+        let transition = SessionTransition(name: "s", bounds: bounds, hash: hash, now: now, isLogged: true)
+        let first = transition.firstSession(state, settings: settings, after: nil, maker: nil)
+        kept = try KeptSession(first, revisions: bounds.revisions, by: hash)
+        nodes = [kept.session, kept.session]
+        noteHead()
+    }
+
+    private var transition: SessionTransition {
+        SessionTransition(name: "s", bounds: bounds, hash: hash, now: now, isLogged: true)
+    }
+
+    private mutating func noteHead() {
+        documents[kept.session.head.revision.sequence] = kept.session.head.snapshot.documentJSON()
+    }
+
+    /// One node writes; now and then another reads.
+    mutating func turn() throws {
+        now = now + .seconds(random.below(8))
+        let node = random.below(nodes.count)
+        try follow(node)
+        guard let next = try decided(nodes[node]) else { return }
+        if next.startedOverAt != nodes[node].startedOverAt { documents = [:] }
+        kept.commit(next, by: hash)
+        nodes[node] = kept.session
+        noteHead()
+        try check(trimmed(kept.session))
+        if random.once(in: 3) { try follow(random.below(nodes.count)) }
+    }
+
+    // MARK: Reading
+
+    /// Brings a node up to date as stores do: by what it lacks, or by all there is.
+    private mutating func follow(_ node: Int) throws {
+        switch random.below(8) {
+        // It has left memory, or was only laid to rest.
+        case 0: nodes[node] = try kept.found(by: transition)
+        case 1: nodes[node] = RestingSession(nodes[node]).woken()
+        default: break
+        }
+        if let entries = kept.entries(behind: nodes[node], by: hash) {
+            // What is as large as the state is only in the checkpoint.
+            let isRestated = entries.contains { $0.change.map { $0.step == nil } ?? false }
+            if isRestated {
+                #expect(throws: SessionRecord.Failure.damaged) { try nodes[node].advanced(by: entries, by: transition) }
+                nodes[node] = try kept.found(by: transition)
+            } else {
+                nodes[node] = try kept.followed(from: nodes[node], entries, by: transition)
+            }
+        } else {
+            nodes[node] = try kept.found(by: transition)
+        }
+        let (found, written) = (trimmed(nodes[node]), trimmed(kept.session))
+        try check(found)
+        // What is read may take less memory than what was written, so that one more has room.
+        let counts = [found, written].map { $0.history.entries.count }
+        #expect(counts[0] == counts[1] || bounds.bytes < 1 << 20)
+        try requireSame(trimmed(found, to: counts.min()!), trimmed(written, to: counts.min()!))
+    }
+
+    /// The session without what is out of bounds by now.
+    private func trimmed(_ session: Session, to revisions: Int? = nil) -> Session {
+        var (history, bounds) = (session.history, bounds)
+        bounds.revisions = revisions ?? bounds.revisions
+        history.trim(at: now, bounds: bounds)
+        return session.with(history: history)
+    }
+
+    /// All that is remembered is what was there.
+    private mutating func check(_ session: Session) throws {
+        let head = session.head.revision.sequence
+        #expect(session.head.snapshot.documentJSON() == documents[head])
+        let entries = session.history.entries
+        #expect(entries.map(\.revision.sequence) == Array((head - UInt64(entries.count))..<head))
+        #expect(entries.count <= bounds.revisions && session.history.footprint <= bounds.bytes)
+        if bounds.bytes == 1 << 20, bounds.age > .seconds(60) {
+            #expect(entries.count == min(bounds.revisions, documents.count - 1))
+        }
+        mostRemembered = max(mostRemembered, entries.count)
+        for (place, entry) in entries.enumerated() {
+            let state = try #require(session.state(at: place)).snapshot
+            #expect(state.documentJSON() == documents[entry.revision.sequence], "\(entry.revision.text)")
+            switch session.resumePoint(entry.revision, at: now, bounds: bounds) {
+            case .past(let found, _): #expect(found == place)
+            case .head: #expect(entry.revision.digest == session.head.revision.digest)
+            case .none(let reason): Issue.record("\(entry.revision.text) is \(reason)")
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    /// What a random operation makes of the session; nil where that is nothing.
+    private mutating func decided(_ session: Session) throws -> Session? {
+        count += 1
+        do {
+            switch random.below(16) {
+            case 0:
+                let state = try Snapshot(json: RandomList(&random).json)
+                return next(
+                    try ReplaceSession(state: state, settings: settings, condition: .init())
+                        .decide(session, by: transition))
+            case 1..<8:
+                let batch = try EditBatch(json: "[\(RandomList.edits(&random, count).joined(separator: ","))]")
+                return try changed(session, by: .edits(batch, StateLimits()))
+            default:
+                var list = try RandomList(session.head.snapshot.documentJSON())
+                if random.once(in: 12) { list = RandomList(&random) }
+                // One in a while is posted again as it is.
+                if !random.once(in: 8) { list.change(&random, count) }
+                let state = try Snapshot.reading(json: list.json, shape: .native, upon: session.head.snapshot)
+                return try changed(session, by: .state(state.snapshot, state.reused))
+            }
+        } catch SessionError.edits {
+            return nil
+        }
+    }
+
+    private mutating func changed(_ session: Session, by content: ChangeSession.Content) throws -> Session? {
+        let key = random.once(in: 4) ? ReplayWindow.Key(writer: "w", key: "k\(count)") : nil
+        let operation = ChangeSession(
+            content, settings: settings, condition: .init(), key: key,
+            fingerprint: key == nil ? nil : RequestFingerprint(value: random.next()))
+        return next(try operation.decide(session, by: transition))
+    }
+
+    private func next<Outcome>(_ decision: Decision<Outcome>) -> Session? {
+        if case .swap(let next, _) = decision { next } else { nil }
+    }
+}
