@@ -6,7 +6,6 @@ of two histories); and what was acknowledged is there, unless Redis itself lost 
 """
 
 import collections
-import copy
 import random
 import threading
 import time
@@ -18,30 +17,13 @@ from support.events import Stream
 from support.node import Node
 from support.redis import IS_INSTALLED, MISSING, Group, Redis, Shards
 from support.replica import Replica
+from support.seen import Seen
 from support.states import canonical
 from support.store import names_its_stores
 
 FINAL = {"sections": [{"id": "final", "items": ["last"]}]}
 # The node is gone, or was just killed while it answered.
 GONE = (OSError, ValueError, IndexError)
-
-
-class Seen:
-    """What was shown at each revision, by anybody."""
-
-    def __init__(self):
-        self.lock = threading.Lock()
-        self.shown = {}
-
-    def check(self, replica):
-        """The sequence counts nothing: equal digests are equal states."""
-        key = (replica.dialect, replica.revision.split("-")[1])
-        with self.lock:
-            known = self.shown.get(key)
-            if known is None:
-                self.shown[key] = copy.deepcopy(replica.model)
-                return
-        assert known == replica.model, f"two states at {replica.revision} ({replica.dialect}): {known} and {replica.model}"
 
 
 class Member(threading.Thread):

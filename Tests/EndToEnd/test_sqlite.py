@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import shutil
+import sqlite3
 import subprocess
 import time
 
@@ -12,6 +13,7 @@ from support.client import Client, session_path
 from support.database import SQLiteCase
 from support.events import Stream
 from support.replica import Replica
+from support.rewriter import Rewriter
 
 GONE = (OSError, ValueError, IndexError)
 MINIMAL = {"Prefer": "return=minimal"}
@@ -162,6 +164,42 @@ class KilledRelaxedServer(KilledServers):
 
     def test_thirty_times(self):
         self.kill_it(30, 0.12)
+
+
+class KilledCompaction(SQLiteCase):
+    """kill -9 while many commits write a checkpoint, and take away what only led to a past that is forgotten."""
+
+    REMEMBERED = 4
+    options = ("--history-revisions", str(REMEMBERED), "--loops", "2")
+
+    def test_what_was_acknowledged_is_there_with_its_past(self):
+        writers = [Rewriter(f"s{number}", number) for number in range(12)]
+        chance = random.Random(3)
+        with concurrent.futures.ThreadPoolExecutor(len(writers)) as threads:
+            for _ in range(30):
+                running = [threads.submit(writer.run, self.node) for writer in writers]
+                time.sleep(0.03 + chance.random() * 0.2)
+                self.node.kill()
+                for each in running:
+                    each.result(20)
+                self.node.start()
+                for writer in writers:
+                    writer.check(self.node, self.REMEMBERED)
+        self.assertGreater(sum(writer.count for writer in writers), 1000)
+        self.node.stop()
+        self.assertNothingIsLeftOver(len(writers))
+
+    def assertNothingIsLeftOver(self, sessions):
+        """Each session has a checkpoint and a log, and there is nothing else."""
+        database = sqlite3.connect(self.path)
+        self.addCleanup(database.close)
+        self.assertEqual(database.execute("SELECT count(*) FROM checkpoint").fetchone(), (sessions,))
+        entries = dict(database.execute("SELECT id, previous FROM entry"))
+        for last, in database.execute("SELECT last FROM session").fetchall():
+            while last in entries:
+                last = entries.pop(last)
+        self.assertEqual(entries, {})
+        self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
 
 
 class Hot(SQLiteCase):

@@ -15,6 +15,8 @@ class Proxy:
     def __init__(self, port, seed):
         self.server_port, self.port = port, free_port()
         self.faults, self.count = [], 0
+        # How many bytes of answers still come through; the rest is swallowed.
+        self.left = None
         self.chance = random.Random(seed)
         self.listener = socket.create_server(("127.0.0.1", self.port))
         threading.Thread(target=self._accept, daemon=True).start()
@@ -48,6 +50,10 @@ class Proxy:
                         target.sendall(data)
                         time.sleep(0.02)
                         break
+                if data and not is_request and self.left is not None:
+                    data, self.left = data[:self.left], max(0, self.left - len(data))
+                    if not data:
+                        continue
                 if not data or (muted.is_set() and not is_request):
                     break
                 target.sendall(data)

@@ -147,7 +147,7 @@ final class RedisStore: SessionStore {
             case .success(let reply):
                 if most < .max, let large = LargeRecord(reply, of: name) { return load(large, known, on: loop, done) }
                 guard let found = FoundRecord(reply, behind: known?.session.log.last ?? 0) else {
-                    return done(.failure(.unavailable("what it holds is no session")))
+                    return done(.failure(.damaged(name)))
                 }
                 let takeOver = { @Sendable [self] in
                     adopt(found, name, inPlaceOf: known, most, attempts, on: loop, done)
