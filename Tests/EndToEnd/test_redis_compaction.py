@@ -4,6 +4,7 @@ failover that loses some of either."""
 import concurrent.futures
 import random
 import re
+import socket
 import threading
 import time
 import unittest
@@ -73,6 +74,44 @@ class MissingParts(CompactionCase):
                 for each in (late, client):
                     self.assertEqual(each.request("GET", path).exact["state"], canonical(["new"]))
                 self.assertNothingIsLeftOver(redis, part)
+
+
+class Doubled(CompactionCase):
+    def test_a_checkpoint_that_is_written_again_later_takes_nothing_away(self):
+        """Somebody on the way may send again what he takes for lost, when others have written since."""
+        redis, sent = self.redis(), []
+
+        def kept(_, data, is_request):
+            if is_request and b"MULTI" in data:
+                sent.append(data)
+            return data
+        proxy = Proxy(redis.port, 1)
+        self.addCleanup(proxy.close)
+        first, second = self.node(proxy.port), self.node(redis.port)
+        proxy.chance, proxy.faults = Always(), [kept]
+        state = [{"id": row, "content": row} for row in range(30)]
+        for node, change in ((first, 0), (second, 1)):
+            client = Client(node)
+            answer = client.request("POST", session_path("s", "changes"), [*state, f"added-{change}"])
+            self.assertIn(answer.status, (200, 201), answer)
+            client.close()
+        with socket.create_connection(("127.0.0.1", redis.port), 5) as connection:
+            connection.sendall(sent[-1])
+            connection.recv(65536)
+        self.assertNothingIsLeftOver(redis, "s")
+        client = Client(self.node(redis.port))
+        self.assertEqual(client.request("GET", session_path("s")).json["revision"], answer.json["to"])
+        client.close()
+
+
+class Always:
+    """No chance at all."""
+
+    def random(self):
+        return 0
+
+    def choice(self, options):
+        return options[0]
 
 
 class KilledNode(CompactionCase):

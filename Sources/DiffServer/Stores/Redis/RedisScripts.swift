@@ -93,7 +93,8 @@ enum RedisScripts {
         if before == ARGV[2] then return 1 end
         local agrees = ARGV[5] == '' or redis.call('GET', '\(digestKey)') == ARGV[5]
         if before ~= ARGV[1] or not agrees then
-            if ARGV[9] ~= '' then redis.call('HDEL', KEYS[1], meta, head) end
+            -- One that is done a second time, later, finds the checkpoint that it brought in use.
+            if ARGV[9] ~= '' and found[3] ~= ARGV[2] then redis.call('HDEL', KEYS[1], meta, head) end
             return agrees and 0 or -1
         end
         if ARGV[9] == 'start' then
