@@ -52,10 +52,13 @@ final class Call: Sendable {
         return false
     }
 
-    /// What the table holds of the session, be it over or not the head: good to read a body upon, and for nothing else.
+    /// What a write most likely follows: what one under way makes of the session, else what the table holds of it, be
+    /// it over or not the head. Good to read a body upon, and for nothing else.
     func expected() -> Session? {
         let table = service.table
-        return (exchange(&found, with: nil) ?? table.peek(session)?.slot).flatMap { table.session(in: $0) }
+        let slot = exchange(&found, with: nil)
+        if let session = service.store.pending(session) { return session }
+        return (slot ?? table.peek(session)?.slot).flatMap { table.session(in: $0) }
     }
 
     /// Computes sessions that follow others, now.

@@ -23,6 +23,8 @@ protocol SessionStore: AnyObject, Sendable {
     /// Whether the store can be reached and written. `/readyz` and `/metrics` say so.
     var isReady: Bool { get }
 
+    /// What writes under way make of a session; nil if there are none, or nothing can follow them. No use.
+    func pending(_ name: String) -> Session?
     /// What a write may be tried on before anybody is asked for the head; nil if there is nothing better. Counts as
     /// use.
     func expected(_ name: String) -> SessionView?

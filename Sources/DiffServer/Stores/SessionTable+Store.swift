@@ -13,6 +13,8 @@ extension SessionTable: SessionStore {
     var isSole: Bool { true }
     var isReady: Bool { true }
 
+    func pending(_ name: String) -> Session? { nil }
+
     func expected(_ name: String) -> SessionView? { nil }
 
     func load(_ name: String, again: Bool, on loop: EventLoop) -> Stored<SessionView?> { .done(.success(view(name))) }

@@ -42,6 +42,8 @@ import Testing
             }
         }
 
+        func pending(_ name: String) -> Session? { nil }
+
         func expected(_ name: String) -> SessionView? {
             guard let session = stale.withLock({ $0 }), let slot = table.slot(name) else { return nil }
             return SessionView(slot, session, of: table, isHead: false)

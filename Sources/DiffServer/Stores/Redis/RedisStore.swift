@@ -92,6 +92,8 @@ final class RedisStore: SessionStore {
 
     // MARK: Reading
 
+    func pending(_ name: String) -> Session? { pendingWrites.newest(name)?.session }
+
     /// Most often nobody else has written meanwhile, and Redis compares.
     func expected(_ name: String) -> SessionView? {
         guard let (slot, session) = pendingWrites.newest(name), table.slot(name) === slot else {

@@ -80,6 +80,8 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     // MARK: Reading
 
+    func pending(_ name: String) -> Session? { pendingWrites.newest(name)?.session }
+
     func expected(_ name: String) -> SessionView? {
         // Once it has left memory its queue has to end, so that it can be read again.
         guard let (slot, session) = pendingWrites.newest(name), table.slot(name) === slot else { return nil }
