@@ -38,7 +38,7 @@ struct LogCommit: Sendable {
     let isCheckpoint: Bool
     /// Whether nothing of what was there before is needed any more.
     let isStart: Bool
-    /// Entries that nobody needs any more.
+    /// Entries that nobody needs any more: they go with a checkpoint, many at once.
     let removed: [UInt64]
     /// The session as it is written.
     let session: Session
@@ -74,13 +74,15 @@ struct LogCommit: Sendable {
         isCheckpoint =
             isRestated || behind.count > max(1, revisions)
             || behind.reduce(0) { $0 + $1.bytes } > log.checkpoint
-        if isCheckpoint { (log.covered, log.checkpoint) = (log.entries.count, next.head.snapshot.textBytes) }
-        // What leads back to the oldest revision is in the entry behind the one that made it, which has its marks.
-        let oldest = next.history.oldestSequence ?? sequence
-        let unneeded = log.entries.prefix(log.covered).prefix { $0.sequence < oldest && $0.id != id }
-        removed = unneeded.map(\.id)
-        log.entries.removeFirst(unneeded.count)
-        log.covered -= unneeded.count
+        if isCheckpoint {
+            // What leads back to the oldest revision is in the entry behind the one that made it, which has its marks.
+            let oldest = next.history.oldestSequence ?? sequence
+            removed = log.entries.prefix { $0.sequence < oldest && $0.id != id }.map(\.id)
+            log.entries.removeFirst(removed.count)
+            (log.covered, log.checkpoint) = (log.entries.count, next.head.snapshot.textBytes)
+        } else {
+            removed = []
+        }
         (self.entry, isStart) = (bytes, false)
         session = next.with(log: log)
     }
