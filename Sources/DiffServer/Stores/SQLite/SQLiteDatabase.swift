@@ -4,7 +4,8 @@ import CSQLite
 final class SQLiteDatabase {
     /// Nil once it is closed.
     private var handle: OpaquePointer?
-    private var statements: [String: OpaquePointer] = [:]
+    /// By where their text stands.
+    private var statements: [UnsafePointer<UInt8>: OpaquePointer] = [:]
     /// By which sessions end.
     var clock = StoreClock(after: nil, wall: Calendar())
 
@@ -49,12 +50,12 @@ final class SQLiteDatabase {
         static func word(_ word: UInt64) -> Value { .integer(Int(bitPattern: UInt(word))) }
     }
 
-    /// Runs one statement to its end.
+    /// Runs one statement to its end; it stays prepared.
     ///
     /// - Parameter row: called with the columns of each row.
     /// - Returns: how many rows it changed.
     @discardableResult
-    func run(_ sql: String, _ values: [Value] = [], row: (Row) -> Void = { _ in }) throws(Failure) -> Int {
+    func run(_ sql: StaticString, _ values: [Value] = [], row: (Row) -> Void = { _ in }) throws(Failure) -> Int {
         let statement = try prepared(sql)
         defer { sqlite3_clear_bindings(statement) }
         return try bind(values[...], statement) { () throws(Failure) in
@@ -69,19 +70,30 @@ final class SQLiteDatabase {
         }
     }
 
+    /// Runs statements once.
+    func execute(_ sql: String) throws(Failure) {
+        guard handle != nil else { throw Failure(message: "the database is closed") }
+        try check(sqlite3_exec(handle, sql, nil, nil, nil))
+    }
+
     /// The first column of the first row, as a number.
-    func integer(_ sql: String) throws(Failure) -> Int {
+    func integer(_ sql: StaticString) throws(Failure) -> Int {
         var value = 0
         try run(sql) { value = $0.integer(0) }
         return value
     }
 
-    private func prepared(_ sql: String) throws(Failure) -> OpaquePointer {
-        if let statement = statements[sql] { return statement }
+    private func prepared(_ sql: StaticString) throws(Failure) -> OpaquePointer {
+        if let statement = statements[sql.utf8Start] { return statement }
         guard handle != nil else { throw Failure(message: "the database is closed") }
         var statement: OpaquePointer?
-        guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else { throw failure() }
-        statements[sql] = statement
+        let code = sql.withUTF8Buffer { text in
+            text.withMemoryRebound(to: CChar.self) {
+                sqlite3_prepare_v2(handle, $0.baseAddress, Int32($0.count), &statement, nil)
+            }
+        }
+        guard code == SQLITE_OK, let statement else { throw failure() }
+        statements[sql.utf8Start] = statement
         return statement
     }
 

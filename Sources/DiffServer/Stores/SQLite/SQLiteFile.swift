@@ -64,7 +64,7 @@ struct SQLiteFile {
             // 32 MiB, all of which a start has to look through; a log that grew beyond twice that is cut.
             try database.run("PRAGMA wal_autocheckpoint = 8192")
             try database.run("PRAGMA journal_size_limit = 67108864")
-            try database.run("PRAGMA cache_size = -\(min(memory / 32, 16 << 20) >> 10)")
+            try database.execute("PRAGMA cache_size = -\(min(memory / 32, 16 << 20) >> 10)")
             return database
         } catch { throw StoreError("\(path): \(error.message)") }
     }
@@ -82,8 +82,8 @@ struct SQLiteFile {
 
     private func change(_ database: SQLiteDatabase, by statements: [String]) throws(SQLiteDatabase.Failure) {
         try database.run("BEGIN")
-        for statement in statements { try database.run(statement) }
-        try database.run("PRAGMA user_version = \(Self.format)")
+        for statement in statements { try database.execute(statement) }
+        try database.execute("PRAGMA user_version = \(Self.format)")
         try database.run("COMMIT")
     }
 

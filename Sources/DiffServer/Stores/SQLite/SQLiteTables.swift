@@ -117,67 +117,62 @@ extension SQLiteDatabase {
     /// False if there is one of this name.
     func insert(_ row: SessionRow, hash: KeyedHash) throws(Failure) -> Bool {
         try forgetExpired(row.name)
-        var id: Int?
-        try run(
+        let count = try run(
             """
             INSERT INTO session (name, version, revision, expires, last, covered) VALUES (?, ?, ?, ?, ?, ?)
-                ON CONFLICT (name) DO NOTHING RETURNING id
+                ON CONFLICT (name) DO NOTHING
             """,
             [
                 .text(row.name), .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)),
                 .word(row.commit.id), .word(row.commit.id),
-            ]
-        ) { id = $0.integer(0) }
-        guard let id else { return false }
-        try write(row, of: id, hash)
-        return true
+            ])
+        if count == 1 { try write(row, hash) }
+        return count == 1
     }
 
     /// False if the version that it stands on is not there.
     func update(_ row: SessionRow, standingOn version: UInt64, hash: KeyedHash) throws(Failure) -> Bool {
-        var values: [Value] = [
-            .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)), .word(row.commit.id),
-        ]
-        let isCovered = row.checkpoint != nil
-        if isCovered { values.append(.word(row.commit.id)) }
-        values += [.text(row.name), .word(version)]
-        var id: Int?
-        try run(
+        let count = try run(
             """
-            UPDATE session SET version = ?, revision = ?, expires = ?, last = ?\(isCovered ? ", covered = ?" : "")
-                WHERE name = ? AND version = ? RETURNING id
-            """, values
-        ) { id = $0.integer(0) }
-        guard let id else { return false }
-        try write(row, of: id, hash)
-        return true
+            UPDATE session SET version = ?, revision = ?, expires = ?, last = ?, covered = max(covered, ?)
+                WHERE name = ? AND version = ?
+            """,
+            [
+                .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)), .word(row.commit.id),
+                .word(row.checkpoint == nil ? 0 : row.commit.id), .text(row.name), .word(version),
+            ])
+        if count == 1 { try write(row, hash) }
+        return count == 1
     }
 
     /// Writes the entry of a commit, and what else it brings; takes away what nobody needs any more.
-    private func write(_ row: SessionRow, of id: Int, _ hash: KeyedHash) throws(Failure) {
+    private func write(_ row: SessionRow, _ hash: KeyedHash) throws(Failure) {
         try run(
             "INSERT INTO entry VALUES (?, ?, ?)",
             [.word(row.commit.id), .word(row.previous), .blob(row.commit.entry)])
         if let record = row.checkpoint {
             try run(
-                "INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?, ?)",
-                [.integer(id), .word(hash.sum(record.meta)), .blob(record.meta), .blob(record.head)])
+                "INSERT OR REPLACE INTO checkpoint SELECT id, ?, ?, ? FROM session WHERE name = ?",
+                [.word(hash.sum(record.meta)), .blob(record.meta), .blob(record.head), .text(row.name)])
         }
         for entry in row.commit.removed { try run("DELETE FROM entry WHERE id = ?", [.word(entry)]) }
     }
 
     /// False if there is none of this version.
     func delete(_ name: String, version: UInt64) throws(Failure) -> Bool {
-        try delete("name = ? AND version = ?", [.text(name), .word(version)])
+        try delete(
+            "DELETE FROM session WHERE name = ? AND version = ? RETURNING last", [.text(name), .word(version)])
     }
 
     /// Whatever is there under a name.
-    func delete(_ name: String) throws(Failure) { _ = try delete("name = ?", [.text(name)]) }
+    func delete(_ name: String) throws(Failure) {
+        _ = try delete("DELETE FROM session WHERE name = ? RETURNING last", [.text(name)])
+    }
 
     /// Takes a session away with all that is kept of it; false if there is none.
-    private func delete(_ condition: String, _ values: [Value]) throws(Failure) -> Bool {
+    private func delete(_ sql: StaticString, _ values: [Value]) throws(Failure) -> Bool {
         var last: UInt64?
-        try run("DELETE FROM session WHERE \(condition) RETURNING last", values) { last = $0.word(0) }
+        try run(sql, values) { last = $0.word(0) }
         guard var id = last else { return false }
         while id != 0 {
             var previous: UInt64 = 0
@@ -203,15 +198,15 @@ extension SQLiteDatabase {
     /// Some of those whose time is over.
     func expired() throws(Failure) -> [String] {
         var names: [String] = []
-        let sql = "SELECT name FROM session WHERE expires <= ? LIMIT 500"
-        try run(sql, [.integer(now)]) { names.append($0.text(0)) }
+        try run("SELECT name FROM session WHERE expires <= ? LIMIT 500", [.integer(now)]) { names.append($0.text(0)) }
         return names
     }
 
     /// Takes a session away that ends within `span`.
     func forgetExpired(_ name: String, within span: Duration = .zero) throws(Failure) {
         let end = clock.milliseconds(.now + span)
-        _ = try delete("name = ? AND expires <= ?", [.text(name), .integer(end)])
+        _ = try delete(
+            "DELETE FROM session WHERE name = ? AND expires <= ? RETURNING last", [.text(name), .integer(end)])
     }
 
     // MARK: Settings

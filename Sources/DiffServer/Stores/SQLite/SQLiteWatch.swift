@@ -22,19 +22,27 @@ final class SQLiteWatch: Sendable {
         case database = "", log = "-wal", index = "-shm"
     }
 
+    private struct File {
+        let kind: Kind
+        let path: String
+        /// Nil until it is there.
+        var seen: Seen?
+    }
+
     private struct State {
-        var seen: [Kind: Seen] = [:]
+        var files: [File]
         /// What was cut does not grow again.
         var damage: String?
     }
 
-    private let path: String
-    private let state = Locked(State())
+    private let state: Locked<State>
     /// Of the log, before its frames, and of each frame, before its page (https://www.sqlite.org/fileformat.html §4.1).
     private static let (logHeader, frameHeader) = (32, 24)
 
     /// - Parameter path: of a database that is open, and of which something was read.
-    init(path: String) { self.path = path }
+    init(path: String) {
+        state = Locked(State(files: Kind.allCases.map { File(kind: $0, path: path + $0.rawValue) }))
+    }
 
     /// Why the database cannot be used any more, or not now; nil if all is as it was.
     ///
@@ -42,25 +50,25 @@ final class SQLiteWatch: Sendable {
     func trouble(_ database: SQLiteDatabase) -> String? {
         state.withLock { state in
             if let damage = state.damage { return damage }
-            for kind in Kind.allCases {
+            for index in state.files.indices {
+                let file = state.files[index]
                 var found = stat()
-                let name = path + kind.rawValue
-                guard stat(name, &found) == 0 else {
-                    if errno != ENOENT { return "\(name): \(String(cString: strerror(errno)))" }
-                    if state.seen[kind] != nil { return "\(name) was removed while it is in use" }
+                guard stat(file.path, &found) == 0 else {
+                    if errno != ENOENT { return "\(file.path): \(String(cString: strerror(errno)))" }
+                    if file.seen != nil { return "\(file.path) was removed while it is in use" }
                     continue
                 }
                 let now = Seen(device: found.st_dev, number: found.st_ino, size: Int(found.st_size))
-                if let seen = state.seen[kind] {
+                if let seen = file.seen {
                     guard seen.device == now.device, seen.number == now.number else {
-                        return "\(name) was replaced while it is in use"
+                        return "\(file.path) was replaced while it is in use"
                     }
-                    if now.size < seen.size, !Self.mayBe(now.size, kind, database) {
-                        state.damage = "\(name) was cut while it is in use; the process has to be started again"
+                    if now.size < seen.size, !Self.mayBe(now.size, file.kind, database) {
+                        state.damage = "\(file.path) was cut while it is in use; the process has to be started again"
                         return state.damage
                     }
                 }
-                state.seen[kind] = now
+                state.files[index].seen = now
             }
             return nil
         }
