@@ -87,11 +87,12 @@ struct LogEntry: Sendable {
         }
         if let replay { meta.object("replay") { $0.replay(replay, calendar) } }
         let parts = [meta.finished(), change?.step?.bytes ?? [], change?.back?.bytes ?? []]
-        var bytes = Self.digits(version)
-        bytes.reserveCapacity(parts.reduce(36) { $0 + $1.count })
-        for part in parts { withUnsafeBytes(of: UInt32(part.count).littleEndian) { bytes += $0 } }
-        for part in parts { bytes += part }
-        withUnsafeBytes(of: hash.sum(bytes).littleEndian) { bytes += $0 }
+        var writer = JSONWriter(capacity: parts.reduce(36) { $0 + $1.count })
+        writer.append(hex: version)
+        for part in parts { withUnsafeBytes(of: UInt32(part.count).littleEndian) { writer.append($0.baseAddress!, 4) } }
+        for part in parts { writer.append(part) }
+        var bytes = writer.bytes()
+        withUnsafeBytes(of: hash.sum(bytes).littleEndian) { bytes.append(contentsOf: $0) }
         return bytes
     }
 

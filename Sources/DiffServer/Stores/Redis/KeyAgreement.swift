@@ -28,10 +28,13 @@ final class KeyAgreement: Sendable {
         state = Locked(State(key: nil, hash: .digests(proposal)))
     }
 
-    var key: String? { state.withLock { $0.key } }
+    /// The key, and the hash by it; nil while that is not known.
+    var found: (key: String, hash: KeyedHash)? {
+        state.withLock { state in state.key.map { ($0, state.hash) } }
+    }
 
     /// Whether the key is known.
-    var holds: Bool { key != nil }
+    var holds: Bool { found != nil }
 
     /// Of the key; of no use to anybody else while that is not known.
     var hash: KeyedHash { state.withLock { $0.hash } }
@@ -63,7 +66,7 @@ final class KeyAgreement: Sendable {
     private static let otherKey = "used with another --digest-key"
 
     private func ask(_ done: @escaping RedisClient.Completion) {
-        let proposal = key ?? proposal
+        let proposal = found?.key ?? proposal
         client.run(RedisScripts.agree, keys: [RedisArgument(RedisScripts.digestKey)], [RedisArgument(proposal)], done)
     }
 

@@ -96,7 +96,7 @@ final class RedisClient: @unchecked Sendable {
     private func send(
         _ command: RedisCommand, _ key: RedisArgument, _ attempts: Int, _ completion: @escaping Completion
     ) {
-        guard let place = map.primary(of: key.bytes) else {
+        guard let place = cluster == nil ? map.primaries[0] : map.primary(of: key.bytes) else {
             return completion(.failure(.unavailable("no primary has slot \(SlotMap.slot(of: key.bytes))")))
         }
         send(command, key, to: place, attempts, completion)

@@ -1,3 +1,6 @@
+import HTTPCore
+import SnapshotKit
+
 /// Commands as they go over the wire: one, or some that leave together and have one answer that counts, that of the
 /// last. Encoded where it is made, so that a large one can be made off the loop.
 struct RedisCommand: Sendable {
@@ -34,53 +37,81 @@ struct RedisCommand: Sendable {
     private init(_ commands: [[RedisArgument]], isTransaction: Bool = false) {
         precedingAnswers = commands.count - 1
         self.isTransaction = isTransaction
-        var run: [UInt8] = []
-        run.reserveCapacity(Self.room(commands))
+        var run = JSONWriter(capacity: Self.room(commands))
         for arguments in commands {
-            Self.append(UInt8(ascii: "*"), arguments.count, to: &run)
+            run.append("*")
+            run.append(arguments.count)
+            run.append("\r\n")
             for argument in arguments {
-                let bytes = argument.bytes
-                Self.append(UInt8(ascii: "$"), bytes.count, to: &run)
-                if bytes.count < Self.largeArgument {
-                    run.append(contentsOf: bytes)
+                run.append("$")
+                run.append(argument.count)
+                run.append("\r\n")
+                if argument.count < Self.largeArgument {
+                    argument.write(into: &run)
                 } else {
-                    parts += [run, bytes]
-                    run.removeAll()
+                    parts += [exchange(&run, with: JSONWriter()).bytes(), argument.bytes]
                 }
-                Self.endLine(&run)
+                run.append("\r\n")
             }
         }
-        parts.append(run)
-    }
-
-    private static func append(_ kind: UInt8, _ count: Int, to run: inout [UInt8]) {
-        run.append(kind)
-        run.append(contentsOf: String(count).utf8)
-        endLine(&run)
-    }
-
-    private static func endLine(_ run: inout [UInt8]) {
-        run.append(UInt8(ascii: "\r"))
-        run.append(UInt8(ascii: "\n"))
+        parts.append(run.bytes())
     }
 
     /// What the small arguments take; their heads have ten bytes at most.
     private static func room(_ commands: [[RedisArgument]]) -> Int {
         commands.reduce(0) { room, arguments in
-            arguments.reduce(room + 10) { $0 + 12 + ($1.bytes.count < largeArgument ? $1.bytes.count : 0) }
+            arguments.reduce(room + 10) { $0 + 12 + ($1.count < largeArgument ? $1.count : 0) }
         }
     }
 }
 
-/// One argument of a command: bytes, a text or a number.
-struct RedisArgument: Sendable, Hashable {
-    let bytes: [UInt8]
+/// One argument of a command. What is not bytes becomes bytes where it is written: a command has a dozen of them.
+enum RedisArgument: Sendable {
+    case bytes([UInt8])
+    case literal(StaticString)
+    case number(Int)
+    /// A session's version, as Redis holds it; empty for none.
+    case version(UInt64)
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-    init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
-    init(_ number: some BinaryInteger) { self.init(String(number)) }
+    init(_ bytes: [UInt8]) { self = .bytes(bytes) }
+    init(_ text: some StringProtocol) { self = .bytes(Array(text.utf8)) }
+    init(_ number: some BinaryInteger) { self = .number(Int(number)) }
+
+    /// How many bytes it has.
+    var count: Int {
+        switch self {
+        case .bytes(let bytes): bytes.count
+        case .literal(let text): text.utf8CodeUnitCount
+        case .number(let number):
+            Self.digits(number.magnitude) + (number < 0 ? 1 : 0)
+        case .version(let version): (67 - version.leadingZeroBitCount) / 4
+        }
+    }
+
+    private static func digits(_ number: UInt) -> Int {
+        var (count, rest) = (1, number)
+        while rest >= 10 { (count, rest) = (count + 1, rest / 10) }
+        return count
+    }
+
+    /// The same as bytes.
+    var bytes: [UInt8] {
+        if case .bytes(let bytes) = self { return bytes }
+        var writer = JSONWriter(capacity: count)
+        write(into: &writer)
+        return writer.bytes()
+    }
+
+    fileprivate func write(into writer: inout JSONWriter) {
+        switch self {
+        case .bytes(let bytes): writer.append(bytes)
+        case .literal(let text): writer.append(text)
+        case .number(let number): writer.append(number)
+        case .version(let version): if version > 0 { writer.append(hex: version, digits: count) }
+        }
+    }
 }
 
 extension RedisArgument: ExpressibleByStringLiteral {
-    init(stringLiteral text: String) { self.init(text) }
+    init(stringLiteral text: StaticString) { self = .literal(text) }
 }

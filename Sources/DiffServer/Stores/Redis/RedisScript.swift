@@ -23,11 +23,10 @@ struct RedisScript: Sendable {
         sharded = Text(source.replacing("'PUBLISH'", with: "'SPUBLISH'"))
     }
 
-    fileprivate func command(
-        _ verb: RedisArgument, inCluster: Bool, _ keys: [RedisArgument], _ arguments: [RedisArgument]
-    ) -> [RedisArgument] {
+    /// How a command begins that runs it, for a server that knows it, and for one that does not.
+    fileprivate func beginnings(inCluster: Bool) -> (known: [RedisArgument], unknown: [RedisArgument]) {
         let text = inCluster ? sharded : plain
-        return [verb, verb == "EVAL" ? text.source : text.name, RedisArgument(keys.count)] + keys + arguments
+        return (["EVALSHA", text.name], ["EVAL", text.source])
     }
 }
 
@@ -41,15 +40,16 @@ extension RedisClient {
         staging: [RedisArgument]? = nil,
         _ completion: @escaping Completion
     ) {
-        let command = { @Sendable [isCluster = cluster != nil] (verb: RedisArgument) in
-            let call = script.command(verb, inCluster: isCluster, keys, arguments)
+        let beginnings = script.beginnings(inCluster: cluster != nil)
+        let command = { @Sendable (beginning: [RedisArgument]) in
+            let call = beginning + [RedisArgument(keys.count)] + keys + arguments
             return staging.map { RedisCommand(transaction: [$0, call]) } ?? RedisCommand(call)
         }
-        send(command("EVALSHA"), about: keys[0]) { [self] result in
+        send(command(beginnings.known), about: keys[0]) { [self] result in
             guard case .failure(.refused(let error)) = result, error.code == "NOSCRIPT" else {
                 return completion(result)
             }
-            send(command("EVAL"), about: keys[0], completion)
+            send(command(beginnings.unknown), about: keys[0], completion)
         }
     }
 

@@ -154,20 +154,19 @@ enum RedisScripts {
             _ commit: LogCommit, to key: RedisArgument, after before: Session?, by hash: KeyedHash, digestKey: String
         ) {
             let session = commit.session
-            let name = session.versionText
             staging = commit.checkpoint(by: hash).map { record in
-                [
+                let name = session.versionText
+                return [
                     "HSET", key, RedisArgument("m" + name), RedisArgument(record.meta), RedisArgument("h" + name),
                     RedisArgument(record.head),
                 ]
             }
             arguments = [
-                RedisArgument(before?.versionText ?? ""), RedisArgument(name),
-                RedisArgument(session.head.revision.text),
+                .version(before?.version ?? 0), .version(session.version), RedisArgument(session.head.revision.text),
                 RedisArgument(Int(session.settings.timeToLive / .milliseconds(1))), RedisArgument(digestKey),
-                RedisArgument(String(commit.id)), RedisArgument(commit.entry),
-                RedisArgument(String(session.log.entries.first?.id ?? commit.id)),
-                RedisArgument(commit.isStart ? "start" : commit.isCheckpoint ? "new" : ""),
+                RedisArgument(commit.id), RedisArgument(commit.entry),
+                RedisArgument(session.log.entries.first?.id ?? commit.id),
+                commit.isStart ? "start" : commit.isCheckpoint ? "new" : "",
             ]
         }
     }

@@ -133,8 +133,8 @@ final class RedisStore: SessionStore {
         let revision = known?.session.head.revision ?? slot?.revision
         let log = followsLog && known?.session.log.entries.isEmpty == false ? known?.session : nil
         let arguments = [
-            RedisArgument(Session.text(version ?? 0)), RedisArgument(Int(longer / .milliseconds(1))),
-            RedisArgument(log.map { String($0.log.last) } ?? ""),
+            .version(version ?? 0), RedisArgument(Int(longer / .milliseconds(1))),
+            log.map { RedisArgument($0.log.last) } ?? "",
             RedisArgument(log.map { LogEntry.digits($0.version) } ?? []), RedisArgument(most),
         ]
         client(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], arguments) {
@@ -302,9 +302,9 @@ final class RedisStore: SessionStore {
         _ commit: LogCommit, _ name: String, after before: Session?, on loop: EventLoop,
         _ done: @escaping Completion<Void>
     ) {
-        guard let digestKey = agreement.key else { return done(.failure(.disagreed)) }
+        guard let (digestKey, hash) = agreement.found else { return done(.failure(.disagreed)) }
         // Computed before nodes agreed on another key.
-        guard commit.session.head.fingerprints.hash == .digests(digestKey) else { return done(.failure(.conflict)) }
+        guard commit.session.head.fingerprints.hash == hash else { return done(.failure(.conflict)) }
         let key = RedisArgument(RedisScripts.key(name))
         let comparedKey = self.client.cluster == nil ? digestKey : ""
         let commit = RedisScripts.Commit(commit, to: key, after: before, by: hash, digestKey: comparedKey)
