@@ -5,8 +5,8 @@ import Glibc
 /// `Synchronization.Mutex` does the same, but the thread sanitizer does not see its futex and reports races that are
 /// none.
 public final class Locked<Value>: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private var value: Value
+    @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    @usableFromInline var value: Value
 
     /// A lock around a value.
     public init(_ value: sending Value) {
@@ -20,7 +20,7 @@ public final class Locked<Value>: @unchecked Sendable {
     }
 
     /// Calls `body` with the value, alone. Not to be nested on one lock.
-    public func withLock<R>(_ body: (inout Value) throws -> R) rethrows -> R {
+    @inlinable public func withLock<R>(_ body: (inout Value) throws -> R) rethrows -> R {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body(&value)

@@ -1,33 +1,33 @@
 /// First in, first out, in one array: what was taken out at the front is let go at once, and its place once half of
 /// the array is such places. Amortised O(1).
 public struct Queue<Element> {
-    private var storage: [Element?] = []
-    private var start = 0
+    @usableFromInline var storage: [Element?] = []
+    @usableFromInline var start = 0
 
     /// An empty queue.
-    public init() {}
+    @inlinable public init() {}
 
     /// Whether nothing waits.
-    public var isEmpty: Bool { start == storage.count }
+    @inlinable public var isEmpty: Bool { start == storage.count }
     /// How many wait.
-    public var count: Int { storage.count - start }
+    @inlinable public var count: Int { storage.count - start }
     /// The one that comes out next.
-    public var first: Element? { isEmpty ? nil : storage[start] }
+    @inlinable public var first: Element? { isEmpty ? nil : storage[start] }
     /// All that wait, in order. O(n).
     public var elements: [Element] { storage[start...].compactMap { $0 } }
 
     /// Puts one in at the end.
-    public mutating func append(_ element: Element) { storage.append(element) }
+    @inlinable public mutating func append(_ element: Element) { storage.append(element) }
 
     /// Changes the first element, if there is one.
-    public mutating func updateFirst(_ change: (inout Element) -> Void) {
+    @inlinable public mutating func updateFirst(_ change: (inout Element) -> Void) {
         guard !isEmpty, var element = storage[start].take() else { return }
         change(&element)
         storage[start] = element
     }
 
     /// Takes out the first.
-    public mutating func popFirst() -> Element? {
+    @inlinable public mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
         let element = storage[start].take()
         start += 1
