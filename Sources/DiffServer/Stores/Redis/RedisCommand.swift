@@ -1,5 +1,4 @@
 import HTTPCore
-import SnapshotKit
 
 /// Commands as they go over the wire: one, or some that leave together and have one answer that counts, that of the
 /// last. Encoded where it is made, so that a large one can be made off the loop.
@@ -37,24 +36,32 @@ struct RedisCommand: Sendable {
     private init(_ commands: [[RedisArgument]], isTransaction: Bool = false) {
         precedingAnswers = commands.count - 1
         self.isTransaction = isTransaction
-        var run = JSONWriter(capacity: Self.room(commands))
+        var run: [UInt8] = []
+        run.reserveCapacity(Self.room(commands))
         for arguments in commands {
-            run.append("*")
-            run.append(arguments.count)
-            run.append("\r\n")
+            Self.append(UInt8(ascii: "*"), arguments.count, to: &run)
             for argument in arguments {
-                run.append("$")
-                run.append(argument.count)
-                run.append("\r\n")
+                Self.append(UInt8(ascii: "$"), argument.count, to: &run)
                 if argument.count < Self.largeArgument {
-                    argument.write(into: &run)
+                    argument.append(to: &run)
                 } else {
-                    parts += [exchange(&run, with: JSONWriter()).bytes(), argument.bytes]
+                    parts += [exchange(&run, with: []), argument.bytes]
                 }
-                run.append("\r\n")
+                Self.endLine(&run)
             }
         }
-        parts.append(run.bytes())
+        parts.append(run)
+    }
+
+    private static func append(_ kind: UInt8, _ count: Int, to run: inout [UInt8]) {
+        run.append(kind)
+        RedisArgument.number(count).append(to: &run)
+        endLine(&run)
+    }
+
+    private static func endLine(_ run: inout [UInt8]) {
+        run.append(UInt8(ascii: "\r"))
+        run.append(UInt8(ascii: "\n"))
     }
 
     /// What the small arguments take; their heads have ten bytes at most.
@@ -82,33 +89,40 @@ enum RedisArgument: Sendable {
         switch self {
         case .bytes(let bytes): bytes.count
         case .literal(let text): text.utf8CodeUnitCount
-        case .number(let number):
-            Self.digits(number.magnitude) + (number < 0 ? 1 : 0)
+        case .number(let number): Self.digits(number.magnitude) + (number < 0 ? 1 : 0)
         case .version(let version): (67 - version.leadingZeroBitCount) / 4
         }
-    }
-
-    private static func digits(_ number: UInt) -> Int {
-        var (count, rest) = (1, number)
-        while rest >= 10 { (count, rest) = (count + 1, rest / 10) }
-        return count
     }
 
     /// The same as bytes.
     var bytes: [UInt8] {
         if case .bytes(let bytes) = self { return bytes }
-        var writer = JSONWriter(capacity: count)
-        write(into: &writer)
-        return writer.bytes()
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return bytes
     }
 
-    fileprivate func write(into writer: inout JSONWriter) {
+    fileprivate func append(to run: inout [UInt8]) {
         switch self {
-        case .bytes(let bytes): writer.append(bytes)
-        case .literal(let text): writer.append(text)
-        case .number(let number): writer.append(number)
-        case .version(let version): if version > 0 { writer.append(hex: version, digits: count) }
+        case .bytes(let bytes): run.append(contentsOf: bytes)
+        case .literal(let text): run.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: count))
+        case .number(let number):
+            if number < 0 { run.append(UInt8(ascii: "-")) }
+            Self.append(number.magnitude, to: &run)
+        case .version(let version):
+            for place in (0..<count).reversed() { run.append(Self.digit(version >> (4 * UInt64(place)) & 15)) }
         }
+    }
+
+    private static func digits(_ number: UInt) -> Int { number < 10 ? 1 : 1 + digits(number / 10) }
+
+    private static func append(_ number: UInt, to run: inout [UInt8]) {
+        if number >= 10 { append(number / 10, to: &run) }
+        run.append(digit(UInt64(number % 10)))
+    }
+
+    private static func digit(_ value: UInt64) -> UInt8 {
+        UInt8(truncatingIfNeeded: value) + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
     }
 }
 

@@ -9,6 +9,18 @@ import Testing
         #expect(command.precedingAnswers == 0)
     }
 
+    @Test func numbersAndVersionsAreWrittenAsDigits() {
+        let rows: [(RedisArgument, String)] = [
+            (.number(0), "0"), (.number(9), "9"), (.number(10), "10"), (.number(-12), "-12"),
+            (.number(.max), "\(Int.max)"), (.number(.min), "\(Int.min)"), (.version(0), ""), (.version(0xa), "a"),
+            (.version(0x10), "10"), (.version(.max), "ffffffffffffffff"), ("", ""), ("word", "word"),
+        ]
+        for (argument, text) in rows {
+            #expect(argument.bytes == Array(text.utf8) && argument.count == text.utf8.count)
+            #expect(RedisCommand(argument).parts == [Array("*1\r\n$\(text.utf8.count)\r\n\(text)\r\n".utf8)])
+        }
+    }
+
     @Test func aTransactionIsWrapped() {
         let command = RedisCommand(transaction: [["DEL", "a"], ["DEL", "b"]])
         let text =
