@@ -274,7 +274,31 @@ import Testing
         store.close()
         let row = try #require(try SQLiteDatabase(path: fixture.database).session(named: "s"))
         #expect(Calendar().moment(milliseconds: row.expires) >= start + .seconds(9 + 3200))
-        #expect(Calendar().moment(milliseconds: row.expires) <= .now + .seconds(3200 + 200))
+        #expect(Calendar().moment(milliseconds: row.expires) <= .now + .seconds(3200 + 300))
+    }
+
+    @Test func `a commit writes an end down only where it comes near, and each other time to live`() async throws {
+        let fixture = try StoreFixture(.sqlite)
+        defer { fixture.close() }
+        let store = try fixture.store()
+        var session = try store.first("s", "[0]", ttl: .seconds(3200))
+        let slot = try await store.created("s", session)
+        let file = try SQLiteDatabase(path: fixture.database)
+        let end = { try #require(try file.session(named: "s")).expires }
+        let (first, now) = (try end(), Calendar().milliseconds(.now))
+        session = try await store.committed(try store.next("s", session, "[1]"), to: slot, after: session)
+        #expect(try end() == first)
+        for (left, isEnough) in [(3460, true), (3390, false)] {
+            try file.execute("UPDATE session SET expires = \(now + left * 1000)")
+            let next = try store.next("s", session, "[\(left)]")
+            session = try await store.committed(next, to: slot, after: session)
+            #expect(try (end() >= first) == !isEnough)
+        }
+        let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
+        let anew = store.writing("s").firstSession(
+            try Snapshot(json: "[2]"), settings: settings, after: session, maker: nil)
+        try await store.committed(anew, to: slot, after: session)
+        #expect((60_000..<600_000).contains(try end() - now))
     }
 
     // MARK: Memory that is too small

@@ -132,15 +132,26 @@ extension SQLiteDatabase {
 
     /// False if the version that it stands on is not there.
     func update(_ row: SessionRow, standingOn version: UInt64, hash: KeyedHash) throws(Failure) -> Bool {
-        let count = try run(
-            """
-            UPDATE session SET version = ?, revision = ?, expires = ?, last = ?, covered = max(covered, ?)
-                WHERE name = ? AND version = ?
-            """,
-            [
-                .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)), .word(row.commit.id),
-                .word(row.checkpoint == nil ? 0 : row.commit.id), .text(row.name), .word(version),
-            ])
+        let values: [Value] = [
+            .word(row.version), .text(row.revision.text), .word(row.commit.id),
+            .word(row.checkpoint == nil ? 0 : row.commit.id), .text(row.name), .word(version),
+        ]
+        var count = 0
+        // Another time to live comes with a session that begins anew.
+        if !row.commit.isStart {
+            count = try run(
+                """
+                UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?)
+                    WHERE name = ? AND version = ? AND expires >= ?
+                """, values + [.integer(leastEnd(row.timeToLive))])
+        }
+        if count == 0 {
+            count = try run(
+                """
+                UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?), expires = ?7
+                    WHERE name = ?5 AND version = ?6
+                """, values + [.integer(end(row.timeToLive))])
+        }
         if count == 1 { try write(row, hash) }
         return count == 1
     }
@@ -188,7 +199,8 @@ extension SQLiteDatabase {
     // MARK: Time
 
     // Not each use is written down, so a row's end is later than its session's: by a sixteenth of its time, of which a
-    // use writes once half is gone. Whoever knows better takes the row away before.
+    // use writes once half is gone. It is written half as much later, so that not each commit has to, either: it has an
+    // index. Whoever knows better takes the row away before.
 
     /// A session was used: it ends this much later than now.
     func extend(_ name: String, by left: Duration) throws(Failure) {
@@ -227,7 +239,9 @@ extension SQLiteDatabase {
     /// Milliseconds by the store's clock.
     private var now: Int { clock.milliseconds(.now) }
 
-    private func end(_ left: Duration) -> Int { clock.milliseconds(.now + left + left / 16) }
+    private func leastEnd(_ left: Duration) -> Int { clock.milliseconds(.now + left + left / 16) }
+
+    private func end(_ left: Duration) -> Int { clock.milliseconds(.now + left + left * 3 / 32) }
 }
 
 extension KeyedHash {
