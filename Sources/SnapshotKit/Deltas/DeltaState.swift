@@ -121,7 +121,8 @@ struct DeltaState {
                 else { return nil }
                 var section = before[index]
                 if changes.contains(.flags) {
-                    guard let flags = reader.takeFlags() else { return nil }
+                    guard let flags = reader.takeFlags(), changes.contains(.id) || flags.isKeptAlike(section.flags)
+                    else { return nil }
                     section.flags = flags
                 }
                 if changes.contains(.id) {
@@ -205,7 +206,9 @@ struct DeltaState {
             ? (before.nodes[place], before.payloads[place]) : (source.nodes[place], source.payload(ofItem: place))
         node.level = UInt8(truncatingIfNeeded: Int(node.level) + piece.levelShift)
         if changes.contains(.flags) {
-            guard let flags = reader.takeFlags(), let level = reader.takeLevel() else { return nil }
+            guard let flags = reader.takeFlags(), let level = reader.takeLevel(),
+                changes.contains(.id) || flags.isKeptAlike(node.flags)
+            else { return nil }
             (node.flags, node.level) = (flags, level)
         }
         if changes.contains(.id) {

@@ -78,9 +78,7 @@ struct DeltaWriter {
         let (node, old) = (target.sections[section], source.sections[partner])
         var changes: DeltaChanges = []
         if node.flags != old.flags { changes.insert(.flags) }
-        if !target.id(ofSection: section).token.hasSameBytes(as: source.id(ofSection: partner).token) {
-            changes.insert(.id)
-        }
+        if !target.id(ofSection: section).isWritten(as: source.id(ofSection: partner)) { changes.insert(.id) }
         if node.flags.contains(.hasContent),
             !old.flags.contains(.hasContent)
                 || !target.content(ofSection: section).hasSameBytes(as: source.content(ofSection: partner))
@@ -144,7 +142,7 @@ struct DeltaWriter {
         var changes: DeltaChanges = []
         let flags = node.flags.subtracting(.isHidden)
         if flags != old.flags.subtracting(.isHidden) || node.level != old.level { changes.insert(.flags) }
-        if !target.id(ofItem: item).token.hasSameBytes(as: source.id(ofItem: partner).token) { changes.insert(.id) }
+        if !target.id(ofItem: item).isWritten(as: source.id(ofItem: partner)) { changes.insert(.id) }
         if node.flags.contains(.hasContent),
             !old.flags.contains(.hasContent)
                 || !target.content(ofItem: item).hasSameBytes(as: source.content(ofItem: partner))
@@ -214,5 +212,20 @@ struct DeltaWriter {
         append(start)
         append(end)
         append(UnsafeRawBufferPointer(rebasing: bytes[start..<bytes.count - end]))
+    }
+}
+
+extension IDText {
+    /// Whether another id is the same to the byte, and kept the same way: one that was made of several parts is kept
+    /// as if it had been written with escapes.
+    fileprivate func isWritten(as other: IDText) -> Bool {
+        flags.isKeptAlike(other.flags) && token.hasSameBytes(as: other.token)
+    }
+}
+
+extension NodeFlags {
+    /// Whether ids with these flags are kept in the text the same way.
+    func isKeptAlike(_ other: NodeFlags) -> Bool {
+        symmetricDifference(other).isDisjoint(with: [.integerID, .escapedID])
     }
 }

@@ -49,6 +49,27 @@ struct SnapshotDeltaTests {
         #expect(carried.areOfSameState(as: Fingerprints(of: head, by: Self.hash)))
     }
 
+    @Test("An id of several parts and one that was written as such are the same, and are kept apart")
+    func partsOfIDs() throws {
+        var places = StateShape.Places()
+        places.element.idAt = [JSONPointer("/type")!, JSONPointer("/no")!]
+        let shape = StateShape(places)
+        let written = try Snapshot(json: #"[{"id":"post/1","content":{"type":"post","no":1}},"post/2"]"#)
+        let parts = try Snapshot(json: #"[{"type":"post","no":1},{"type":"post","no":2}]"#, shape: shape)
+        for (old, new) in [(written, parts), (parts, written)] {
+            let change = Changeset(from: old, to: new)
+            #expect(change.counts.total == 1)
+            let on = SnapshotDelta(over: change) ?? SnapshotDelta(whole: new)
+            let made = try #require(old.applying([on], isIndexed: true)).snapshot
+            #expect(made.documentJSON() == new.documentJSON())
+            let back = try #require(new.applying([SnapshotDelta(backOver: change)])).snapshot
+            #expect(back.documentJSON() == old.documentJSON())
+            let gone = try made.applying(EditBatch(json: #"[{"op":"delete","items":["post/1"]}]"#)).snapshot
+            let undone = SnapshotDelta(backOver: Changeset(from: made, to: gone))
+            #expect(try #require(gone.applying([undone])).snapshot.documentJSON() == new.documentJSON())
+        }
+    }
+
     @Test("is as large as what changed", arguments: [100, 10_000])
     func size(count: Int) throws {
         var rows = (0..<count).map {
