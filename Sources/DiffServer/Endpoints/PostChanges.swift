@@ -8,6 +8,8 @@ final class PostChanges: SessionEndpoint {
     private let shape: StateShape?
     private let since: Since
     private let options: ChangesOptions
+    /// Whether all is to be drawn again at once, and no change shown.
+    private let isReload: Bool
     /// Whether nothing is told of the state: the client wants it so, or may not read.
     private let isMinimal: Bool
     /// Set before the operation is carried out, and looked at when it was.
@@ -18,6 +20,7 @@ final class PostChanges: SessionEndpoint {
         since = try call.parameters.since()
         shape = try call.parameters.shape()
         options = try ChangesOptions(call.parameters, call.acceptance)
+        isReload = try call.parameters.flag("reload")
         isMinimal =
             !call.identity.has(.read, session: call.session)
             || call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
@@ -27,7 +30,7 @@ final class PostChanges: SessionEndpoint {
 
     func operation(_ bytes: consuming [UInt8]) throws(Problem) -> ChangeSession {
         let key = try key()
-        let said = call.parameters.shapeMembers
+        let said = call.parameters.shapeMembers + (isReload ? ["reload"] : [])
         let fingerprint = key == nil ? nil : RequestFingerprint(of: copy bytes, said, by: call.service.store.hash)
         let options = call.service.options
         let body = PostedBody(
@@ -44,7 +47,8 @@ final class PostChanges: SessionEndpoint {
             if case .unreadable(.json) = error { throw Problem(error) }
         }
         return ChangeSession(
-            body, condition: WriteCondition(match: call), key: key, fingerprint: fingerprint, shape: said)
+            body, isReload: isReload, condition: WriteCondition(match: call), key: key, fingerprint: fingerprint,
+            parameters: said)
     }
 
     /// At most one, of 1 to 255 bytes.
@@ -63,7 +67,7 @@ final class PostChanges: SessionEndpoint {
         case .made(let session): reply(slot, session, from: nil, isNew: true)
         case .changed(let session, let changeset, let before):
             // The write's own changeset, unless the client stands elsewhere.
-            if isMinimal || since != .absent && since != .revision(before) {
+            if isMinimal || isReload || since != .absent && since != .revision(before) {
                 reply(slot, session, from: before, isNew: false)
             } else {
                 reply(SessionView(slot, session, of: call.service.table), changeset, from: before)

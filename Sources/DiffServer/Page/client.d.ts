@@ -63,7 +63,7 @@ export interface Answer {
   /** The list's own content, where it is another than at `from`; `{}` where there is none any more. */
   list?: { content?: unknown; patch?: unknown };
   /** Why everything comes anew. The list is open. */
-  reset?: 'initial' | 'expired' | 'unknown' | 'replaced' | 'large' | (string & {});
+  reset?: 'initial' | 'expired' | 'unknown' | 'replaced' | 'reloaded' | 'large' | (string & {});
   state?: any;
   /** In place of `state`, in the dialect counts: how many rows there are. */
   rows?: number;

@@ -87,7 +87,7 @@ let routes = Router<Route>([
         .post, "/v1/sessions/{session}/changes",
         Route(
             name: "changes", .edit, PostChanges.self, takesBody: true,
-            parameters: ChangesOptions.parameters.union(Parameters.shape).union(["since"]),
+            parameters: ChangesOptions.parameters.union(Parameters.shape).union(["since", "reload"]),
             lists: Parameters.shapeLists, mediaTypes: [])),
     .init(
         .get, "/v1/sessions/{session}/changes",

@@ -26,6 +26,7 @@ struct RandomList: Codable {
         var items: [Row]
     }
 
+    private(set) var content: Content?
     private(set) var sections: [Section]
 
     private static let rowIDs = (0..<24).map { "row-\($0)" }
@@ -100,6 +101,7 @@ struct RandomList: Codable {
     }
 
     private mutating func changeSections(_ random: inout SplitMix64, _ count: Int) {
+        if random.once(in: 3) { content = random.once(in: 3) ? nil : Self.content(&random) }
         switch random.below(8) {
         case 0 where !sections.isEmpty: sections.remove(at: random.below(sections.count))
         case 1: sections.shuffle(using: &random)

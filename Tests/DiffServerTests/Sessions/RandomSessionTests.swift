@@ -31,6 +31,8 @@ private struct RandomLife {
     private var nodes: [Session]
     /// What GET wrote, by sequence; since the session was last started over.
     private var documents: [UInt64: [UInt8]] = [:]
+    /// The last sequence at which all was to be drawn again.
+    private var lastReload: UInt64 = 0
     private var count = 0
 
     init(seed: UInt64) throws {
@@ -125,6 +127,7 @@ private struct RandomLife {
             switch session.resumePoint(entry.revision, at: now, bounds: bounds) {
             case .past(let found, _): #expect(found == place)
             case .head: #expect(entry.revision.digest == session.head.revision.digest)
+            case .none(.reloaded): #expect(entry.revision.sequence < lastReload)
             case .none(let reason): Issue.record("\(entry.revision.text) is \(reason)")
             }
         }
@@ -144,26 +147,29 @@ private struct RandomLife {
                         .decide(session, by: transition))
             case 1..<8:
                 let batch = try EditBatch(json: "[\(RandomList.edits(&random, count).joined(separator: ","))]")
-                return try changed(session, by: .edits(batch, StateLimits()))
+                return try changed(session, by: .edits(batch, StateLimits(), text: []))
             default:
                 var list = try RandomList(session.head.snapshot.documentJSON())
                 if random.once(in: 12) { list = RandomList(&random) }
                 // One in a while is posted again as it is.
                 if !random.once(in: 8) { list.change(&random, count) }
                 let state = try Snapshot.reading(json: list.json, shape: .native, upon: session.head.snapshot)
-                return try changed(session, by: .state(state.snapshot, state.reused))
+                return try changed(session, by: .state(state, settings))
             }
         } catch SessionError.edits {
             return nil
         }
     }
 
-    private mutating func changed(_ session: Session, by content: ChangeSession.Content) throws -> Session? {
+    private mutating func changed(_ session: Session, by content: PostedBody.Content.Value) throws -> Session? {
         let key = random.once(in: 4) ? ReplayWindow.Key(writer: "w", key: "k\(count)") : nil
+        let isReload = random.once(in: 20)
         let operation = ChangeSession(
-            content, settings: settings, condition: .init(), key: key,
+            PostedBody(content), isReload: isReload, condition: .init(), key: key,
             fingerprint: key == nil ? nil : RequestFingerprint(value: random.next()))
-        return next(try operation.decide(session, by: transition))
+        let next = next(try operation.decide(session, by: transition))
+        if isReload, let next { lastReload = next.head.revision.sequence }
+        return next
     }
 
     private func next<Outcome>(_ decision: Decision<Outcome>) -> Session? {

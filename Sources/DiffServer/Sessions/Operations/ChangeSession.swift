@@ -19,15 +19,15 @@ final class ChangeSession: SessionOperation {
     private let key: ReplayWindow.Key?
     /// Of whatever has a key: a state is compared itself, and edits have their own.
     private let fingerprint: RequestFingerprint?
-    /// What the request says of the body's shape.
-    private let shape: [String]
+    /// What the request says of the body's shape, and besides the body.
+    private let parameters: [String]
 
     init(
         _ body: PostedBody, isReload: Bool = false, condition: WriteCondition, key: ReplayWindow.Key?,
-        fingerprint: RequestFingerprint?, shape: [String] = []
+        fingerprint: RequestFingerprint?, parameters: [String] = []
     ) {
         (self.body, self.isReload, self.condition, self.key) = (body, isReload, condition, key)
-        (self.fingerprint, self.shape) = (fingerprint, shape)
+        (self.fingerprint, self.parameters) = (fingerprint, parameters)
     }
 
     var isWrite: Bool { true }
@@ -109,7 +109,7 @@ final class ChangeSession: SessionOperation {
 
     /// Of edits: that of the request, or else their own.
     private func fingerprint(of text: ArraySlice<UInt8>, _ transition: SessionTransition) -> RequestFingerprint {
-        fingerprint ?? RequestFingerprint(of: text, shape, by: transition.hash)
+        fingerprint ?? RequestFingerprint(of: text, parameters, by: transition.hash)
     }
 
     /// The session, which knows from now on that the key was answered; nil without a key.
