@@ -67,15 +67,15 @@ class SmallMemory:
             second = self.post(1, "second")
             answer = long.result(10)
             self.assertEqual((answer.status, answer.json["to"]), (200, second), answer)
-            self.assertEqual(len(answer.json["changes"]), 20)
+            self.assertEqual([len(each["items"]) for each in answer.json["changes"]], [20])
         for mark in ("second", "third"):
             self.push_out()
             revision = self.post(0, mark)
             event = stream.next_event(5)
             self.assertEqual((event.id, event.event), (revision, "changes"), event)
-            self.assertEqual(len(event.json["changes"]), 20, event)
+            self.assertEqual([len(each["items"]) for each in event.json["changes"]], [20], event)
         answer = self.client.request("GET", target(session_path("s0", "changes"), {"since": self.firsts[0]}))
-        self.assertEqual(len(answer.json["changes"]), 20, answer)
+        self.assertEqual([len(each["items"]) for each in answer.json["changes"]], [20], answer)
 
     def test_who_reads_more_at_once_than_fits_is_answered(self):
         """A node of Redis that was asked so answered 493 of 1,500, and spent all its time on reading the same again."""

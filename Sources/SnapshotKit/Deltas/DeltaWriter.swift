@@ -44,6 +44,8 @@ struct DeltaWriter {
             flags.remove(.isWhole)
         } else {
             flags.insert(.hasList)
+            // What both have in common is taken over.
+            if !source.listContent.isEmpty { flags.remove(.isWhole) }
             append(target.listContent, over: source.listContent)
         }
     }
