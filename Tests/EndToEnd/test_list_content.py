@@ -98,6 +98,19 @@ class ListContent(ServiceCase):
         finally:
             stream.close()
 
+    def test_what_a_document_holds_besides_its_list(self):
+        upstream = {"total": 2, "data": [{"id": "a"}, {"id": "b"}], "next": "c1", "generated_at": "now"}
+        shape = {"itemsAt": "/data", "idAt": "/id", "rest": ["/total", "/next"]}
+        session = self.new_name()
+        self.assertStatus(self.put_session(session, {"state": upstream, "shape": shape}), 201)
+        self.assertEqual(self.get_session(session).json["state"]["content"], {"total": 2, "next": "c1"})
+        later = self.post_changes(session, {**upstream, "generated_at": "later"}).json
+        self.assertEqual((later["from"], later["changes"]), (later["to"], []))
+        paged = self.post_changes(session, {**upstream, "next": "c2"}, {"content": "patch"}).json
+        self.assertEqual((paged["list"]["patch"], paged["changes"]), ({"next": "c2"}, []))
+        whole = self.post_changes(self.new_name(), upstream, {"itemsAt": "/data", "rest": "true"}).json
+        self.assertEqual(whole["state"]["content"], {"total": 2, "next": "c1", "generated_at": "now"})
+
     def test_a_diff_that_stores_nothing_says_it_too(self):
         body = {"old": {"content": 1, "items": []}, "new": {"content": 2, "items": []}}
         answer = self.request("POST", "/v1/diff", body)

@@ -193,7 +193,7 @@ class Tour(unittest.TestCase):
         self.assertEqual(self.wrote(OWN, f"{CHANGES}?{incidents}").status, 201)
         self.wrote({"Incidents": OWN["Incidents"][::-1]}, f"{CHANGES}?{incidents}&dialect=indexed")
         self.wrote([{"userID": "x"}], f"{CHANGES}?idAt=/userID")
-        self.assertEqual(self.ask("PUT", f"{SESSION}?{pointers}", groups).status, 200)
+        self.assertEqual(self.ask("PUT", f"{SESSION}?{pointers}", {"state": groups}).status, 200)
         self.assertEqual(self.ask("POST", f"/v1/diff?{pointers}", {"old": groups, "new": {"groups": []}}).status, 200)
         self.assertEqual(self.ask("POST", "/v1/diff?itemsAt=", {"old": [{"id": 1}], "new": [{"id": 2, "title": "t"}]}).status, 200)
 

@@ -135,6 +135,8 @@ extension StateReader {
             children: element.childrenAt?.description ?? "", isMap: element.isMap)
         let targets = DocumentTargets(shape, places)
         var finding = Finding()
+        scanner.skipSpace()
+        let start = scanner.at
         if let sections = places.sectionsAt {
             try walk(targets.document, targets.document.all, level: 0, targets, &finding, depth: depth)
             if !finding.sawList { note("not-found", "no sections at \(sections)", at: root + sections.description) }
@@ -147,6 +149,7 @@ extension StateReader {
                 note("not-found", "no items at \"\(places.items)\"", at: root + places.items.description)
             }
         }
+        if let list = finding.listMember { keep(places.rest, of: start..<scanner.at, without: list) }
     }
 
     // MARK: Elements
@@ -230,19 +233,20 @@ extension StateReader {
 
     /// Where an element stands without one of its members, and without one comma beside that.
     private mutating func stored(_ element: Range<Int>, without member: Range<Int>) -> (start: Int, count: Int) {
-        var cut = member
-        var after = cut.upperBound
-        while isSpace(scanner.byte(after)) { after += 1 }
-        if scanner.byte(after) == UInt8(ascii: ",") {
-            cut = cut.lowerBound..<after + 1
-        } else {
-            var before = cut.lowerBound - 1
-            while isSpace(scanner.byte(before)) { before -= 1 }
-            if scanner.byte(before) == UInt8(ascii: ",") { cut = before..<cut.upperBound }
-        }
+        let cut = withComma(member)
         let start = store.append(scanner.text(element.lowerBound..<cut.lowerBound))
         _ = store.append(scanner.text(cut.upperBound..<element.upperBound))
         return (start, element.count - cut.count)
+    }
+
+    /// A member or an element, and one comma beside it.
+    func withComma(_ member: Range<Int>) -> Range<Int> {
+        var after = member.upperBound
+        while isSpace(scanner.byte(after)) { after += 1 }
+        if scanner.byte(after) == UInt8(ascii: ",") { return member.lowerBound..<after + 1 }
+        var before = member.lowerBound - 1
+        while isSpace(scanner.byte(before)) { before -= 1 }
+        return scanner.byte(before) == UInt8(ascii: ",") ? before..<member.upperBound : member
     }
 
     private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }

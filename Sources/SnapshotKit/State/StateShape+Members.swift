@@ -13,6 +13,9 @@ extension StateShape {
 
     /// Parts that an id may have.
     public static let maxParts = 4
+
+    /// How many places `rest` may name.
+    public static let maxRest = 32
     /// Segments that a pointer may have: as many as levels of JSON by default. A longer one leads nowhere.
     public static let maxSegments = 64
 
@@ -48,6 +51,9 @@ extension StateShape {
                     : try Self.choice(member, text, ["false", "true"]) == 1 ? .all : .none
             case .duplicates: places.keepsFirst = try Self.choice(member, text, ["refuse", "first"]) == 1
             }
+        }
+        if case .members(let pointers) = places.rest, pointers.count > Self.maxRest {
+            throw Failure(member: .rest, detail: "rest names at most \(Self.maxRest) places")
         }
         let parts = members.filter { $0.0 == .idAt }
         if !parts.isEmpty {

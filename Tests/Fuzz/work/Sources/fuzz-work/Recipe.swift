@@ -1,3 +1,5 @@
+import SnapshotKit
+
 /// What a request is made of, as a few numbers: small enough to keep, to read, and to change one at a time.
 struct Recipe: Equatable {
     /// A number of a recipe; each is below its limit.
@@ -16,6 +18,8 @@ struct Recipe: Equatable {
         case ignored, segments
         /// One element in so many is bad; 0: none.
         case bad
+        /// Parts of an id besides the first, and what else of an element is said to stand where its id does.
+        case parts, roles
         /// Edits of a batch, and what they are.
         case edits, edit
         /// Elements of a header that is a list.
@@ -35,10 +39,12 @@ struct Recipe: Equatable {
             case .escapes: 2
             case .order: Order.allCases.count
             case .change: Change.allCases.count
-            case .dialect: 6
+            case .dialect: Dialect.allCases.count
             case .style, .staging: 2
             case .ignored, .segments: 65
             case .bad: 4
+            case .parts: 4
+            case .roles: 16
             case .edits: 1_001
             case .edit: EditKind.allCases.count
             case .elements: 15_000

@@ -83,11 +83,11 @@ struct Request {
             }
         case .document:
             let body = Array(documents.document.utf8)
-            let pointer = JSONPointer(documents.pointer)
+            let places = Self.places(documents.pointer, recipe)
             count = body.count + documents.pointer.utf8.count
             run = {
                 do {
-                    return try Snapshot(json: body, shape: .pointers(idAt: pointer)).rowsJSON().count
+                    return try Snapshot(json: body, shape: StateShape(places)).rowsJSON().count
                 } catch { return Self.length(of: (error as? StateError)?.told ?? []) }
             }
         case .head:
@@ -99,6 +99,19 @@ struct Request {
                 return names.reduce(200) { $0 + head.list($1).count } + (head.acceptsGzip ? 1 : 0)
             }
         }
+    }
+
+    /// A shape whose pointers lead to the same place, or near it.
+    private static func places(_ pointer: String, _ recipe: Recipe) -> StateShape.Places {
+        let there = JSONPointer(pointer)!
+        let roles = recipe[.roles]
+        var places = StateShape.Places()
+        places.element.idAt = Array(repeating: there, count: 1 + recipe[.parts])
+        if roles & 1 != 0 { places.element.kindAt = there }
+        if roles & 2 != 0 { places.element.expandedAt = there }
+        if roles & 4 != 0 { places.element.childrenAt = JSONPointer(pointer + "/items") }
+        places.keepsFirst = roles & 8 != 0
+        return places
     }
 
     private static func snapshot(_ json: String) -> Snapshot {
