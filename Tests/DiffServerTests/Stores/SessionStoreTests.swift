@@ -288,12 +288,12 @@ import Testing
         let (first, began) = (try end(), Calendar().milliseconds(.now))
         session = try await store.committed(try store.next("s", session, "[1]"), to: slot, after: session)
         #expect(try end() == first)
-        for (left, isEnough) in [(3460, true), (3390, false)] {
-            let now = Calendar().milliseconds(.now)
-            try file.execute("UPDATE session SET expires = \(now + left * 1000)")
+        for (left, isEnough) in [(3495, true), (3300, false)] {
+            let written = Calendar().milliseconds(.now) + left * 1000
+            try file.execute("UPDATE session SET expires = \(written)")
             let next = try store.next("s", session, "[\(left)]")
             session = try await store.committed(next, to: slot, after: session)
-            #expect(try (end() >= first) == !isEnough)
+            #expect(try (end() == written) == isEnough)
         }
         let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
         let anew = store.writing("s").firstSession(
