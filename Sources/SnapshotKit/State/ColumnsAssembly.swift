@@ -227,7 +227,9 @@ struct ColumnsAssembly {
     private func copied<Record>(_ own: [Record], _ others: UnsafeBufferPointer<Record>, orElse none: Record? = nil)
         -> [Record]
     {
-        Array(unsafeUninitializedCapacity: itemCount) { memory, count in
+        // Whoever makes an array of no elements this way writes to the one that all threads share.
+        if itemCount == 0 { return [] }
+        return Array(unsafeUninitializedCapacity: itemCount) { memory, count in
             own.withUnsafeBufferPointer { own in
                 for piece in pieces {
                     let start = memory.baseAddress! + count

@@ -218,7 +218,8 @@ struct ColumnsBuilder {
 
     /// Growth leaves room behind an array that a state would hold for its whole life.
     private static func exact<Element>(_ array: consuming [Element]) -> [Element] {
-        array.capacity - array.count <= array.count / 64
+        if array.isEmpty { return [] }
+        return array.capacity - array.count <= array.count / 64
             ? array
             : Array(unsafeUninitializedCapacity: array.count) {
                 _ = $0.initialize(from: array)
