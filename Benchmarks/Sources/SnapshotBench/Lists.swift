@@ -1,20 +1,5 @@
 // Lists to measure with, the same in every run: ids of 12 bytes, contents of 100 bytes, one section.
 
-/// A generator of its own, so that figures do not depend on the day (splitmix64, Steele, Lea and Flood 2014).
-struct Generator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-}
-
 /// A row to be: which id, and which content.
 struct Row {
     var id: Int
@@ -115,7 +100,7 @@ enum Change: String, CaseIterable {
     }
 
     private func rows(after rows: [Row]) -> [Row] {
-        var random = Generator(seed: 7)
+        var random = SplitMix64(seed: 7)
         switch self {
         case .identical, .spaced, .reordered: return rows
         case .onePercent: return edited(rows, moves: 0, &random)
@@ -128,7 +113,7 @@ enum Change: String, CaseIterable {
     }
 
     /// One row in a hundred deleted, one changed, one inserted, at random places. O(n).
-    private func edited(_ rows: [Row], moves: Int, _ random: inout Generator) -> [Row] {
+    private func edited(_ rows: [Row], moves: Int, _ random: inout SplitMix64) -> [Row] {
         let share = rows.count / 100
         let order = rows.indices.shuffled(using: &random)
         var fate = [UInt8](repeating: 0, count: rows.count)

@@ -47,7 +47,8 @@ private func sectioned() -> [UInt8] {
         text += #"\#(section == 0 ? "" : ","){"id":"s\#(section)","content":{"title":"Section \#(section)"},"items":["#
         for row in 0..<100 {
             text +=
-                #"\#(row == 0 ? "" : ","){"id":"r\#(section)-\#(row)","kind":"cell","content":{"text":"Größe \#(row)","n":\#(row)}}"#
+                #"\#(row == 0 ? "" : ","){"id":"r\#(section)-\#(row)","kind":"cell","#
+                + #""content":{"text":"Größe \#(row)","n":\#(row)}}"#
         }
         text += "]}"
     }

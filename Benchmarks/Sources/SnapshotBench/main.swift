@@ -1,7 +1,7 @@
 // Measures the library and prints what `docs/performance.md` shows. Every figure is a median of many runs; ratios are
 // taken inside a run.
 //
-//   snapshot-bench [diff] [large] [json] [write] [memory] [hash] [hostile]     all of them without an argument
+//   snapshot-bench [diff] [large] [json] [write] [memory] [hash] [views] [hostile]     all of them without an argument
 //
 // Ends with 1 if a limit that the project set itself is not kept.
 
@@ -20,6 +20,7 @@ if wants("large") {
 if wants("json") { try measureReading() }
 if wants("write") { try measureWriting() }
 if wants("hash") { try measureHashing() }
+if wants("views") { try measureViews() }
 if wants("memory") { try measureMemory() }
 if wants("hostile") { try measureHostile() }
 print("\nchecksum \(checksum)")

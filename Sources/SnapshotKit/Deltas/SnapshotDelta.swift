@@ -2,8 +2,9 @@
 // content, and this one is new (COPY and ADD of RFC 3284, over items in place of bytes). Its size is that of the
 // change, not of the list. It leads to the very bytes: documents before and after are the same, not only equal.
 //
-// Layout: a byte of flags, the list's own content where they say so, the numbers of sections and of items, instructions for sections up to their number, then for
-// items. Numbers are LEB128, places in the source distances from where the last reference ended.
+// Layout: a byte of flags, the list's own content where they say so, the numbers of sections and of items, instructions
+// for sections up to their number, then for items. Numbers are LEB128, places in the source distances from where the
+// last reference ended.
 
 /// What makes one state of another.
 public struct SnapshotDelta: Sendable, Equatable {

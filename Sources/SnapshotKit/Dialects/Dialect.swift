@@ -28,7 +28,8 @@ public enum Dialect: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a reader that received it is at the new state. If not, it stays where it was, and is told from there again.
+    /// Whether a reader that received it is at the new state. If not, it stays where it was, and is told from there
+    /// again.
     public var isAdopted: Bool { self != .counts }
 }
 
@@ -49,8 +50,8 @@ public enum ContentStyle: String, Sendable, CaseIterable {
 }
 
 extension Changeset {
-    /// Writes what an answer carries as `list`, if the list's own content changed: `{"content":…}`, `{"patch":…}`, or
-    /// `{}` where there is none any more. No dialect lists it but `json-patch`, which is about the whole document.
+    /// Writes what an answer carries as `list`, if the list's own content changed: `{"content":…}`, `{"patch":…}`,
+    /// or `{}` where there is none any more. No dialect lists it but `json-patch`, which is about the whole document.
     public func writeList(content: ContentStyle = .full, into writer: inout JSONWriter) {
         old.withView { oldView in
             new.withView { ChangesetView(change: self, old: oldView, new: $0, style: content).appendList(to: &writer) }

@@ -103,7 +103,8 @@ extension JSONText {
 }
 
 extension JSONWriter {
-    /// What RFC 7396 §2 makes of a target, which it takes, and of the object in a patch whose members stand in `range`.
+    /// What RFC 7396 §2 makes of a target, which it takes, and of the object in a patch whose members stand in
+    /// `range`.
     fileprivate mutating func append(
         merging patch: inout JSONMembers, _ range: Range<Int>, into target: inout JSONCursor
     ) {

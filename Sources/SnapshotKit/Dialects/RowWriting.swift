@@ -20,9 +20,7 @@ extension JSONWriter {
             append(",\"level\":0,\"parent\":null")
         }
         if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
-        if Int(node.end) > item + 1 {
-            emit(",\"children\":", view.childCount(ofItem: item))
-        }
+        if !view.isLeaf(item) { emit(",\"children\":", view.childCount(ofItem: item)) }
         append(byte: UInt8(ascii: "}"))
     }
 }
@@ -30,7 +28,7 @@ extension JSONWriter {
 extension Snapshot {
     /// The state in rows, as a reset carries it: visible items only, depth first, never nested. O(n).
     public func rowsJSON() -> [UInt8] {
-        var writer = JSONWriter(capacity: columns.text.count + rowCount * 32)
+        var writer = JSONWriter(capacity: textBytes + rowCount * 32)
         writeRows(into: &writer)
         return writer.bytes()
     }
@@ -38,8 +36,8 @@ extension Snapshot {
     /// Writes what `rowsJSON()` returns.
     public func writeRows(into writer: inout JSONWriter) { writeRows(into: &writer, until: .max) }
 
-    /// Whether what a reset in a dialect carries, rows or the document, takes fewer bytes than this. O(the lesser of the
-    /// two) for rows.
+    /// Whether what a reset in a dialect carries, rows or the document, takes fewer bytes than this. O(the lesser of
+    /// the two) for rows.
     public func isShorter(than bytes: Int, in dialect: Dialect) -> Bool {
         // No row, and no item, takes less than `{"id":1}` and what separates it from the next.
         guard (dialect == .jsonPatch ? itemCount : rowCount) * 9 < bytes, dialect.isAdopted else { return false }

@@ -30,7 +30,7 @@ public final class Changeset: Sendable {
     let old: Columns
     let new: Columns
     /// What does not count as a change, for a dialect that looks at hidden items too.
-    let ignored: IgnoredPlaces
+    let ignored: PlaceSet
     /// Whether the list's own content is another value.
     public let changesList: Bool
     private let draft: ChangesetDraft
@@ -48,7 +48,7 @@ public final class Changeset: Sendable {
         reused: ReusedRuns? = nil
     ) {
         (self.old, self.new) = (old.columns, new.columns)
-        self.ignored = IgnoredPlaces(ignored)
+        self.ignored = PlaceSet(ignored)
         let known = reused?.runs(from: old.columns, to: new.columns) ?? []
         changesList = self.old.withView { old in
             new.columns.withView { !sameValue(old.listContent, $0.listContent, ignoring: .none) }
@@ -59,6 +59,11 @@ public final class Changeset: Sendable {
                 return ChangesetDraft(oldView, newView, ignoring: ignored, marks, reused: runs)
             }
         }
+    }
+
+    /// Whether it was computed between these two, not only between their equals.
+    public func leads(from old: Snapshot, to new: Snapshot) -> Bool {
+        self.old === old.columns && self.new === new.columns
     }
 
     /// Items that are the same in both states, as far as they were looked at: hidden ones are where that was known.

@@ -20,7 +20,7 @@ struct ChangesetDraft {
     ///   - ignored: places inside items' contents that do not count as a change.
     ///   - runs: what is known of the two.
     init(
-        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: IgnoredPlaces, _ marks: Marks,
+        _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: PlaceSet, _ marks: Marks,
         reused runs: [ReusedRun]
     ) {
         hasSameStructure = old.hasStructure(of: new)
@@ -165,7 +165,7 @@ struct ChangesetDraft {
 
     /// Compares the items that are in no run; those that are the same then are in one.
     private mutating func compareItems(
-        _ old: ColumnsView, _ new: ColumnsView, _ ignored: IgnoredPlaces, _ runs: [ReusedRun]
+        _ old: ColumnsView, _ new: ColumnsView, _ ignored: PlaceSet, _ runs: [ReusedRun]
     ) {
         // As long as no more are found, the list is that of the runs.
         var (unchanged, isLonger) = (runs, false)
@@ -201,7 +201,7 @@ struct ChangesetDraft {
     @inline(__always)
     private static func change(
         _ oldItem: Int, _ newItem: Int, _ old: ColumnsView, _ new: ColumnsView, _ oldOfNew: UnsafeBufferPointer<Int32>,
-        _ ignored: IgnoredPlaces?
+        _ ignored: PlaceSet?
     ) -> RowChange {
         let (one, other) = (old.nodes[oldItem], new.nodes[newItem])
         let differing = one.flags.symmetricDifference(other.flags)
@@ -218,8 +218,7 @@ struct ChangesetDraft {
         {
             return .updated
         }
-        let (oldLeaf, newLeaf) = (Int(one.end) == oldItem + 1, Int(other.end) == newItem + 1)
-        if oldLeaf, newLeaf { return [] }
+        if old.isLeaf(oldItem), new.isLeaf(newItem) { return [] }
         return old.childCount(ofItem: oldItem) == new.childCount(ofItem: newItem) ? [] : .updated
     }
 
@@ -287,7 +286,7 @@ extension Array {
 extension ColumnsView {
     /// Whether an item that has a content in both states has the same JSON value.
     @inline(__always)
-    func hasSameContent(item: Int, as other: ColumnsView, _ otherItem: Int, ignoring ignored: IgnoredPlaces) -> Bool {
+    func hasSameContent(item: Int, as other: ColumnsView, _ otherItem: Int, ignoring ignored: PlaceSet) -> Bool {
         sameValue(content(ofItem: item), other.content(ofItem: otherItem), ignoring: ignored)
     }
 

@@ -54,6 +54,16 @@ public struct Marks: Sendable, Equatable {
         sections.merge(other.sections, uniquingKeysWith: Self.stronger)
     }
 
+    /// Those marks whose ids' texts pass.
+    func filter(
+        items passes: (UnsafeRawBufferPointer) -> Bool, sections passesSection: (UnsafeRawBufferPointer) -> Bool
+    ) -> Marks {
+        var marks = self
+        marks.items = items.filter { $0.key.withUnsafeBytes(passes) }
+        marks.sections = sections.filter { $0.key.withUnsafeBytes(passesSection) }
+        return marks
+    }
+
     /// Writes the marks as `{"items":{id:how},"sections":{id:how}}`, perhaps with `"list":"reload"` in front.
     public func write(into writer: inout JSONWriter) {
         writer.append(isReload ? "{\"list\":\"reload\"," : "{")

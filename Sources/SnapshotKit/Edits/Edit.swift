@@ -1,13 +1,16 @@
 // An edit as it was read: what to do, to what, and where. Ids, contents and kinds are ranges of the batch's bytes.
 
+/// What an edit does.
+public enum EditOperation: String, CaseIterable, Sendable {
+    case insert, delete, move, update, reload, reconfigure, expand, collapse, clear
+
+    /// Whether the operands arrive somewhere, so that the edit may say where.
+    var places: Bool { self == .insert || self == .move }
+}
+
 /// One edit of a batch.
 struct Edit {
-    enum Operation: String, CaseIterable {
-        case insert, delete, move, update, reload, reconfigure, expand, collapse, clear
-
-        /// Whether the operands arrive somewhere, so that the edit may say where.
-        var places: Bool { self == .insert || self == .move }
-    }
+    typealias Operation = EditOperation
 
     /// What the operands are.
     enum Subject: String {

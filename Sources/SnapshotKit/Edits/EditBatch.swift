@@ -25,6 +25,9 @@ public struct EditBatch: Sendable {
     /// How many edits there are.
     public var count: Int { edits.count }
 
+    /// What they do. O(edits).
+    public var operations: Set<EditOperation> { Set(edits.map(\.operation)) }
+
     /// Reads the value of a body's `edits`. O(bytes).
     ///
     /// - Parameter pointer: where the value stood; violations point below it.

@@ -131,9 +131,13 @@ struct JSONString {
 
     /// Whether this string's text is `bytes`.
     @inline(__always)
-    func isText(_ bytes: [UInt8]) -> Bool {
+    func isText(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(isText) }
+
+    /// Whether this string's text is `bytes`.
+    @inline(__always)
+    func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if isEscaped { return text.elementsEqual(bytes) }
-        return count == bytes.count && bytes.withUnsafeBytes { count == 0 || sameBytes(start, $0.baseAddress!, count) }
+        return count == bytes.count && (count == 0 || sameBytes(start, bytes.baseAddress!, count))
     }
 
     /// Whether this string's text is `word`, which is ASCII.

@@ -14,7 +14,7 @@
 /// Exact while members stand in the same order. Two different values whose members do not are taken for one with a
 /// chance of 1 in 2^64, by a hash that is keyed by the process.
 func sameValue(
-    _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: IgnoredPlaces
+    _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: PlaceSet
 ) -> Bool {
     guard one.count > 0, other.count > 0, let first = one.baseAddress, let second = other.baseAddress else {
         return one.count == other.count
@@ -26,7 +26,7 @@ func sameValue(
 }
 
 /// Takes a value from each cursor if they are the same; where it returns false the cursors stand anywhere.
-private func takesSameValue(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: IgnoredPlaces) -> Bool {
+private func takesSameValue(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PlaceSet) -> Bool {
     switch (left.byte, right.byte) {
     case (UInt8(ascii: "\""), UInt8(ascii: "\"")): return left.takeString() == right.takeString()
     case (UInt8(ascii: "{"), UInt8(ascii: "{")): return takesSameObject(&left, &right, ignored)
@@ -39,7 +39,7 @@ private func takesSameValue(_ left: inout JSONCursor, _ right: inout JSONCursor,
     }
 }
 
-private func takesSameArray(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: IgnoredPlaces) -> Bool {
+private func takesSameArray(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PlaceSet) -> Bool {
     var (hasLeft, hasRight) = (left.enter(), right.enter())
     var index = 0
     while hasLeft, hasRight {
@@ -57,7 +57,7 @@ private func takesSameArray(_ left: inout JSONCursor, _ right: inout JSONCursor,
 }
 
 /// Takes the rest of an array, if all of it is left out.
-private func takesIgnored(_ cursor: inout JSONCursor, from start: Int, _ ignored: IgnoredPlaces) -> Bool {
+private func takesIgnored(_ cursor: inout JSONCursor, from start: Int, _ ignored: PlaceSet) -> Bool {
     var index = start
     repeat {
         if ignored.isEmpty || ignored.below(index) != nil { return false }
@@ -67,7 +67,7 @@ private func takesIgnored(_ cursor: inout JSONCursor, from start: Int, _ ignored
     return true
 }
 
-private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: IgnoredPlaces) -> Bool {
+private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PlaceSet) -> Bool {
     var (hasLeft, hasRight) = (left.enter(), right.enter())
     while hasLeft, hasRight {
         let (leftMember, rightMember) = (left, right)
@@ -88,7 +88,7 @@ private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor
 }
 
 /// Takes the rest of an object, if all of it is left out.
-private func takesIgnoredMembers(_ cursor: inout JSONCursor, _ ignored: IgnoredPlaces) -> Bool {
+private func takesIgnoredMembers(_ cursor: inout JSONCursor, _ ignored: PlaceSet) -> Bool {
     repeat {
         if ignored.isEmpty || ignored.below(cursor.takeName()) != nil { return false }
         cursor.skipValue()

@@ -3,7 +3,7 @@
 // terms collide by chance once in 2^64, and a client without the key cannot search for one.
 
 /// The fingerprint of accepted JSON text, leaving out `ignored`. Equal values have equal fingerprints. O(n).
-func fingerprint(of text: UnsafeRawBufferPointer, by hash: KeyedHash, ignoring ignored: IgnoredPlaces) -> UInt64 {
+func fingerprint(of text: UnsafeRawBufferPointer, by hash: KeyedHash, ignoring ignored: PlaceSet) -> UInt64 {
     guard let start = text.baseAddress, text.count > 0 else { return 0 }
     var cursor = JSONCursor(start)
     return takeFingerprint(&cursor, hash, ignored)
@@ -23,7 +23,7 @@ private enum Kind: UInt64 {
     case token, array, object
 }
 
-private func takeFingerprint(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: IgnoredPlaces) -> UInt64 {
+private func takeFingerprint(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: PlaceSet) -> UInt64 {
     switch cursor.byte {
     case UInt8(ascii: "\""): return fingerprint(of: cursor.takeString(), by: hash)
     case UInt8(ascii: "{"): return takeObject(&cursor, hash, ignored)
@@ -34,7 +34,7 @@ private func takeFingerprint(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ig
     }
 }
 
-private func takeArray(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: IgnoredPlaces) -> UInt64 {
+private func takeArray(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: PlaceSet) -> UInt64 {
     var state = Kind.array.rawValue
     guard cursor.enter() else { return hash.mixed(state, Kind.array.rawValue) }
     var index = 0
@@ -49,14 +49,14 @@ private func takeArray(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored:
     return hash.mixed(state, Kind.array.rawValue)
 }
 
-private func takeObject(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: IgnoredPlaces) -> UInt64 {
+private func takeObject(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: PlaceSet) -> UInt64 {
     let sum = cursor.enter() ? takeMembers(&cursor, hash, ignored) : 0
     return hash.mixed(Kind.object.rawValue &+ sum, Kind.object.rawValue)
 }
 
 /// Takes the members of an object from the name that the cursor stands at, and the closing bracket. Equal members have
 /// equal sums, in any order.
-func takeMembers(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: IgnoredPlaces) -> UInt64 {
+func takeMembers(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: PlaceSet) -> UInt64 {
     var sum: UInt64 = 0
     repeat {
         let name = cursor.takeName()

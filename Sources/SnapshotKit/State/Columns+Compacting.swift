@@ -1,28 +1,54 @@
 extension Columns {
+    /// What has a content.
+    enum ContentOwner {
+        case list, section, item
+    }
+
+    /// Writes what is left of a content; says whether anything is.
+    typealias ContentWriter = (ContentOwner, UnsafeRawBufferPointer, inout JSONWriter) -> Bool
+
     /// The same state over a text of its own, which holds nothing else. O(items + bytes).
-    func compacted() -> Columns {
+    ///
+    /// - Parameter cut: where contents are not kept whole, says what is left of each.
+    func compacted(cutting cut: ContentWriter? = nil) -> Columns {
         withView { view in
             var buffer = TokenBuffer(capacity: text.count - text.dead)
             var (nodes, payloads, sections) = (nodes, payloads, sections)
             var list = list
-            if list.count > 0 { list.start = UInt32(truncatingIfNeeded: buffer.append(value: view.listContent)) }
+            let append = {
+                (owner: ContentOwner, content: UnsafeRawBufferPointer, buffer: inout TokenBuffer) -> Range<Int>? in
+                guard let cut else {
+                    let start = buffer.append(value: content)
+                    return start..<start + content.count
+                }
+                return buffer.append { cut(owner, content, &$0) }
+            }
+            if list.count > 0 {
+                list = append(.list, view.listContent, &buffer).map(ListContent.init) ?? ListContent()
+            }
             for section in sections.indices {
                 let content = view.content(ofSection: section)
                 sections[section].idStart = UInt32(truncatingIfNeeded: buffer.append(view.id(ofSection: section)))
                 if sections[section].flags.contains(.hasContent) {
-                    sections[section].contentStart = UInt32(truncatingIfNeeded: buffer.append(value: content))
+                    sections[section].setContent(append(.section, content, &buffer))
                 }
             }
             for item in nodes.indices {
                 let (node, payload) = (nodes[item], view.payload(ofItem: item))
                 var inside: Int?
                 if node.flags.contains(.hasContent) {
-                    let start = buffer.append(value: view.content(ofItem: item))
-                    payloads[item].contentStart = UInt32(truncatingIfNeeded: start)
-                    // Where a pointer led to the id, it stands inside its item's content already.
-                    let offset = Int(node.idStart) - Int(payload.contentStart)
-                    if !node.flags.contains(.escapedID), (0..<Int(payload.contentCount)).contains(offset) {
-                        inside = start + offset
+                    if let place = append(.item, view.content(ofItem: item), &buffer) {
+                        payloads[item].setContent(place.lowerBound, place.count)
+                        // Where a pointer led to the id, it stands inside its item's content already.
+                        let offset = Int(node.idStart) - Int(payload.contentStart)
+                        if cut == nil, !node.flags.contains(.escapedID),
+                            (0..<Int(payload.contentCount)).contains(offset)
+                        {
+                            inside = place.lowerBound + offset
+                        }
+                    } else {
+                        payloads[item].setContent(0, 0)
+                        nodes[item].flags.remove(.hasContent)
                     }
                 }
                 if node.flags.contains(.hasKind) {
@@ -34,7 +60,16 @@ extension Columns {
             return Columns(
                 text: StateText(buffer.padded()), list: list, nodes: nodes, sections: sections, payloads: payloads,
                 itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
-                structure: structure)
+                childCounts: childCounts, outsiders: outsiders, structure: cut == nil ? structure : StructureID())
         }
+    }
+}
+
+extension SectionNode {
+    /// Nil for none.
+    fileprivate mutating func setContent(_ place: Range<Int>?) {
+        contentStart = UInt32(truncatingIfNeeded: place?.lowerBound ?? 0)
+        contentCount = UInt32(truncatingIfNeeded: place?.count ?? 0)
+        if place == nil { flags.remove(.hasContent) }
     }
 }

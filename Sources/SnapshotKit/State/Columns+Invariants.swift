@@ -17,6 +17,9 @@ extension Columns {
             return "no padding behind the text"
         }
         guard payloads.isEmpty || payloads.count == nodes.count else { return "payloads are not one an item" }
+        guard childCounts.isEmpty || childCounts.count == nodes.count else {
+            return "children are not one number an item"
+        }
         let holds = { (start: UInt32, count: Int) in Int(start) + count <= end }
         for (item, node) in nodes.enumerated() {
             guard node.idCount > 0, holds(node.idStart, Int(node.idCount)) else { return "the id of item \(item)" }
@@ -79,7 +82,7 @@ extension Columns {
             guard Int(section.firstRow) == row else { return "the rows of section \(index)" }
             var shown = section.flags.contains(.isCollapsed) ? section.endItem : section.firstItem
             for item in Int(section.firstItem)..<Int(section.endItem) {
-                let isHidden = item < Int(shown)
+                let isHidden = item < Int(shown) || item < outsiders
                 guard nodes[item].flags.contains(.isHidden) == isHidden,
                     view.row(ofItem: item) == (isHidden ? -1 : row), isHidden || view.item(ofRow: row) == item
                 else { return "the row of item \(item)" }

@@ -163,6 +163,8 @@ struct ElementPlace: Sendable, Equatable {
     var shape = StateShape.native
     /// Whether kinds stand behind the document, which has them as numbers.
     var hasStoredKinds = false
+    /// Whether some of what the document says nothing of is as it was in the state before, see `SaidExpanded`.
+    var hasKept = false
 
     /// Of a state that was not read from one document.
     static let nowhere = ElementPlace(room: .max)
@@ -182,6 +184,10 @@ final class Columns: Sendable {
     /// Row of each item or -1, and item of each row. Both empty where every item is a row.
     let rowOfItem: [Int32]
     let itemOfRow: [UInt32]
+    /// Of each item, its children, where a window shows some of them only; else empty: the nodes say it.
+    let childCounts: [UInt32]
+    /// Items at the start that are no rows, since they stand before a window: ancestors of its first row.
+    let outsiders: Int
     let place: ElementPlace
     /// Whether no item is below another and each id stands in the text as it was written, so that ids that were read
     /// stand in ascending order.
@@ -192,6 +198,7 @@ final class Columns: Sendable {
         text: StateText, list: ListContent = ListContent(), nodes: [Node], sections: [SectionNode],
         payloads: [Payload] = [],
         itemTable: IDTable = .empty, sectionTable: IDTable = .empty, rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [],
+        childCounts: [UInt32] = [], outsiders: Int = 0,
         place: ElementPlace = .nowhere, isFlat: Bool = false, structure: StructureID = StructureID()
     ) {
         self.text = text
@@ -203,6 +210,8 @@ final class Columns: Sendable {
         self.sectionTable = sectionTable
         self.rowOfItem = rowOfItem
         self.itemOfRow = itemOfRow
+        self.childCounts = childCounts
+        self.outsiders = outsiders
         self.place = place
         self.isFlat = isFlat
         self.structure = structure
@@ -210,12 +219,15 @@ final class Columns: Sendable {
 
     var rowCount: Int { sections.rowCount }
 
+    /// Whether any item or section is collapsed. O(1), and O(sections) where all items are rows.
+    var hasCollapsed: Bool { !rowOfItem.isEmpty || sections.contains { $0.flags.contains(.isCollapsed) } }
+
     /// Memory held, in bytes.
     var footprint: Int {
         text.footprint + nodes.capacity * MemoryLayout<Node>.stride
             + payloads.capacity * MemoryLayout<Payload>.stride
             + sections.capacity * MemoryLayout<SectionNode>.stride + itemTable.footprint + sectionTable.footprint
-            + (rowOfItem.capacity + itemOfRow.capacity) * 4
+            + (rowOfItem.capacity + itemOfRow.capacity + childCounts.capacity) * 4
     }
 
     /// Calls `body` with the columns as memory, which is valid for that long.

@@ -273,7 +273,7 @@ struct ColumnsAssembly {
     }
 
     /// Finds sections, parents and ends, which follow from levels. O(items behind `first`).
-    private static func outline(_ nodes: inout [Node], _ sections: [SectionNode], from first: Int) {
+    static func outline(_ nodes: inout [Node], _ sections: [SectionNode], from first: Int) {
         nodes.withUnsafeMutableBufferPointer { nodes in
             withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Int(UInt8.max) + 1) { open in
                 for (index, section) in sections.enumerated() where Int(section.endItem) > first {

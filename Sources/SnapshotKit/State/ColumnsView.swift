@@ -8,6 +8,8 @@ struct ColumnsView {
     let payloads: UnsafeBufferPointer<Payload>
     /// Whether each item is a row, so that rows and items have the same numbers.
     let allVisible: Bool
+    /// Whether children are those that the nodes say.
+    let hasAllChildren: Bool
     /// Both empty where it is.
     private let rowOfItem: UnsafeBufferPointer<Int32>
     private let itemOfRow: UnsafeBufferPointer<UInt32>
@@ -22,6 +24,7 @@ struct ColumnsView {
         (self.nodes, self.sections, self.payloads) = (nodes, sections, payloads)
         (self.rowOfItem, self.itemOfRow, allVisible) = (rowOfItem, itemOfRow, rowOfItem.isEmpty)
         structure = ObjectIdentifier(columns.structure)
+        hasAllChildren = columns.childCounts.isEmpty
     }
 
     var rowCount: Int { sections.rowCount }
@@ -92,8 +95,15 @@ struct ColumnsView {
         return cursor.takeString()
     }
 
+    /// Whether an item has no children, hidden ones included. O(1).
+    @inline(__always)
+    func isLeaf(_ item: Int) -> Bool {
+        hasAllChildren ? Int(nodes[item].end) == item + 1 : columns.childCounts[item] == 0
+    }
+
     /// Direct children, hidden ones included. O(children).
     func childCount(ofItem item: Int) -> Int {
+        if !hasAllChildren { return Int(columns.childCounts[item]) }
         var count = 0
         var child = item + 1
         let end = Int(nodes[item].end)

@@ -25,7 +25,7 @@ public final class Fingerprints: Sendable {
     ///
     /// - Parameter ignored: places inside items' contents that are left out.
     public convenience init(of snapshot: Snapshot, by hash: KeyedHash, ignoring ignored: [JSONPointer] = []) {
-        let ignored = IgnoredPlaces(ignored)
+        let ignored = PlaceSet(ignored)
         let (items, sections) = snapshot.columns.withView { view in
             (
                 view.nodes.indices.map { hash.fingerprint(ofItem: $0, view, ignored) },
@@ -52,7 +52,7 @@ public final class Fingerprints: Sendable {
                 let list =
                     old.listContent.hasSameBytes(as: new.listContent)
                     ? known.list : known.hash.fingerprint(ofListOf: new)
-                let others = known.carried(over: runs, from: old, to: new, IgnoredPlaces(ignored))
+                let others = known.carried(over: runs, from: old, to: new, PlaceSet(ignored))
                 return (others.items, others.sections, list, others.sum)
             }
         }
@@ -73,7 +73,7 @@ public final class Fingerprints: Sendable {
 
     /// The fingerprints of a new state, whose sum is that of the old one but for links that are others.
     private func carried(
-        over runs: [ReusedRun], from old: ColumnsView, to new: ColumnsView, _ ignored: IgnoredPlaces
+        over runs: [ReusedRun], from old: ColumnsView, to new: ColumnsView, _ ignored: PlaceSet
     ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
         var items: [Fingerprint] = []
         items.reserveCapacity(new.nodes.count)
@@ -155,7 +155,7 @@ extension ColumnsView {
 }
 
 extension KeyedHash {
-    fileprivate func fingerprint(ofItem item: Int, _ view: ColumnsView, _ ignored: IgnoredPlaces) -> Fingerprint {
+    fileprivate func fingerprint(ofItem item: Int, _ view: ColumnsView, _ ignored: PlaceSet) -> Fingerprint {
         var print = Fingerprint()
         print.content = SnapshotKit.fingerprint(of: view.content(ofItem: item), by: self, ignoring: ignored)
         if view.nodes[item].flags.contains(.hasKind) {

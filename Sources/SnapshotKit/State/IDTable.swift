@@ -91,8 +91,8 @@ struct IDTable: Sendable {
     @inline(__always)
     private static func tag(_ hash: UInt32) -> UInt32 { hash &* 0x9E37_79B1 }
 
-    /// The index whose id is meant, as `matches` says. Expected O(1), and O(log n) where items came, went or moved since
-    /// the table was made.
+    /// The index whose id is meant, as `matches` says. Expected O(1), and O(log n) where items came, went or moved
+    /// since the table was made.
     @inline(__always)
     func first(_ hash: UInt32, where matches: (Int) -> Bool) -> Int? {
         guard !slots.isEmpty else { return nil }

@@ -17,10 +17,17 @@ struct KnownState {
     private let isFlat: Bool
     /// Whether the whole element is an item's content, and its id somewhere in that.
     private let hasElements: Bool
+    /// Whether what says nothing of `expanded` is as it is here.
+    private let keepsExpanded: Bool
 
-    init(_ view: ColumnsView) {
+    init(_ view: ColumnsView, keepsExpanded: Bool = false) {
         (self.view, isFlat, hasElements) = (view, view.columns.isFlat, view.columns.place.shape.places != nil)
+        self.keepsExpanded = keepsExpanded
     }
+
+    /// Where it has to be known what a document says of `expanded`: as long as all is expanded here there is nothing to
+    /// keep.
+    var said: SaidExpanded? { keepsExpanded && view.columns.hasCollapsed ? SaidExpanded() : nil }
 
     /// Siblings, and all that is below them, that stand in both documents.
     struct Run {
@@ -37,11 +44,12 @@ struct KnownState {
     /// How many items a document of so many bytes may have, if it resembles this one.
     func expectedItems(in count: Int) -> Int { min(view.nodes.count, count / 4) }
 
-    /// Whether items may be taken over by a list at a place. Not where something of them stands behind the document.
+    /// Whether items may be taken over by a list at a place. Not where something of them stands behind the document, or
+    /// is not from there at all.
     func fits(_ place: ElementPlace) -> Bool {
         let ours = view.columns.place
         return place.room >= ours.room && place.shape.hasElements(of: ours.shape) && !ours.hasStoredKinds
-            && place.shape.places?.element.isInPlace != false
+            && place.shape.places?.element.isInPlace != false && (!ours.hasKept || keepsExpanded)
     }
 
     /// The items from the next one on whose text also stands at `text`, of which `count` bytes are left; at most `most`
@@ -168,6 +176,7 @@ extension StateReader {
     /// Prepares for a document that most likely resembles a known state.
     mutating func expect(_ known: KnownState) {
         self.known = known
+        said = known.said
         builder.expect(items: known.expectedItems(in: scanner.end))
     }
 

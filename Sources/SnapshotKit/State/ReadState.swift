@@ -5,6 +5,8 @@ struct ReadState {
     let tail: TokenBuffer
     /// Items that were taken over from the known state.
     let taken: [ReusedRun]
+    /// What was said to be expanded, where the rest is as in the known state.
+    let said: SaidExpanded?
     let path: DocumentPointers
     /// Whether of several elements with one id the first is taken.
     let keepsFirst: Bool
@@ -18,8 +20,10 @@ struct ReadState {
     /// upon.
     mutating func finish(over bytes: [UInt8], upon known: Snapshot? = nil) throws(StateError) -> StateReading {
         if let excess { throw excess }
+        let text = StateText(bytes)
+        if let said, let known { builder.keepExpanded(of: known.columns, but: said, taken, in: text) }
         let (columns, duplicates) = exchange(&builder, with: ColumnsBuilder()).finish(
-            text: StateText(bytes), known: known?.columns, taken: taken)
+            text: text, known: known?.columns, taken: taken)
         guard duplicates.isEmpty || !keepsFirst else { return try distinct(columns, duplicates) }
         if !duplicates.isEmpty { note(duplicates, in: columns) }
         guard violations.list.isEmpty else { throw .invalid(violations.list) }

@@ -4,7 +4,7 @@
 extension Snapshot {
     /// The state as a document. O(n).
     public func documentJSON() -> [UInt8] {
-        var writer = JSONWriter(capacity: columns.text.count + itemCount * 8)
+        var writer = JSONWriter(capacity: textBytes + itemCount * 8)
         writeDocument(into: &writer)
         return writer.bytes()
     }

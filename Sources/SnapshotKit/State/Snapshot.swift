@@ -35,12 +35,14 @@ public struct Snapshot: Sendable {
     ///
     /// - Parameter known: a state that it most likely resembles, such as the one before it. Items whose text is the
     ///   same are not read again; what comes out is the same without it, only later.
+    /// - Parameter keepsExpanded: whether sections and items that say nothing of `expanded` are as in the known state.
     /// - Returns: the state, and what is known to be the same in both.
     public static func reading(
-        json: consuming [UInt8], shape: StateShape, limits: StateLimits = StateLimits(), upon known: Snapshot?
+        json: consuming [UInt8], shape: StateShape, limits: StateLimits = StateLimits(), upon known: Snapshot?,
+        keepsExpanded: Bool = false
     ) throws(StateError) -> StateReading {
         var document = StateDocument(json)
-        return try document.state(shape, limits: limits, upon: known)
+        return try document.state(shape, limits: limits, upon: known, keepsExpanded: keepsExpanded)
     }
 
     /// Reads a state from JSON text.
@@ -49,6 +51,9 @@ public struct Snapshot: Sendable {
     ) throws(StateError) {
         try self.init(json: Array(json.utf8), shape: shape, limits: limits)
     }
+
+    /// Whether both are one object: they are equal then, and what is known of one holds for the other.
+    public func isIdentical(to other: Snapshot) -> Bool { columns === other.columns }
 
     /// Sections.
     public var sectionCount: Int { columns.sections.count }
@@ -60,4 +65,6 @@ public struct Snapshot: Sendable {
     public var textBytes: Int { columns.text.count - columns.text.dead }
     /// Memory held, in bytes.
     public var footprint: Int { columns.footprint }
+    /// The same without the text, which states of one list most often share.
+    public var footprintBesidesText: Int { columns.footprint - columns.text.footprint }
 }

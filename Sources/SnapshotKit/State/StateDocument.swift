@@ -21,12 +21,13 @@ public struct StateDocument: Sendable {
     ///
     /// - Parameter known: a state that it most likely resembles, such as the one before it. Items whose text is the
     ///   same are not read again; what comes out is the same without it, only later.
+    /// - Parameter keepsExpanded: whether sections and items that say nothing of `expanded` are as in the known state.
     public mutating func state(
-        _ shape: StateShape, limits: StateLimits, upon known: Snapshot? = nil
+        _ shape: StateShape, limits: StateLimits, upon known: Snapshot? = nil, keepsExpanded: Bool = false
     ) throws(StateError) -> StateReading {
         takeTailOff()
         var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
-            try scan(shape, limits: limits, upon: KnownState(known))
+            try scan(shape, limits: limits, upon: KnownState(known, keepsExpanded: keepsExpanded))
         }
         try takeTail(of: read)
         return try read.finish(over: bytes, upon: known)
@@ -44,13 +45,13 @@ public struct StateDocument: Sendable {
     /// The document as an envelope: an object, or what `members` allows in place of one.
     public mutating func envelope(
         _ members: Envelope.Members, shape: StateShape = .native, limits: StateLimits = StateLimits(),
-        known: Snapshot? = nil
+        known: Snapshot? = nil, keepsExpanded: Bool = false
     ) throws(StateError) -> Envelope {
         guard members.allowsBareState, isArray else {
-            return try readEnvelope(members, shape: shape, limits: limits, known: known)
+            return try readEnvelope(members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded)
         }
         if members.refusesStates { throw .unwanted }
-        let reading = try state(.native, limits: limits, upon: known)
+        let reading = try state(.native, limits: limits, upon: known, keepsExpanded: keepsExpanded)
         return Envelope([Envelope.Named(name: "state", reading: reading)], values: [:], isBareState: true, text: text)
     }
 
@@ -120,7 +121,7 @@ public struct StateDocument: Sendable {
     }
 
     private mutating func readEnvelope(
-        _ members: Envelope.Members, shape: StateShape, limits: StateLimits, known: Snapshot?
+        _ members: Envelope.Members, shape: StateShape, limits: StateLimits, known: Snapshot?, keepsExpanded: Bool
     ) throws(StateError) -> Envelope {
         try checkSize()
         takeTailOff()
@@ -128,8 +129,9 @@ public struct StateDocument: Sendable {
         var read = try (known ?? .empty).columns.withView { (known) throws(StateError) -> ReadEnvelope in
             try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> ReadEnvelope in
                 var reader = EnvelopeReader(
-                    members: members, shape: shape, limits: limits, known: KnownState(known),
-                    text: UnsafeRawPointer(text.baseAddress!), count: count)
+                    members: members, shape: shape, limits: limits,
+                    known: KnownState(known, keepsExpanded: keepsExpanded), text: UnsafeRawPointer(text.baseAddress!),
+                    count: count)
                 do throws(JSONError) { return try reader.read() } catch { throw .json(error) }
             }
         }
@@ -139,7 +141,7 @@ public struct StateDocument: Sendable {
             var members = members
             members.shape = nil
             let shape = try StateShape(JSONSlice(bytes: bytes, range: range), at: "/" + name)
-            return try readEnvelope(members, shape: shape, limits: limits, known: known)
+            return try readEnvelope(members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded)
         }
         if !read.violations.list.isEmpty { throw .wrongShape(read.violations.list) }
         for index in read.states.indices { try takeTail(of: read.states[index].state) }

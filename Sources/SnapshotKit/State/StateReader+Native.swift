@@ -1,5 +1,5 @@
-// The library's own shape: {"sections":[{"id","content","expanded","items":[…]}]}, its shorthands, and nothing else. A
-// member that is not known is refused, for it would vanish silently.
+// The library's own shape: {"sections":[{"id","content","expanded","items":[…]}]}, its shorthands, and nothing else.
+// A member that is not known is refused, for it would vanish silently.
 
 /// Members that sections and items may have.
 enum StateMember: UInt8, CaseIterable {
@@ -94,8 +94,10 @@ extension StateReader {
                 let range = try reader.readContent(depth: depth + 1)
                 reader.builder.setContent(ofSection: section, start: range.lowerBound, count: range.count)
             case .expanded:
-                if try reader.readExpanded(depth: depth + 1, at: .section("/expanded")) == false {
-                    reader.builder.collapse(section: section)
+                switch try reader.readExpanded(depth: depth + 1, at: .section("/expanded")) {
+                case false: reader.builder.collapse(section: section)
+                case true: reader.said?.sections.insert(section)
+                case nil: break
                 }
             case .items:
                 try reader.readTopItems(depth: depth + 1) { (reader, item) throws(JSONError) in
@@ -132,8 +134,10 @@ extension StateReader {
                     reader.builder.setKind(ofItem: item, start: start)
                 }
             case .expanded:
-                if try reader.readExpanded(depth: depth + 1, at: .item("/expanded")) == false {
-                    reader.builder.collapse(item: item)
+                switch try reader.readExpanded(depth: depth + 1, at: .item("/expanded")) {
+                case false: reader.builder.collapse(item: item)
+                case true: reader.said?.items.insert(item)
+                case nil: break
                 }
             case .items:
                 try reader.readItems(parent: item, level: level + 1, depth: depth + 1) {

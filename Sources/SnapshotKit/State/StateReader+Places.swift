@@ -342,7 +342,11 @@ extension StateReader {
             finding.ids[part] = try readID(depth: depth, at: finding.item < 0 ? .section("") : .item(""))
         case .kind: try readKindValue(of: finding.item, targets, depth: depth)
         case .expanded:
-            if try readExpandedValue(targets, depth: depth) == false { builder.collapse(item: finding.item) }
+            switch try readExpandedValue(targets, depth: depth) {
+            case false: builder.collapse(item: finding.item)
+            case true: said?.items.insert(finding.item)
+            case nil: break
+            }
         case .sections:
             finding.sawList = true
             try readSections(depth: depth) { (reader) throws(JSONError) in
@@ -409,7 +413,9 @@ extension StateReader {
     /// Takes true or false; null is neither, all else a violation.
     private mutating func readExpandedValue(_ targets: DocumentTargets, depth: Int) throws(JSONError) -> Bool? {
         switch scanner.byte(scanner.at) {
-        case UInt8(ascii: "t"): try scanner.takeLiteral("true")
+        case UInt8(ascii: "t"):
+            try scanner.takeLiteral("true")
+            return true
         case UInt8(ascii: "n"): try scanner.takeLiteral("null")
         case UInt8(ascii: "f"):
             try scanner.takeLiteral("false")

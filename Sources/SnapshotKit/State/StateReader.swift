@@ -15,6 +15,8 @@ struct StateReader {
     var known: KnownState?
     /// Items that were taken over from that.
     var taken: [ReusedRun] = []
+    /// What the document says to be expanded, where that has to be known.
+    var said: SaidExpanded?
     var path = DocumentPointers(root: "")
     /// Whether of several elements with one id the first is taken.
     var keepsFirst = false
@@ -295,7 +297,8 @@ struct StateReader {
     /// What was read.
     consuming func result() -> ReadState {
         ReadState(
-            builder: builder, tail: store, taken: taken, path: path, keepsFirst: keepsFirst, violations: violations,
+            builder: builder, tail: store, taken: taken, said: said, path: path, keepsFirst: keepsFirst,
+            violations: violations,
             excess: excess)
     }
 }

@@ -2,9 +2,9 @@
 // past, refers to the text of that one and to what is its own: nothing is copied, and no place changes. So a text is
 // one or more stretches behind one another, in one space of 32-bit places; each ends with padding.
 //
-// Stretches are joined like the digits of a binary counter, each byte a few times at most, until they are a megabyte: to
-// join longer ones would take as much memory again for as long as it lasts. What nobody refers to any more stays, until
-// it is more than the rest; whoever makes the next state then leaves it out.
+// Stretches are joined like the digits of a binary counter, each byte a few times at most, until they are a megabyte:
+// to join longer ones would take as much memory again for as long as it lasts. What nobody refers to any more stays,
+// until it is more than the rest; whoever makes the next state then leaves it out.
 
 /// The text that the records of a state point into.
 struct StateText: Sendable {

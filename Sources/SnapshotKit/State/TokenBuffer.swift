@@ -56,6 +56,17 @@ struct TokenBuffer {
         return start
     }
 
+    /// Appends the JSON value that `body` writes; nil where it says that it wrote none.
+    mutating func append(writing body: (inout JSONWriter) -> Bool) -> Range<Int>? {
+        let start = writer.count
+        guard body(&writer) else {
+            writer.truncate(to: start)
+            return nil
+        }
+        defer { writer.append(byte: UInt8(ascii: ",")) }
+        return base + start..<base + writer.count
+    }
+
     /// Appends a string without escapes, in quotes; returns where its text starts.
     mutating func append(string text: UnsafeRawBufferPointer) -> Int {
         writer.append(byte: UInt8(ascii: "\""))

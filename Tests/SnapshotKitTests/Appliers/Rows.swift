@@ -62,7 +62,8 @@ extension [RowSection] {
                 return "\(level)\(row.id)=\(row.content?.json ?? "")"
             }
             return
-                "\(section.id)(\(section.content?.json ?? "")\(section.expanded ? "" : " collapsed")):[\(rows.joined(separator: " "))]"
+                "\(section.id)(\(section.content?.json ?? "")\(section.expanded ? "" : " collapsed"))"
+                + ":[\(rows.joined(separator: " "))]"
         }.joined(separator: " ")
     }
 }

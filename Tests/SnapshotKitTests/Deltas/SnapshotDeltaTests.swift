@@ -93,8 +93,10 @@ struct SnapshotDeltaTests {
     func verbatim() throws {
         let forms = [
             #"[{"id":"\u0061b","content":{"x": 1.0,"y":"\u00e9"},"kind":"\u006b"},{"id":7},"c"]"#,
-            #"[{"id":"ab","content":{"y":"é","x": 1.0},"kind":"k"},{"id":"7","content":[ 1 ]},{"id":"c","expanded":false}]"#,
-            #"{"sections":[{"id":"\u0073","content":[ 1 ],"items":["c",{"id":7,"kind":"z","items":["ab"]}]},{"id":9,"items":[]}]}"#,
+            #"[{"id":"ab","content":{"y":"é","x": 1.0},"kind":"k"},{"id":"7","content":[ 1 ]},"#
+                + #"{"id":"c","expanded":false}]"#,
+            #"{"sections":[{"id":"\u0073","content":[ 1 ],"items":["c",{"id":7,"kind":"z","items":["ab"]}]},"#
+                + #"{"id":9,"items":[]}]}"#,
             #"{"sections":[{"id":"s","items":[]},{"id":"9","expanded":false,"content":{ },"items":["c"]}]}"#,
             #"[]"#,
         ]

@@ -26,7 +26,8 @@ struct SequentialTests {
                 "one whose section goes, and that need not move",
                 #"[{"id":"z","items":[{"id":"a","content":1},"b"]},{"id":"y","content":2,"items":["c"]}]"#,
                 #"[{"op":"remove","at":0,"count":1},"#
-                    + #"{"op":"update","at":0,"rows":[{"item":{"id":"a","content":1},"in":"z"},{"item":{"id":"b"},"in":"z"}],"as":"reconfigure"}]"#
+                    + #"{"op":"update","at":0,"rows":[{"item":{"id":"a","content":1},"in":"z"},"#
+                    + #"{"item":{"id":"b"},"in":"z"}],"as":"reconfigure"}]"#
             ),
             (
                 "one that moves within its section does not",

@@ -6,7 +6,8 @@ import Testing
 @Suite("Marks in each dialect")
 struct MarkTests {
     private static let state =
-        #"{"sections":[{"id":"s","content":1,"items":["a","b",{"id":"p","expanded":false,"items":["h"]}]},{"id":"t","items":["c"]}]}"#
+        #"{"sections":[{"id":"s","content":1,"items":["a","b",{"id":"p","expanded":false,"items":["h"]}]},"#
+        + #"{"id":"t","items":["c"]}]}"#
     private static let marking =
         #"[{"op":"reconfigure","items":["a","h"]},{"op":"reload","items":["b"]},{"op":"reload","sections":["s"]}]"#
 
@@ -27,7 +28,8 @@ struct MarkTests {
             (
                 Dialect.keyed,
                 #"[{"op":"update","section":{"id":"s","content":1},"as":"reload"},"#
-                    + #"{"op":"update","items":[{"id":"a"}],"as":"reconfigure"},{"op":"update","items":[{"id":"b"}],"as":"reload"}]"#
+                    + #"{"op":"update","items":[{"id":"a"}],"as":"reconfigure"},"#
+                    + #"{"op":"update","items":[{"id":"b"}],"as":"reload"}]"#
             ),
             (
                 .indexed,
@@ -37,7 +39,8 @@ struct MarkTests {
             ),
             (
                 .staged,
-                #"[{"name":"updates","counts":[3,1],"items":{"updated":[{"at":[0,0],"item":{"id":"a"},"as":"reconfigure"},"#
+                #"[{"name":"updates","counts":[3,1],"items":{"updated":[{"at":[0,0],"item":{"id":"a"},"#
+                    + #""as":"reconfigure"},"#
                     + #"{"at":[0,1],"item":{"id":"b"},"as":"reload"}]}},{"name":"headers","counts":[3,1],"#
                     + #""sections":{"updated":[{"at":0,"section":{"id":"s","content":1},"as":"reload"}]}}]"#
             ),
@@ -96,7 +99,8 @@ struct MarkTests {
             (.sequential, #"[{"op":"update","at":0,"rows":[{"section":{"id":"s","content":2}}],"as":"reconfigure"}]"#),
             (
                 .diffable,
-                #"{"sections":[{"id":"s","items":["a","b","p"]},{"id":"t","items":["c"]}],"reload":[],"reconfigure":[],"#
+                #"{"sections":[{"id":"s","items":["a","b","p"]},"#
+                    + #"{"id":"t","items":["c"]}],"reload":[],"reconfigure":[],"#
                     + #""reloadSections":[],"reconfigureSections":["s","t"],"items":[],"#
                     + #""sectionContents":[{"id":"s","content":2},{"id":"t"}]}"#
             ),
@@ -122,7 +126,8 @@ struct MarkTests {
     func newRows() throws {
         let edits = [
             #"[{"op":"insert","items":[{"id":"n"}]},{"op":"reload","items":["n"]}]"#,
-            #"[{"op":"delete","items":["a"]},{"op":"insert","items":[{"id":"n"}],"before":"b"},{"op":"reconfigure","items":["n"]}]"#,
+            #"[{"op":"delete","items":["a"]},{"op":"insert","items":[{"id":"n"}],"before":"b"},"#
+                + #"{"op":"reconfigure","items":["n"]}]"#,
         ]
         for edits in edits { #expect(try changes(by: edits).counts.updates == 0) }
         let expanding = try changes(by: #"[{"op":"expand","items":["p"]},{"op":"reload","items":["h"]}]"#)

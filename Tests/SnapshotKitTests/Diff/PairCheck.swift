@@ -17,6 +17,11 @@ struct State: Sendable {
         rows = model.rows
     }
 
+    /// A part of a state, which is there for its rows.
+    init(rows: Rows, list: Tree?, snapshot: Snapshot) {
+        (model, self.rows, self.snapshot) = (Model(content: list), rows, snapshot)
+    }
+
     /// What the library says the state is, held against the model.
     func requireFaithful() throws {
         let document = try Model(document: try TreeParser.tree(snapshot.documentJSON()))

@@ -116,7 +116,8 @@ struct VectorTests {
                 == .json(#"{"sections":{"updated":[{"from":0,"at":0,"section":\#(section),"as":"reconfigure"}]}}"#))
         for staging in Staging.allCases {
             let stage =
-                #"{"name":"headers","sections":{"updated":[{"at":0,"section":\#(section),"as":"reconfigure"}]},"counts":[1]}"#
+                #"{"name":"headers","sections":{"updated":[{"at":0,"section":\#(section),"as":"reconfigure"}]},"#
+                + #""counts":[1]}"#
             #expect(try tree(old, new, .staged, staging: staging) == .json("[\(stage)]"))
         }
         #expect(
@@ -135,8 +136,8 @@ struct VectorTests {
         #expect(
             try tree(open, closed, .indexed)
                 == .json(
-                    #"{"sections":{"updated":[{"from":0,"at":0,"section":{"id":"s","expanded":false},"as":"reconfigure"}]},"#
-                        + #""items":{"deleted":[[0,0],[0,1]]}}"#))
+                    #"{"sections":{"updated":[{"from":0,"at":0,"section":{"id":"s","expanded":false},"#
+                        + #""as":"reconfigure"}]},"items":{"deleted":[[0,0],[0,1]]}}"#))
         let opening = try tree(closed, open, .indexed).members("sections", "items")
         #expect(
             try opening.take("items")

@@ -8,7 +8,8 @@ struct EditDetailTests {
     func marks() throws {
         let state = try Snapshot(json: #"{"sections":[{"id":"s","items":["a","b","c"]}]}"#)
         let edits = """
-            [{"op":"reconfigure","items":["a","b","a"]},{"op":"reload","items":["b","c"]},{"op":"reload","sections":["s"]}]
+            [{"op":"reconfigure","items":["a","b","a"]},{"op":"reload","items":["b","c"]},{"op":"reload",
+            "sections":["s"]}]
             """
         let marked = try state.applying(try batch(edits))
         #expect(marked.snapshot.documentJSON() == state.documentJSON())
@@ -24,13 +25,15 @@ struct EditDetailTests {
     @Test("What is not touched is kept as it was written")
     func verbatim() throws {
         let state =
-            #"[{"id":"\u00e9/x","content":{"n":1.50e3, "\u0061":[ ]},"kind":"k\n"},{"id":-0,"content":12},{"id":"p","content":34}]"#
+            #"[{"id":"\u00e9/x","content":{"n":1.50e3, "\u0061":[ ]},"kind":"k\n"},{"id":-0,"content":12},"#
+            + #"{"id":"p","content":34}]"#
         let edits =
             #"[{"op":"move","items":["é/x"],"after":"p"},{"op":"insert","items":[{"id":"\u0071","content":1e0},7]}]"#
         let edited = try Snapshot(json: state).applying(try batch(edits)).snapshot
         let expected =
             #"{"sections":[{"id":"main","items":[{"id":-0,"content":12},{"id":"p","content":34},"#
-            + #"{"id":"\u00e9/x","content":{"n":1.50e3, "\u0061":[ ]},"kind":"k\n"},{"id":"\u0071","content":1e0},{"id":7}]}]}"#
+            + #"{"id":"\u00e9/x","content":{"n":1.50e3, "\u0061":[ ]},"kind":"k\n"},"#
+            + #"{"id":"\u0071","content":1e0},{"id":7}]}]}"#
         #expect(String(decoding: edited.documentJSON(), as: UTF8.self) == expected)
         let again = try Snapshot(json: state).applying(try batch(edits)).snapshot
         #expect(Changeset(from: edited, to: again).isEmpty)

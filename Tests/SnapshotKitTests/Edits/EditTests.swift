@@ -4,7 +4,8 @@ import Testing
 
 /// `s[a b(c d) e] t[f] u[]`.
 private let state = """
-    {"sections":[{"id":"s","items":["a",{"id":"b","items":["c","d"]},"e"]},{"id":"t","items":["f"]},{"id":"u","items":[]}]}
+    {"sections":[{"id":"s","items":["a",{"id":"b","items":["c","d"]},"e"]},{"id":"t","items":["f"]},{"id":"u",
+    "items":[]}]}
     """
 
 struct EditCase: CustomTestStringConvertible {
@@ -28,7 +29,8 @@ struct EditTests {
                 "at start is the first section", #"[{"op":"insert","items":["x","y"],"at":"start"}]"#,
                 "s[x y a b(c d) e] t[f] u[]"),
             EditCase(
-                "at end is the last section", #"[{"op":"insert","items":["x"],"at":"end"}]"#, "s[a b(c d) e] t[f] u[x]"),
+                "at end is the last section",
+                #"[{"op":"insert","items":["x"],"at":"end"}]"#, "s[a b(c d) e] t[f] u[x]"),
             EditCase(
                 "before keeps order", #"[{"op":"insert","items":["x","y"],"before":"e"}]"#, "s[a b(c d) x y e] t[f] u[]"
             ),
@@ -52,7 +54,8 @@ struct EditTests {
                 "s[a b(c d) e] t[f] u[x(y)]"),
             EditCase(
                 "whole items",
-                #"[{"op":"insert","items":[{"id":1,"content":{"n": 1.0},"kind":"k","expanded":false,"items":["\u0078",{"id":"y","items":[]}]}]}]"#,
+                #"[{"op":"insert","items":[{"id":1,"content":{"n": 1.0},"kind":"k","expanded":false,"#
+                    + #""items":["\u0078",{"id":"y","items":[]}]}]}]"#,
                 #"s[a b(c d) e] t[f] u[1:k={"n": 1.0}-(x y)]"#),
             EditCase(
                 "sections",
@@ -79,7 +82,8 @@ struct EditTests {
             ),
             EditCase(
                 "insert, delete, insert",
-                #"[{"op":"insert","items":["x"]},{"op":"delete","items":["x"]},{"op":"insert","items":[{"id":"x","content":2}],"at":"start"}]"#,
+                #"[{"op":"insert","items":["x"]},{"op":"delete","items":["x"]},"#
+                    + #"{"op":"insert","items":[{"id":"x","content":2}],"at":"start"}]"#,
                 "s[x=2 a b(c d) e] t[f] u[]"),
             // move
             EditCase("move before", #"[{"op":"move","items":["e","a"],"before":"c"}]"#, "s[b(e a c d)] t[f] u[]"),
@@ -107,7 +111,8 @@ struct EditTests {
             // update
             EditCase(
                 "update replaces what it names",
-                #"[{"op":"update","items":[{"id":"b","content":1},{"id":"b","kind":"k"},{"id":"f","expanded":false}]}]"#,
+                #"[{"op":"update","items":[{"id":"b","content":1},{"id":"b","kind":"k"},"#
+                    + #"{"id":"f","expanded":false}]}]"#,
                 "s[a b:k=1(c d) e] t[f-] u[]"),
             EditCase(
                 "update sections",
@@ -115,7 +120,8 @@ struct EditTests {
                 "s[a b(c d) e] t=[1][f] u-[]"),
             EditCase(
                 "update what the batch inserted",
-                #"[{"op":"insert","items":[{"id":"x","content":1,"kind":"k"}]},{"op":"update","items":[{"id":"x","content":null}]}]"#,
+                #"[{"op":"insert","items":[{"id":"x","content":1,"kind":"k"}]},"#
+                    + #"{"op":"update","items":[{"id":"x","content":null}]}]"#,
                 "s[a b(c d) e] t[f] u[x:k=null]"),
             EditCase("update nothing", #"[{"op":"update","items":[{"id":"a"}]}]"#, "s[a b(c d) e] t[f] u[]"),
             // expand, collapse, clear
@@ -157,7 +163,8 @@ struct EditTests {
                 "duplicate-id /edits/0/items/0, duplicate-id /edits/0/items/1/items/0/id"),
             EditCase(
                 "twice in one batch",
-                #"[{"op":"insert","items":["x"]},{"op":"move","items":["x"],"into":"s"},{"op":"insert","items":["x"]}]"#,
+                #"[{"op":"insert","items":["x"]},{"op":"move","items":["x"],"into":"s"},"#
+                    + #"{"op":"insert","items":["x"]}]"#,
                 "duplicate-id /edits/0/items/0, duplicate-id /edits/2/items/0"),
             EditCase(
                 "a section's item that is there",
@@ -165,7 +172,8 @@ struct EditTests {
                 "duplicate-id /edits/0/sections/1/items/1/id"),
             EditCase(
                 "a section that is there", #"[{"op":"insert","sections":[{"id":"v"},{"id":"t"},{"id":"v"}]}]"#,
-                "duplicate-id /edits/0/sections/1/id, duplicate-id /edits/0/sections/0/id, duplicate-id /edits/0/sections/2/id"
+                "duplicate-id /edits/0/sections/1/id, duplicate-id /edits/0/sections/0/id, "
+                    + "duplicate-id /edits/0/sections/2/id"
             ),
             EditCase(
                 "a move that names an item twice", #"[{"op":"move","items":["a","b","a"]}]"#,
@@ -181,7 +189,8 @@ struct EditTests {
                 "unknown-id /edits/0/sections/0/id"),
             EditCase("an unknown reload", #"[{"op":"reload","items":["x"]}]"#, "unknown-id /edits/0/items/0"),
             EditCase(
-                "an unknown reconfigure", #"[{"op":"reconfigure","sections":["x"]}]"#, "unknown-id /edits/0/sections/0"),
+                "an unknown reconfigure",
+                #"[{"op":"reconfigure","sections":["x"]}]"#, "unknown-id /edits/0/sections/0"),
             EditCase("an unknown expand", #"[{"op":"expand","items":["x"]}]"#, "unknown-id /edits/0/items/0"),
             EditCase("an unknown collapse", #"[{"op":"collapse","items":["x"]}]"#, "unknown-id /edits/0/items/0"),
             EditCase("an unknown clear", #"[{"op":"clear","sections":["x"]}]"#, "unknown-id /edits/0/sections/0"),
@@ -189,7 +198,8 @@ struct EditTests {
                 "what an edit before deleted", #"[{"op":"delete","items":["b"]},{"op":"reload","items":["c"]}]"#,
                 "unknown-id /edits/1/items/0"),
             EditCase(
-                "no such sibling", #"[{"op":"insert","items":["x"],"before":"s"}]"#, "anchor-not-found /edits/0/before"),
+                "no such sibling",
+                #"[{"op":"insert","items":["x"],"before":"s"}]"#, "anchor-not-found /edits/0/before"),
             EditCase(
                 "no such sibling after", #"[{"op":"move","items":["a"],"after":"x"}]"#,
                 "anchor-not-found /edits/0/after"),
@@ -268,7 +278,8 @@ struct EditTests {
                 "wrong-shape /edits/0/items/0, wrong-shape /edits/1/sections/0"),
             EditCase(
                 "ids that are none", #"[{"op":"delete","items":["",1.5]},{"op":"insert","items":[{"id":true},null]}]"#,
-                "invalid-id /edits/0/items/0, invalid-id /edits/0/items/1, invalid-id /edits/1/items/0/id, invalid-id /edits/1/items/1"
+                "invalid-id /edits/0/items/0, invalid-id /edits/0/items/1, invalid-id /edits/1/items/0/id, "
+                    + "invalid-id /edits/1/items/1"
             ),
             EditCase(
                 "an anchor that is no id",
@@ -282,8 +293,10 @@ struct EditTests {
             ),
             EditCase(
                 "an update's members",
-                #"[{"op":"update","items":[{"id":"a","title":1,"kind":2,"expanded":3}]},{"op":"update","sections":[{"id":"s","kind":"k"}]}]"#,
-                "unknown-member /edits/0/items/0/title, wrong-shape /edits/0/items/0/kind, wrong-shape /edits/0/items/0/expanded, unknown-member /edits/1/sections/0/kind"
+                #"[{"op":"update","items":[{"id":"a","title":1,"kind":2,"expanded":3}]},"#
+                    + #"{"op":"update","sections":[{"id":"s","kind":"k"}]}]"#,
+                "unknown-member /edits/0/items/0/title, wrong-shape /edits/0/items/0/kind, "
+                    + "wrong-shape /edits/0/items/0/expanded, unknown-member /edits/1/sections/0/kind"
             ),
             EditCase(
                 "an inserted item's members",
@@ -291,7 +304,8 @@ struct EditTests {
                 "unknown-member /edits/1/items/1/items/0/title, wrong-shape /edits/1/items/1/items/0"),
             EditCase(
                 "an inserted section's members",
-                #"[{"op":"insert","items":["x"]},{"op":"insert","sections":[{"id":"s"},{"id":"t","items":[{"id":[]}]},{}]}]"#,
+                #"[{"op":"insert","items":["x"]},{"op":"insert","sections":[{"id":"s"},"#
+                    + #"{"id":"t","items":[{"id":[]}]},{}]}]"#,
                 "invalid-id /edits/1/sections/1/items/0/id, wrong-shape /edits/1/sections/2"),
         ])
     func shapes(_ edit: EditCase) throws {

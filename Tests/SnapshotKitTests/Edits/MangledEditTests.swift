@@ -5,22 +5,30 @@ import Testing
 @Suite("Mangled input")
 struct MangledEditTests {
     private static let edits = #"""
-        [{"op":"insert","items":["x",{"id":"\u0079","content":{"n":1.5e3,"a":[]},"kind":"k","items":[1,{"id":"é"}]}],"after":"a"},
-        {"op":"insert","sections":[{"id":"v","expanded":false,"items":["w"]}],"at":"start"},{"op":"move","items":["b","c"],
-        "into":{"item":"x"},"at":"start"},{"op":"move","sections":["s"],"before":"t"},{"op":"update","items":[{"id":"a","content":2}]},
+        [{"op":"insert","items":["x",{"id":"\u0079","content":{"n":1.5e3,"a":[]},"kind":"k","items":[1,
+        {"id":"é"}]}],"after":"a"},
+        {"op":"insert","sections":[{"id":"v","expanded":false,"items":["w"]}],"at":"start"},{"op":"move",
+        "items":["b","c"],
+        "into":{"item":"x"},"at":"start"},{"op":"move","sections":["s"],"before":"t"},{"op":"update",
+        "items":[{"id":"a","content":2}]},
         {"op":"reload","items":["a"]},{"op":"collapse","items":["y"]},{"op":"delete","sections":["t"]},{"op":"clear"}]
         """#
 
     private static let staged = #"""
-        [{"name":"updates","counts":[2,1],"items":{"updated":[{"at":[0,0],"item":{"id":"a","content":{"b":1}},"as":"reload"}]}},
-        {"name":"deletes","counts":[1,1],"items":{"deleted":[[0,1]]}},{"name":"sections","counts":[1,1,1],"sections":{"inserted":
-        [{"at":0,"section":{"id":"v","items":[{"id":"w"}]}}],"moved":[{"from":0,"to":2}]}},{"name":"headers","counts":[1,1,1],
+        [{"name":"updates","counts":[2,1],"items":{"updated":[{"at":[0,0],"item":{"id":"a","content":{"b":1}},
+        "as":"reload"}]}},
+        {"name":"deletes","counts":[1,1],"items":{"deleted":[[0,1]]}},{"name":"sections","counts":[1,1,1],
+        "sections":{"inserted":
+        [{"at":0,"section":{"id":"v","items":[{"id":"w"}]}}],"moved":[{"from":0,"to":2}]}},{"name":"headers",
+        "counts":[1,1,1],
         "sections":{"updated":[{"at":1,"section":{"id":"t","content":1},"as":"reconfigure"}]}}]
         """#
 
     private static let keyed = #"""
-        [{"op":"insert","section":{"id":"v","items":[{"id":"w"}]},"before":"t"},{"op":"move","section":"t","before":"s"},
-        {"op":"remove","items":["a"]},{"op":"move","item":"b","in":"v","before":"w"},{"op":"update","items":[{"id":"b","content":[],
+        [{"op":"insert","section":{"id":"v","items":[{"id":"w"}]},"before":"t"},{"op":"move","section":"t",
+        "before":"s"},
+        {"op":"remove","items":["a"]},{"op":"move","item":"b","in":"v","before":"w"},{"op":"update",
+        "items":[{"id":"b","content":[],
         "level":1,"parent":"w","children":2}],"as":"reconfigure"},{"op":"remove","section":"s"}]
         """#
 

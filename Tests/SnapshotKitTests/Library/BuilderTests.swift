@@ -18,7 +18,8 @@ struct BuilderTests {
             if $0 != 2 { $1.append($0) }
         }
         let expected =
-            #"{"sections":[{"id":"in\"box","content":{"title":"Inbox"},"items":[{"id":17,"content":[1, 2.0],"kind":"mail"},"#
+            #"{"sections":[{"id":"in\"box","content":{"title":"Inbox"},"items":[{"id":17,"content":[1, 2.0],"#
+            + #""kind":"mail"},"#
             + #"{"id":"drafts","expanded":false,"items":[{"id":"draft-1","content":null},{"id":"é😀\\"}]}]},"#
             + #"{"id":"empty","expanded":false,"items":[]},"#
             + #"{"id":"typed","items":[{"id":"n3","content":3},{"id":"n1","content":1,"kind":"one"},{"id":"n2"}]}]}"#

@@ -89,9 +89,40 @@ struct LibraryExamples {
         #expect(throws: EditError.self) { try new.applying(batch) }
     }
 
+    @Test("showing a part")
+    func show() throws {
+        let shop = try Snapshot(
+            json: #"""
+                [{"id":1,"content":{"name":"Tea","price":4.50}},{"id":2,"content":{"name":"Pot","price":38}},
+                 {"id":3,"content":{"name":"Cup","price":9}}]
+                """#)
+        let cheap = try StateView(
+            json: #"""
+                {"where":[{"at":"/content/price","below":20}],
+                 "order":[{"at":"/content/name"}],"fields":["/content/name"]}
+                """#)
+        let offers = shop.applying(cheap)  // 3 {"name":"Cup"}, then 1 {"name":"Tea"}
+
+        let window = shop.window(StateWindow(.around(2), before: 1, after: 0))
+        let outside = (window.above, window.below)  // none above, 1 below: rows 1 and 2 are shown
+
+        #expect(offers.sections[0].rows.map(\.id) == [3, 1])
+        #expect(offers.item(withID: "3")?.content == Array(#"{"name":"Cup"}"#.utf8))
+        #expect(outside == (0, 1) && window.state.sections[0].rows.map(\.id) == [1, 2])
+
+        let seen = ViewedState(cheap, of: shop)
+        let batch = try EditBatch(json: #"[{"op":"update","items":[{"id":2,"content":{"name":"Pot","price":39}}]}]"#)
+        let priced = try shop.applying(batch)
+        let step = StateStep(Changeset(from: shop, to: priced.snapshot, reused: priced.reused))
+        let (now, isSame) = seen.advanced(over: step)  // the same: nobody sees the pot
+        let page = now.window(StateWindow(.start), since: WindowBase(seen, at: window.place))
+
+        #expect(isSame && page.anchor == 3)
+    }
+
     @Test(
         "page and comments show this code",
-        arguments: [("docs/library.md", 5), ("Sources/SnapshotKit/Diff/Changeset.swift", 1)])
+        arguments: [("docs/library.md", 7), ("Sources/SnapshotKit/Diff/Changeset.swift", 1)])
     func page(path: String, count: Int) throws {
         let here = URL(fileURLWithPath: #filePath)
         var root = here

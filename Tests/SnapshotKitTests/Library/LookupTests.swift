@@ -5,7 +5,8 @@ import Testing
 /// `s[a b(c-(d) e)] t-[f] u[g]`.
 private let json = """
     {"sections":[{"id":"s","content":{"title":1},"items":["a",{"id":"b","kind":"k","content":[ 1 ],"items":[
-    {"id":"c","expanded":false,"items":["d"]},"\\u0065"]}]},{"id":"t","expanded":false,"items":["f"]},{"id":7,"items":[8]}]}
+    {"id":"c","expanded":false,"items":["d"]},"\\u0065"]}]},{"id":"t","expanded":false,"items":["f"]},{"id":7,
+    "items":[8]}]}
     """
 
 struct LookupCase {
@@ -23,7 +24,8 @@ struct LookupTests {
         LookupCase(
             id: "b",
             expected:
-                #""id":"b","section":"s","parent":null,"level":0,"indexPath":[0,1],"visible":true,"expanded":true|,"kind":"k","content":[ 1 ]"#
+                #""id":"b","section":"s","parent":null,"level":0,"indexPath":[0,1],"visible":true,"#
+                + #""expanded":true|,"kind":"k","content":[ 1 ]"#
         ),
         LookupCase(
             id: "c",
@@ -36,7 +38,8 @@ struct LookupTests {
         LookupCase(
             id: "e",
             expected:
-                #""id":"\u0065","section":"s","parent":"b","level":1,"indexPath":[0,3],"visible":true,"expanded":true"#),
+                #""id":"\u0065","section":"s","parent":"b","level":1,"indexPath":[0,3],"visible":true,"#
+                + #""expanded":true"#),
         LookupCase(
             id: "f",
             expected:

@@ -69,8 +69,10 @@ struct FingerprintTests {
     func digestsAgree() throws {
         let forms = [
             #"[{"id":"a","content":{"x":1,"y":"é"}},{"id":"1","items":["b"]}]"#,
-            #"{"items":[{"content": {"y" : "\u00e9", "x":1 }, "id":"\u0061"},{"expanded":true,"id":1,"items":[{"id":"b","items":[]}]}]}"#,
-            #"{"sections":[{"items":[{"id":"a","content":{"\u0079":"é","x":1}},{"id":"\u0031","items":["b"]}],"id":"main"}]}"#,
+            #"{"items":[{"content": {"y" : "\u00e9", "x":1 }, "id":"\u0061"},"#
+                + #"{"expanded":true,"id":1,"items":[{"id":"b","items":[]}]}]}"#,
+            #"{"sections":[{"items":[{"id":"a","content":{"\u0079":"é","x":1}},"#
+                + #"{"id":"\u0031","items":["b"]}],"id":"main"}]}"#,
         ]
         let snapshots = try forms.map { try Snapshot(json: $0) }
         #expect(Set(snapshots.map { digest($0) }).count == 1)

@@ -40,6 +40,10 @@ struct InvariantTests {
         #expect(changed { nodes, _, _ in nodes[1].idStart = nodes[2].idStart } == "the hash of item 1")
         let empty = Columns(text: state.text, nodes: [], sections: [], itemTable: state.itemTable)
         #expect(empty.brokenInvariant == "a table")
+        let window = Columns(
+            text: state.text, nodes: state.nodes, sections: state.sections, payloads: state.payloads,
+            rowOfItem: state.rowOfItem, itemOfRow: state.itemOfRow, childCounts: [1])
+        #expect(window.brokenInvariant == "children are not one number an item")
         let twice = changed { nodes, _, _ in (nodes[1].idStart, nodes[1].hash) = (nodes[2].idStart, nodes[2].hash) }
         #expect(twice == "item 1 is not found by its id")
     }

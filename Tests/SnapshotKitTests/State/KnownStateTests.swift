@@ -112,7 +112,7 @@ struct KnownStateTests {
                 let expected = String(decoding: Changeset(from: known, to: plain).json(.keyed), as: UTF8.self)
                 #expect(
                     String(decoding: change.json(.keyed), as: UTF8.self) == expected,
-                    "\(String(decoding: known.documentJSON(), as: UTF8.self)) \(String(decoding: state.documentJSON(), as: UTF8.self))"
+                    "\(String(decoding: known.documentJSON() + state.documentJSON(), as: UTF8.self))"
                 )
                 // Another pointer reads other ids from the same elements.
                 let other = StateShape.pointers(itemsAt: JSONPointer("/data"), idAt: JSONPointer("/t"))
@@ -176,7 +176,8 @@ struct KnownStateTests {
         let text = { (shown: [Int]) in
             let items = shown.dropFirst(3).enumerated().map { #"{"id":\#($0),"content":\#($1),"kind":"\#($1 % 3)"}"# }
             let sections = (0..<3).map { section in
-                #"{"id":\#(section),"content":\#(shown[section]),"items":[\#(items[section * 19..<section * 19 + 19].joined(separator: ","))]}"#
+                #"{"id":\#(section),"content":\#(shown[section]),"#
+                    + #""items":[\#(items[section * 19..<section * 19 + 19].joined(separator: ","))]}"#
             }
             return Array(#"{"sections":[\#(sections.joined(separator: ","))]}"#.utf8)
         }
@@ -260,7 +261,8 @@ extension Model {
         let sections = sections.map { section in
             let content = section.content.map { ",\"content\":\($0.json)" } ?? ""
             return
-                "{\"id\":\(Tree.quoted(section.id))\(content),\"expanded\":\(section.expanded),\"items\":\(Self.text(section.items))}"
+                "{\"id\":\(Tree.quoted(section.id))\(content),\"expanded\":\(section.expanded),"
+                + "\"items\":\(Self.text(section.items))}"
         }
         return "{\"sections\":[\(sections.joined(separator: ","))]}"
     }

@@ -33,7 +33,8 @@ struct PackedSnapshotTests {
             #"[1,"2",{"id":"\u0033","content":{"a":"\u00e9"},"kind":"k\n"},{"content":0,"kind":"","id":-4}]"#,
             #"[{"id":"a","items":[{"id":"b","items":["c",{"id":"d","items":["e"]}]},"f"],"expanded":false},"g"]"#,
             #"[{"items":[{"items":["\u0063"],"id":"b"}],"content":null,"id":"a"}]"#,
-            "[\"\(String(repeating: "é", count: 1000))\",{\"id\":\"x\",\"content\":\"\(String(repeating: "y", count: 70_000))\"}]",
+            "[\"\(String(repeating: "é", count: 1000))\","
+                + "{\"id\":\"x\",\"content\":\"\(String(repeating: "y", count: 70_000))\"}]",
         ])
     func examples(_ json: String) throws { #expect(isAsBefore(try Snapshot(json: json))) }
 

@@ -77,7 +77,8 @@ struct PointerShapeTests {
             json: #"{"groups":[{"key":{"n":4},"rows":[{"no":1}],"title":"x"}]}"#, sectionsAt: "/groups",
             sectionIDAt: "/key/n", itemsAt: "/rows", idAt: "/no",
             document:
-                #"{"sections":[{"id":4,"content":{"key":{"n":4},"title":"x"},"items":[{"id":1,"content":{"no":1}}]}]}"#),
+                #"{"sections":[{"id":4,"content":{"key":{"n":4},"title":"x"},"items":[{"id":1,"#
+                + #""content":{"no":1}}]}]}"#),
         .init(
             json: #"[{"id":"s","data":{"items":[{"id":"a"}],"x":1}}]"#, sectionsAt: "", itemsAt: "/data/items",
             document: section(#"{"id":"s","data":{"x":1}}"#, #"{"id":"a","content":{"id":"a"}}"#)),

@@ -16,7 +16,8 @@ struct RestTests {
     }
 
     private static let document =
-        #"{"total": 2, "data":{ "page":1 ,"items":[{"id":"a"},{"id":"b"}] , "next":"c\u00e9"}, "made":{"at":17,"by":[1]}}"#
+        #"{"total": 2, "data":{ "page":1 ,"items":[{"id":"a"},"#
+        + #"{"id":"b"}] , "next":"c\u00e9"}, "made":{"at":17,"by":[1]}}"#
 
     @Test("All of it, as it was written")
     func all() throws {

@@ -266,12 +266,14 @@ struct StateShapeMembersTests {
     @Test("an element goes with what is below it, which was not there then")
     func duplicateTrees() throws {
         let reading = try first(
-            #"[{"id":"a","c":[{"id":"b"}]},{"id":"b","c":[{"id":"c"},{"id":"d"}]},{"id":"c","c":[{"id":"a"},{"id":"e"}]}]"#,
+            #"[{"id":"a","c":[{"id":"b"}]},{"id":"b","c":[{"id":"c"},{"id":"d"}]},{"id":"c","c":[{"id":"a"},"#
+                + #"{"id":"e"}]}]"#,
             #"{"childrenAt":"/c","duplicates":"first"}"#)
         #expect(ids(reading.snapshot) == ["a", "b", "c", "e"])
         #expect(reading.warnings.map(\.pointer) == ["/1/id", "/2/c/0/id"])
         let sections = try first(
-            #"[{"id":"s","items":[{"id":"a"}]},{"id":"s","items":[{"id":"b"}]},{"id":"t","items":[{"id":"b"},{"id":"a"}]}]"#,
+            #"[{"id":"s","items":[{"id":"a"}]},{"id":"s","items":[{"id":"b"}]},{"id":"t","items":[{"id":"b"},"#
+                + #"{"id":"a"}]}]"#,
             #"{"sectionsAt":"","duplicates":"first"}"#)
         #expect(sections.snapshot.sectionCount == 2)
         #expect(ids(sections.snapshot) == ["a", "b"])

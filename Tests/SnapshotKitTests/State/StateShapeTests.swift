@@ -57,7 +57,8 @@ struct StateShapeTests {
             json: #"""
                 {"sections":[
                     {"id":"s","expanded":false,"items":["a",{"id":"b","items":["c"]}]},
-                    {"id":"t","items":["d",{"id":"e","expanded":false,"items":[{"id":"f","items":["g"]}]},{"id":"h","items":["i"]}]}
+                    {"id":"t","items":["d",{"id":"e","expanded":false,"items":[{"id":"f","items":["g"]}]},{"id":"h",
+                    "items":["i"]}]}
                 ]}
                 """#)
         #expect((state.sectionCount, state.itemCount, state.rowCount) == (2, 9, 4))

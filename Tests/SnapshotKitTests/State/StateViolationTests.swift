@@ -73,7 +73,8 @@ struct StateViolationTests {
         .init(#"[{"id":"a","items":{}}]"#, "not-an-array /0/items"),
         .init(#"[{"id":"a","items":null}]"#, "not-an-array /0/items"),
         .init(
-            #"[{"id":"a","items":["b",{"id":"c","items":[{"x":1,"id":"d"}]}]}]"#, "unknown-member /0/items/1/items/0/x"),
+            #"[{"id":"a","items":["b",{"id":"c","items":[{"x":1,"#
+                + #""id":"d"}]}]}]"#, "unknown-member /0/items/1/items/0/x"),
         .init(
             #"{"sections":[{"id":"s","items":["a"]},{"id":"t","items":[{"id":"b","items":[{"id":"c"},{}]}]}]}"#,
             "missing-id /sections/1/items/0/items/1"),

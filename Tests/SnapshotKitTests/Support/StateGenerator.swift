@@ -11,6 +11,8 @@ struct StateGenerator {
         var collapses = true
         /// Changes between a state and the next.
         var changes = 4
+        /// What items, sections and the list may have as a content.
+        var contents = StateGenerator.contents
     }
 
     private(set) var random: SplitMix64
@@ -124,14 +126,14 @@ struct StateGenerator {
 
     private mutating func newKind() -> Text? { random.once(in: 4) ? Text(random.once(in: 2) ? "tall" : "wide") : nil }
 
-    private static let contents: [Tree?] = [
+    static let contents: [Tree?] = [
         nil, nil, .null, .token("1"), .token("1.0"), .token("1e400"), .string("é"), .array([.null, .token("true")]),
         .json(#"{"title":"One","count":1,"tags":["a","b"],"place":{"lat":1.50,"lon":-2}}"#),
         .json(#"{"title":"Two","count":1,"tags":["a"],"place":{"lat":1.5,"lon":-2},"note":null}"#),
         .json(#"{"a/b":1,"m~n":{"":[1,{"x":"y"}]},"\"\\":"\u0001"}"#), .json("{}"), .json("[]"),
     ]
 
-    private mutating func newContent() -> Tree? { Self.contents[random.below(Self.contents.count)] }
+    private mutating func newContent() -> Tree? { shape.contents[random.below(shape.contents.count)] }
 }
 
 extension Tree {

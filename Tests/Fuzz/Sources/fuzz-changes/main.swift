@@ -36,7 +36,8 @@ private func states(_ bytes: [UInt8]) -> (Snapshot, Snapshot)? {
     }
     guard let old = try? Snapshot(json: one), let new = try? Snapshot(json: other) else {
         fatalError(
-            "a state that was made does not read: \(String(decoding: one, as: UTF8.self)) \(String(decoding: other, as: UTF8.self))"
+            "a state that was made does not read: \(String(decoding: one, as: UTF8.self)) "
+                + String(decoding: other, as: UTF8.self)
         )
     }
     checkReading(other, upon: old)
@@ -147,7 +148,8 @@ private func checkCounts(_ change: Changeset, _ old: Snapshot, _ new: Snapshot) 
     check(change.isEmpty == (counts.total == 0 && !change.changesList), "empty")
 }
 
-/// What leads back makes the state again, byte by byte, from which the same follows; and equal digests are equal states.
+/// What leads back makes the state again, byte by byte, from which the same follows; and equal digests are equal
+/// states.
 private func checkDeltas(_ old: Snapshot, _ new: Snapshot, _ change: Changeset) {
     let (known, fingerprints) = (Fingerprints(of: old, by: hash), Fingerprints(of: new, by: hash))
     guard let past = new.applying([SnapshotDelta(backOver: change)]),

@@ -17,7 +17,7 @@ struct Documents {
 
     private func ids(_ order: Order) -> [Int] {
         let ids = Array(0..<count)
-        var random = Numbers(seed: recipe[.seed])
+        var random = SplitMix64(seed: UInt64(truncatingIfNeeded: recipe[.seed]))
         switch order {
         case .same, .reparented: return ids
         case .reversed: return ids.reversed()
@@ -153,12 +153,12 @@ struct Documents {
     // MARK: Edits
 
     var edits: String {
-        var random = Numbers(seed: recipe[.seed])
+        var random = SplitMix64(seed: UInt64(truncatingIfNeeded: recipe[.seed]))
         let count = max(1, self.count)
         let sections = max(1, recipe[.sections])
-        let any = { (random: inout Numbers) in Int.random(in: 0..<count, using: &random) }
+        let any = { (random: inout SplitMix64) in Int.random(in: 0..<count, using: &random) }
         var gone: Set<Int> = []
-        func known(_ random: inout Numbers) -> Int? {
+        func known(_ random: inout SplitMix64) -> Int? {
             for _ in 0..<20 {
                 let item = any(&random)
                 if !gone.contains(item) { return item }

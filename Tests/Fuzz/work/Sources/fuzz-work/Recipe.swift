@@ -125,18 +125,3 @@ enum Change: Int, CaseIterable {
 enum EditKind: Int, CaseIterable {
     case insert, delete, move, update, collapse, clear, sections, moveIntoEachOther, reload, mixed
 }
-
-/// A small generator whose numbers are the same everywhere (splitmix64).
-struct Numbers: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: Int) { state = UInt64(truncatingIfNeeded: seed) }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-}

@@ -52,7 +52,7 @@ for line in text.split(separator: "\n") where !line.hasPrefix("#") {
     _ = examine(recipe)
 }
 let seed = ProcessInfo.processInfo.environment["FUZZ_SEED"].flatMap { Int($0) } ?? Int.random(in: 0..<1 << 32)
-var random = Numbers(seed: seed)
+var random = SplitMix64(seed: UInt64(truncatingIfNeeded: seed))
 let end = Date() + seconds
 while Date() < end, beyond.isEmpty {
     let kind = Request.Kind.allCases.randomElement(using: &random)!

@@ -1,0 +1,1 @@
+../../../Tests/SnapshotKitTests/Support/SplitMix64.swift

@@ -1,0 +1,98 @@
+/// Where in an item a view looks.
+enum ItemPlace: Hashable, Sendable {
+    case id, kind, expanded
+    /// In its content.
+    case content(MemberPath)
+
+    /// The place that a pointer into an item leads to; nil for one that leads to none that an item can have.
+    init?(_ pointer: JSONPointer) {
+        switch (pointer.tokens.first.map { String(decoding: $0, as: UTF8.self) }, pointer.tokens.count) {
+        case ("id", 1): self = .id
+        case ("kind", 1): self = .kind
+        case ("expanded", 1): self = .expanded
+        case ("content", _): self = .content(MemberPath(pointer.tokens.dropFirst()))
+        default: return nil
+        }
+    }
+
+    /// The pointer that leads here.
+    var pointer: JSONPointer {
+        switch self {
+        case .id: JSONPointer(tokens: [Array("id".utf8)])
+        case .kind: JSONPointer(tokens: [Array("kind".utf8)])
+        case .expanded: JSONPointer(tokens: [Array("expanded".utf8)])
+        case .content(let path): JSONPointer(tokens: [Array("content".utf8)] + path.names)
+        }
+    }
+}
+
+extension ColumnsView {
+    /// What an item has at a place. O(bytes of its content).
+    @inline(__always)
+    func value(ofItem item: Int, at place: ItemPlace) -> OrderedValue {
+        switch place {
+        case .id: return OrderedValue(id(ofItem: item))
+        case .kind: return nodes[item].flags.contains(.hasKind) ? OrderedValue(kindText(ofItem: item)) : .absent
+        case .expanded: return OrderedValue(!nodes[item].flags.contains(.isCollapsed))
+        case .content(let path): return content(ofItem: item, at: path).map(OrderedValue.init(at:)) ?? .absent
+        }
+    }
+
+    /// Where a value stands in an item's content; nil where there is none. Arrays are not entered.
+    @inline(__always)
+    func content(ofItem item: Int, at path: MemberPath) -> UnsafeRawPointer? {
+        guard nodes[item].flags.contains(.hasContent) else { return nil }
+        return path.value(in: text.at(payloads[item].contentStart))
+    }
+}
+
+/// Names of members, one in the value of the other; none for a whole value.
+struct MemberPath: Hashable, Sendable {
+    /// The names, one behind the other, each behind its length in four bytes: one array, since who follows the path for
+    /// each item of a list would count references to many.
+    private let bytes: [UInt8]
+
+    init(_ names: some Sequence<[UInt8]>) {
+        bytes = names.flatMap { name in
+            withUnsafeBytes(of: UInt32(truncatingIfNeeded: name.count).littleEndian, Array.init) + name
+        }
+    }
+
+    /// Where a value stands in another; nil where there is none. O(bytes).
+    @inline(__always)
+    func value(in whole: UnsafeRawPointer) -> UnsafeRawPointer? {
+        bytes.withUnsafeBytes { bytes in
+            var (cursor, at) = (JSONCursor(whole), 0)
+            while at < bytes.count {
+                let name = UnsafeRawBufferPointer(
+                    start: bytes.baseAddress! + at + 4, count: Int(load32(bytes.baseAddress! + at)))
+                guard cursor.findsMember(name) else { return nil }
+                at += 4 + name.count
+            }
+            return cursor.at
+        }
+    }
+
+    var names: [[UInt8]] {
+        var (names, rest) = ([[UInt8]](), bytes[...])
+        while !rest.isEmpty {
+            let count = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+            names.append(Array(rest.dropFirst(4).prefix(count)))
+            rest = rest.dropFirst(4 + count)
+        }
+        return names
+    }
+}
+
+extension JSONCursor {
+    /// Goes to the value of a member of the object that it stands at, if it stands at one that has it.
+    @inline(__always)
+    fileprivate mutating func findsMember(_ wanted: UnsafeRawBufferPointer) -> Bool {
+        guard byte == UInt8(ascii: "{"), enter() else { return false }
+        repeat {
+            if takeName().isText(wanted) { return true }
+            skipValue()
+        } while takesComma()
+        return false
+    }
+}

@@ -1,0 +1,117 @@
+// Items are sorted by keys of 64 bits that are taken once. Those that have one key are sorted among themselves, by the
+// next bytes of their strings, by the exact values of their numbers, or, being equal, by the next order: so the common
+// beginning of dates, say, is compared once and not with every comparison. What is equal in all orders keeps its order.
+
+/// An item among its siblings.
+struct Sibling {
+    let item: UInt32
+    /// Where it stands in whatever it is taken from.
+    let index: UInt32
+}
+
+/// Sorts siblings of one state.
+struct SiblingSort {
+    private struct Entry {
+        var key: UInt64
+        var value: OrderedValue
+        let sibling: Sibling
+    }
+
+    /// Entries that are equal in all orders before this one, and have the same `offset` bytes in it.
+    private struct Task {
+        let range: Range<Int>
+        let order: Int
+        let offset: Int
+    }
+
+    private let view: ColumnsView
+    private let orders: [StateView.Order]
+
+    /// - Parameter orders: at least one.
+    init(_ view: ColumnsView, by orders: [StateView.Order]) { (self.view, self.orders) = (view, orders) }
+
+    /// Sorts siblings that stand in the order of their state. O(n log n + bytes).
+    func sort(_ siblings: inout [Sibling]) {
+        guard siblings.count > 1 else { return }
+        // Texts with escapes are resolved for as long as they are compared.
+        var resolved: [UnsafeMutableRawPointer] = []
+        defer { for memory in resolved { memory.deallocate() } }
+        var entries = siblings.map { Entry(key: 0, value: .absent, sibling: $0) }
+        var tasks = [Task(range: entries.indices, order: 0, offset: 0)]
+        while let task = tasks.popLast() {
+            if task.offset == 0 {
+                for index in task.range {
+                    let value = view.value(ofItem: Int(entries[index].sibling.item), at: orders[task.order].place)
+                    entries[index].value = value.isEscaped ? value.resolved(in: &resolved) : value
+                }
+            }
+            let turned: UInt64 = orders[task.order].isDescending ? .max : 0
+            for index in task.range {
+                entries[index].key = OrderKey(entries[index].value, from: task.offset).bits ^ turned
+            }
+            entries[task.range].sort {
+                $0.key < $1.key || $0.key == $1.key && $0.sibling.item < $1.sibling.item
+            }
+            var start = task.range.lowerBound
+            while start < task.range.upperBound {
+                var end = start + 1
+                while end < task.range.upperBound, entries[end].key == entries[start].key { end += 1 }
+                if end - start > 1 {
+                    let key = OrderKey(bits: entries[start].key ^ turned)
+                    settle(start..<end, key, task, &entries, &tasks)
+                }
+                start = end
+            }
+        }
+        for index in siblings.indices { siblings[index] = entries[index].sibling }
+    }
+
+    /// Says what is left to do for entries that have one key.
+    private func settle(
+        _ range: Range<Int>, _ key: OrderKey, _ task: Task, _ entries: inout [Entry], _ tasks: inout [Task]
+    ) {
+        guard key.isPrefix else { return settle(equal: range, task.order, &tasks) }
+        if key.isString {
+            let first = entries[range.lowerBound].value.text
+            var common = first.count
+            for index in range.dropFirst() {
+                let text = entries[index].value.text
+                common = commonPrefix(first.baseAddress!, text.baseAddress!, min(common, text.count))
+            }
+            tasks.append(Task(range: range, order: task.order, offset: common))
+            return
+        }
+        let sign = orders[task.order].isDescending ? -1 : 1
+        entries[range].sort {
+            let order = OrderedValue.compare($0.value, $1.value) * sign
+            return order < 0 || order == 0 && $0.sibling.item < $1.sibling.item
+        }
+        var start = range.lowerBound
+        for end in range.dropFirst()
+        where OrderedValue.compare(entries[start].value, entries[end].value) != 0 {
+            settle(equal: start..<end, task.order, &tasks)
+            start = end
+        }
+        settle(equal: start..<range.upperBound, task.order, &tasks)
+    }
+
+    /// Goes on with the next order, if there is one.
+    private func settle(equal range: Range<Int>, _ order: Int, _ tasks: inout [Task]) {
+        if range.count > 1, order + 1 < orders.count { tasks.append(Task(range: range, order: order + 1, offset: 0)) }
+    }
+}
+
+extension OrderedValue {
+    /// A string as one without escapes.
+    fileprivate func resolved(in memory: inout [UnsafeMutableRawPointer]) -> OrderedValue {
+        let room = UnsafeMutableRawPointer.allocate(byteCount: text.count + JSONScanner.padding, alignment: 8)
+        memory.append(room)
+        var count = 0
+        for byte in string.text {
+            room.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+            count += 1
+        }
+        room.advanced(by: count).initializeMemory(as: UInt8.self, repeating: 0, count: JSONScanner.padding)
+        return OrderedValue(JSONString(start: room, count: count, isEscaped: false))
+    }
+}

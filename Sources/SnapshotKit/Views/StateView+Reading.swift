@@ -1,0 +1,337 @@
+// Read strictly: a member that is not known, or a value of another type, is refused with its place, since a view that
+// is half understood shows what nobody asked for. What is understood is written down at once in canonical form.
+
+extension StateView {
+    /// Reads a view. O(bytes).
+    ///
+    /// - Parameters:
+    ///   - json: an object, as `json` is.
+    ///   - hidesContents: whether contents of sections and of the list are left out where the view does not name their
+    ///     members, as for a token's view; else they are whole.
+    /// - Throws: `StateViewError`; the first thing that is wrong.
+    public init(json: [UInt8], hidesContents: Bool = false) throws(StateViewError) {
+        let value: JSONSlice
+        do throws(JSONError) {
+            value = try JSONText(json).slice
+        } catch {
+            throw .json(error)
+        }
+        try self.init(value, hidesContents: hidesContents)
+    }
+
+    /// Reads a view from text.
+    public init(json: String, hidesContents: Bool = false) throws(StateViewError) {
+        try self.init(json: Array(json.utf8), hidesContents: hidesContents)
+    }
+
+    /// Reads a view that stands in a document.
+    ///
+    /// - Parameter pointer: where it stands.
+    public init(_ value: JSONSlice, at pointer: String = "", hidesContents: Bool = false) throws(StateViewError) {
+        var reader = ViewReader(members: try ViewMembers(value, at: pointer, "a view", Self.names))
+        self = try reader.read(hidesContents: hidesContents)
+    }
+
+    fileprivate static let names = ["sections", "where", "order", "limit", "fields", "sectionFields", "listFields"]
+}
+
+/// The members of an object that holds known ones only.
+private struct ViewMembers {
+    let pointer: String
+    private let values: [String: JSONSlice]
+
+    /// - Parameter what: the object, in words.
+    init(_ value: JSONSlice, at pointer: String, _ what: String, _ names: [String]) throws(StateViewError) {
+        guard let values = value.members else {
+            throw .refusal("wrong-type", "\(what) is an object", at: pointer)
+        }
+        if let unknown = values.keys.filter({ !names.contains($0) }).min() {
+            throw .refusal(
+                "unknown-member", "\(what) has no member \"\(Violations.shown(Array(unknown.utf8)))\"",
+                at: "\(pointer)/\(JSONPointer.escaped(unknown.utf8))")
+        }
+        (self.pointer, self.values) = (pointer, values)
+    }
+
+    subscript(name: String) -> JSONSlice? { values[name] }
+
+    var count: Int { values.count }
+
+    /// The names that are there, of several.
+    func names(of names: [String]) -> [String] { names.filter { values[$0] != nil } }
+
+    /// The elements of a list.
+    func list(_ name: String, _ what: String) throws(StateViewError) -> [JSONSlice]? {
+        guard let value = values[name] else { return nil }
+        guard let elements = value.elements else {
+            throw .refusal("wrong-type", "\(name) is an array of \(what)", at: "\(pointer)/\(name)")
+        }
+        return elements
+    }
+
+    /// The place in an item that the member `at` leads to.
+    func place(_ what: String) throws(StateViewError) -> ItemPlace {
+        guard let text = values["at"]?.string else {
+            throw .refusal("wrong-type", "\(what) says by a JSON Pointer at what it looks", at: "\(pointer)/at")
+        }
+        return try ItemPlace(text, ofWhat: "an item", at: "\(pointer)/at")
+    }
+}
+
+extension StateViewError {
+    fileprivate static func refusal(_ code: String, _ detail: String, at pointer: String) -> StateViewError {
+        .invalid(Violation(pointer: pointer, code: code, detail: detail))
+    }
+}
+
+extension ItemPlace {
+    /// - Parameter places: those beside the content that there are.
+    fileprivate init(
+        _ text: String, ofWhat what: String, places: [ItemPlace] = [.id, .kind, .expanded], at pointer: String
+    ) throws(StateViewError) {
+        guard let parsed = JSONPointer(text), let place = ItemPlace(parsed), place.isInContent || places.contains(place)
+        else {
+            let names = places.map { "\($0.pointer), " }.joined()
+            throw .refusal(
+                "wrong-pointer",
+                "\"\(Violations.shown(Array(text.utf8)))\" leads to nothing that \(what) has: "
+                    + "\(names)/content, or below that", at: pointer)
+        }
+        guard parsed.tokens.count <= StateShape.maxSegments else {
+            throw .refusal("wrong-pointer", "more than \(StateShape.maxSegments) segments", at: pointer)
+        }
+        self = place
+    }
+
+    fileprivate var isInContent: Bool { if case .content = self { true } else { false } }
+}
+
+private struct ViewReader {
+    let members: ViewMembers
+    private var parts = StateView.Parts()
+    private var writer = JSONWriter()
+    private var separator = JSONList()
+
+    init(members: ViewMembers) { self.members = members }
+
+    mutating func read(hidesContents: Bool) throws(StateViewError) -> StateView {
+        writer.append("{")
+        try readSections()
+        try readTests()
+        try readOrders()
+        try readLimit()
+        parts.fields = try readFields("fields", of: "an item", [.id, .kind, .expanded])
+        parts.sectionFields = try readFields(
+            "sectionFields", of: "a section", [.id, .expanded], default: hidesContents ? [] : nil)
+        parts.listFields = try readFields("listFields", of: "a list", [], default: hidesContents ? [] : nil)
+        writer.append("}")
+        return StateView(parts, json: exchange(&writer, with: JSONWriter(capacity: 0)).bytes())
+    }
+
+    private mutating func write(name: String) {
+        separator.separate(&writer)
+        writer.append(string: name)
+        writer.append(byte: UInt8(ascii: ":"))
+    }
+
+    private func pointer(_ name: String, _ index: Int) -> String { "\(members.pointer)/\(name)/\(index)" }
+
+    private func check(_ count: Int, _ limit: Int, _ name: String, _ what: String) throws(StateViewError) {
+        guard count <= limit else {
+            throw .limitExceeded(what: what, limit: limit, actual: count, pointer: "\(members.pointer)/\(name)")
+        }
+    }
+
+    // MARK: Sections
+
+    private mutating func readSections() throws(StateViewError) {
+        guard let elements = try members.list("sections", "ids") else { return }
+        var ids: Set<[UInt8]> = []
+        for (index, element) in elements.enumerated() {
+            guard let id = element.idText else {
+                throw .refusal("wrong-type", "an id is a string or an integer", at: pointer("sections", index))
+            }
+            ids.insert(id)
+        }
+        parts.sections = ids
+        write(name: "sections")
+        writer.append("[")
+        var list = JSONList()
+        for id in ids.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            list.separate(&writer)
+            writer.append(string: id)
+        }
+        writer.append("]")
+    }
+
+    // MARK: Tests
+
+    private static let operators = ["is", "not", "in", "below", "above", "atMost", "atLeast", "has", "exists"]
+
+    private mutating func readTests() throws(StateViewError) {
+        guard let elements = try members.list("where", "tests") else { return }
+        try check(elements.count, StateView.maxTests, "where", "tests")
+        if elements.isEmpty { return }
+        write(name: "where")
+        writer.append("[")
+        var list = JSONList()
+        for (index, element) in elements.enumerated() {
+            list.separate(&writer)
+            try readTest(element, at: pointer("where", index))
+        }
+        writer.append("]")
+    }
+
+    private mutating func readTest(_ element: JSONSlice, at pointer: String) throws(StateViewError) {
+        let test = try ViewMembers(element, at: pointer, "a test", ["at"] + Self.operators)
+        let place = try test.place("a test")
+        let names = test.names(of: Self.operators)
+        guard names.count == 1, let operand = test[names[0]] else {
+            throw .refusal(
+                "wrong-shape", "a test has exactly one of \(Self.operators.joined(separator: ", "))", at: pointer)
+        }
+        let condition = try self.condition(names[0], operand, place, at: "\(pointer)/\(names[0])")
+        parts.tests.append(ItemTest(place: place, condition: condition))
+        writer.append("{\"at\":")
+        writer.append(string: place.pointer.description)
+        writer.append(",")
+        writer.append(string: names[0])
+        writer.append(":")
+        operand.withCursor { cursor, _ in writer.append(canonical: &cursor) }
+        writer.append("}")
+    }
+
+    private func condition(
+        _ name: String, _ operand: JSONSlice, _ place: ItemPlace, at pointer: String
+    ) throws(StateViewError) -> ItemTest.Condition {
+        switch name {
+        case "is": return .isAmong(ItemTest.hashes(of: [operand], at: place))
+        case "not": return .isNot(ItemTest.hashes(of: [operand], at: place))
+        case "in":
+            guard let values = operand.elements else {
+                throw .refusal("wrong-type", "in is an array of values", at: pointer)
+            }
+            return .isAmong(ItemTest.hashes(of: values, at: place))
+        case "has":
+            guard let text = operand.string else { throw .refusal("wrong-type", "has is a string", at: pointer) }
+            return .contains(TextSearch(Array(text.utf8)))
+        case "exists":
+            guard let flag = operand.flag else {
+                throw .refusal("wrong-type", "exists is true or false", at: pointer)
+            }
+            return .exists(flag)
+        default:
+            let sort = operand.withCursor { cursor, _ in OrderedValue(at: cursor.at).sort }
+            guard sort == .number || sort == .string else {
+                throw .refusal("wrong-type", "\(name) is a number or a string", at: pointer)
+            }
+            let signs =
+                switch name {
+                case "below": -1 ... -1
+                case "above": 1...1
+                case "atMost": -1...0
+                default: 0...1
+                }
+            return .compares(signs, to: operand.json)
+        }
+    }
+
+    // MARK: Orders and the limit
+
+    private mutating func readOrders() throws(StateViewError) {
+        guard let elements = try members.list("order", "orders") else { return }
+        try check(elements.count, StateView.maxOrders, "order", "orders")
+        if elements.isEmpty { return }
+        write(name: "order")
+        writer.append("[")
+        var list = JSONList()
+        for (index, element) in elements.enumerated() {
+            let pointer = pointer("order", index)
+            let order = try ViewMembers(element, at: pointer, "an order", ["at", "descending"])
+            let place = try order.place("an order")
+            let isDescending = order["descending"]?.flag ?? false
+            if let value = order["descending"], value.flag == nil {
+                throw .refusal("wrong-type", "descending is true or false", at: "\(pointer)/descending")
+            }
+            parts.orders.append(StateView.Order(place: place, isDescending: isDescending))
+            list.separate(&writer)
+            writer.append("{\"at\":")
+            writer.append(string: place.pointer.description)
+            writer.append(isDescending ? ",\"descending\":true}" : "}")
+        }
+        writer.append("]")
+    }
+
+    private mutating func readLimit() throws(StateViewError) {
+        guard let value = members["limit"] else { return }
+        guard let limit = value.integer, limit >= 0 else {
+            throw .refusal("wrong-type", "limit is a whole number from 0 on", at: "\(members.pointer)/limit")
+        }
+        parts.limit = limit
+        write(name: "limit")
+        writer.append(limit)
+    }
+
+    // MARK: Fields
+
+    private mutating func readFields(
+        _ name: String, of what: String, _ places: [ItemPlace], default standard: [JSONSlice]? = nil
+    ) throws(StateViewError) -> ContentCut? {
+        guard let elements = try members.list(name, "JSON Pointers") ?? standard else { return nil }
+        try check(elements.count, StateView.maxFields, name, "fields")
+        var fields: Set<ItemPlace> = []
+        for (index, element) in elements.enumerated() {
+            guard let text = element.string else {
+                throw .refusal("wrong-type", "a field is a JSON Pointer", at: pointer(name, index))
+            }
+            fields.insert(try ItemPlace(text, ofWhat: what, places: places, at: pointer(name, index)))
+        }
+        guard let cut = ContentCut(Array(fields)) else { return nil }
+        write(name: name)
+        writer.append("[")
+        var list = JSONList()
+        for field in fields.filter(\.isInContent).map(\.pointer.description).sorted(by: {
+            Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8))
+        }) {
+            list.separate(&writer)
+            writer.append(string: field)
+        }
+        writer.append("]")
+        return cut
+    }
+}
+
+extension JSONSlice {
+    /// The text of an id; nil where the value is none.
+    fileprivate var idText: [UInt8]? {
+        if let string { return Array(string.utf8) }
+        let digits = text
+        let magnitude = digits.first == UInt8(ascii: "-") ? digits.dropFirst() : digits[...]
+        return magnitude.allSatisfy { $0 &- UInt8(ascii: "0") < 10 } ? digits : nil
+    }
+}
+
+extension JSONWriter {
+    /// Takes a value, and appends it without white space and with the escapes that JSON demands.
+    fileprivate mutating func append(canonical cursor: inout JSONCursor) {
+        switch cursor.byte {
+        case UInt8(ascii: "\""): append(string: cursor.takeString().text)
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            let isObject = cursor.byte == UInt8(ascii: "{")
+            append(byte: cursor.byte)
+            var list = JSONList()
+            if cursor.enter() {
+                repeat {
+                    list.separate(&self)
+                    if isObject {
+                        append(string: cursor.takeName().text)
+                        append(byte: UInt8(ascii: ":"))
+                    }
+                    append(canonical: &cursor)
+                } while cursor.takesComma()
+            }
+            append(byte: isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
+        default: append(cursor.takeToken())
+        }
+    }
+}

@@ -1,0 +1,132 @@
+/// Which rows of a list a reader shows: one, the anchor, with so many before it and behind it, over all sections in
+/// order.
+public struct StateWindow: Sendable, Hashable {
+    /// Which row is the anchor.
+    public enum Anchor: Sendable, Hashable {
+        /// Always the first row.
+        case start
+        /// Always the last row.
+        case end
+        /// Always the row of this number, from zero; beyond the last one it is that.
+        case row(Int)
+        /// The item whose id has this text, wherever it stands.
+        case around(ElementID)
+    }
+
+    /// Which row is the anchor.
+    public var anchor: Anchor
+    /// Rows before the anchor.
+    public var before: Int
+    /// Rows behind the anchor.
+    public var after: Int
+
+    /// Rows that a window may have before its anchor, and behind it.
+    public static let maxRows = 1_000
+
+    /// A window. Without numbers: 50 rows behind the anchor, or before it where that is the last row.
+    ///
+    /// - Precondition: both numbers are 0...`maxRows`.
+    public init(_ anchor: Anchor, before: Int? = nil, after: Int? = nil) {
+        self.anchor = anchor
+        self.before = before ?? (anchor == .end ? 50 : 0)
+        self.after = after ?? (anchor == .end ? 0 : 50)
+        precondition((0...Self.maxRows).contains(self.before) && (0...Self.maxRows).contains(self.after))
+    }
+}
+
+extension StateWindow {
+    /// What a query says of a window, by the names of its parameters.
+    public enum Parameter: String, Sendable, CaseIterable {
+        case at, around, before, after
+    }
+
+    /// Why parameters say no window.
+    public struct Failure: Error, Equatable {
+        /// The parameter that is at fault.
+        public let parameter: Parameter
+        /// A sentence for people.
+        public let detail: String
+    }
+
+    /// The window that the values of parameters say; nil where none of them is there.
+    public init?(_ value: (Parameter) -> String?) throws(Failure) {
+        let numbers = (before: try Self.number(.before, value(.before)), after: try Self.number(.after, value(.after)))
+        switch (value(.at), value(.around)) {
+        case (nil, nil):
+            guard numbers.before == nil, numbers.after == nil else {
+                throw Failure(
+                    parameter: numbers.before == nil ? .after : .before, detail: "a window has an anchor: at or around")
+            }
+            return nil
+        case (_?, _?): throw Failure(parameter: .around, detail: "a window has one anchor: at or around")
+        case (nil, let id?): self.init(.around(ElementID(id)), before: numbers.before, after: numbers.after)
+        case (let at?, nil):
+            self.init(try Self.anchor(at), before: numbers.before, after: numbers.after)
+        }
+    }
+
+    private static func anchor(_ text: String) throws(Failure) -> Anchor {
+        switch text {
+        case "start": return .start
+        case "end": return .end
+        default:
+            guard let row = wholeNumber(text) else {
+                throw Failure(parameter: .at, detail: "at is start, end, or the number of a row from 0 on")
+            }
+            return .row(row)
+        }
+    }
+
+    private static func number(_ parameter: Parameter, _ text: String?) throws(Failure) -> Int? {
+        guard let text else { return nil }
+        guard let number = wholeNumber(text), number <= maxRows else {
+            throw Failure(parameter: parameter, detail: "\(parameter.rawValue) is a number from 0 to \(maxRows)")
+        }
+        return number
+    }
+
+    /// Digits as a number; one beyond all rows where they are too many.
+    private static func wholeNumber(_ text: String) -> Int? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+        return Int(text) ?? .max
+    }
+}
+
+/// Where a window stands in what it shows a part of, to be asked for again: as text `above.rows.anchor`.
+public struct WindowPlace: Sendable, Hashable {
+    // Eight bytes: it goes wherever a revision goes.
+    private let rowsAbove: UInt32
+    private let rowCount: UInt16
+    private let anchorRow: UInt16
+
+    /// Rows before the first.
+    public var above: Int { Int(rowsAbove) }
+    /// Rows.
+    public var rows: Int { Int(rowCount) }
+    /// Which row is the anchor, counted from the first of all; without rows 0.
+    public var anchor: Int { above + Int(anchorRow) }
+
+    /// A place; nil where the anchor is none of its rows.
+    public init?(above: Int, rows: Int, anchor: Int) {
+        guard above >= 0, rows >= 0, rows <= 2 * StateWindow.maxRows + 1, above <= Int(Int32.max),
+            rows == 0 ? above == 0 && anchor == 0 : (above..<above + rows).contains(anchor)
+        else { return nil }
+        rowsAbove = UInt32(truncatingIfNeeded: above)
+        (rowCount, anchorRow) = (UInt16(truncatingIfNeeded: rows), UInt16(truncatingIfNeeded: anchor - above))
+    }
+
+    /// Reads what `description` wrote; nil for anything else.
+    public init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { part in
+            part.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 } ? Int(part) : nil
+        }
+        guard parts.count == 3, numbers.count == 3 else { return nil }
+        self.init(above: numbers[0], rows: numbers[1], anchor: numbers[2])
+    }
+}
+
+extension WindowPlace: CustomStringConvertible {
+    /// Three numbers with points between them.
+    public var description: String { "\(above).\(rows).\(anchor)" }
+}

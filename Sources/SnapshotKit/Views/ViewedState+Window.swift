@@ -1,0 +1,134 @@
+// A window is made as a state of its own, of its rows alone and of the ancestors that its first row has outside, so
+// that all rows find their parents. It costs what it shows, however long the list is.
+
+extension ViewedState {
+    /// The rows of a window.
+    ///
+    /// The anchor of `.around` is its item's row, or its nearest visible ancestor's. Where there is none, it is the
+    /// nearest row behind it in the base that is still there, else the nearest one before it, else the row at its old
+    /// place, else the first.
+    ///
+    /// O(rows + log n), and with a view's orders the bytes of O(log n) contents; for an anchor that is gone as much for
+    /// each row that is gone with it.
+    ///
+    /// - Parameter base: what the reader shows so far. Its anchor stands for one that neither state has.
+    public func window(_ window: StateWindow, since base: WindowBase? = nil) -> WindowedState {
+        let count = rowCount
+        guard count > 0 else { return windowed(0..<0, anchor: 0) }
+        let anchor: Int =
+            switch window.anchor {
+            case .start: 0
+            case .end: count - 1
+            case .row(let row): min(row, count - 1)
+            case .around(let id):
+                source.columns.withView { columns in
+                    Array(id.text.utf8).withUnsafeBytes {
+                        row(ofAnchor: $0, in: columns) ?? row(inPlaceOf: $0, base, columns)
+                    }
+                }
+            }
+        return windowed(max(0, anchor - window.before)..<min(count, anchor + window.after + 1), anchor: anchor)
+    }
+
+    /// The rows that stood at a place when it was written down; nil where there are not as many. O(rows + log n).
+    public func window(at place: WindowPlace) -> WindowedState? {
+        let count = rowCount
+        guard place.above + place.rows <= count, place.rows > 0 || count == 0 else { return nil }
+        return windowed(place.above..<place.above + place.rows, anchor: place.anchor)
+    }
+
+    private func windowed(_ rows: Range<Int>, anchor: Int) -> WindowedState {
+        guard let place = WindowPlace(above: rows.lowerBound, rows: rows.count, anchor: anchor) else {
+            preconditionFailure("the anchor is one of the rows")
+        }
+        return source.columns.withView { columns in
+            WindowedState(
+                state: Snapshot(self.columns(ofRows: rows, of: columns)),
+                anchor: rows.isEmpty ? nil : ElementID(columns.id(ofItem: item(at: position(ofRow: anchor)))),
+                place: place, below: rowCount - rows.upperBound)
+        }
+    }
+
+    // MARK: The anchor
+
+    /// The row of an item with an id, or of its nearest visible ancestor.
+    private func row(ofAnchor id: UnsafeRawBufferPointer, in columns: ColumnsView) -> Int? {
+        guard var item = columns.item(withID: id), position(ofItem: item, in: columns) != nil else { return nil }
+        while columns.nodes[item].flags.contains(.isHidden) {
+            guard columns.nodes[item].parent >= 0 else { return nil }
+            item = Int(columns.nodes[item].parent)
+        }
+        return row(ofItem: item, in: columns)
+    }
+
+    /// The row that is the anchor now that the one with this id is gone.
+    private func row(
+        inPlaceOf id: UnsafeRawBufferPointer, _ base: WindowBase?, _ columns: ColumnsView
+    ) -> Int {
+        guard let base else { return 0 }
+        let survivor = base.seen.flatMap { seen in
+            seen.source.columns.withView { others -> Int? in
+                let count = seen.rowCount
+                let start = min(seen.row(ofAnchor: id, in: others) ?? base.place.anchor, count)
+                let survivor = { (row: Int) -> Int? in
+                    let other = others.id(ofItem: seen.item(at: seen.position(ofRow: row)))
+                    return columns.item(withID: other.text).flatMap { self.row(ofItem: $0, in: columns) }
+                }
+                for row in start..<count { if let found = survivor(row) { return found } }
+                for row in (0..<start).reversed() { if let found = survivor(row) { return found } }
+                return nil
+            }
+        }
+        return survivor ?? min(base.place.anchor, rowCount - 1)
+    }
+
+    // MARK: The rows as a state
+
+    private func columns(ofRows rows: Range<Int>, of source: ColumnsView) -> Columns {
+        let positions = rows.map(position(ofRow:))
+        var items = positions.map { UInt32(truncatingIfNeeded: item(at: $0)) }
+        let rowSections = sections(around: rows, items, source)
+        var outsiders = 0
+        while let first = items.first, case let parent = source.nodes[Int(first)].parent, parent >= 0 {
+            items.insert(UInt32(truncatingIfNeeded: parent), at: 0)
+            outsiders += 1
+        }
+        var next = 0
+        let sections = rowSections.map { section in
+            let start = next
+            while next < items.count, Int(source.nodes[Int(items[next])].section) == section { next += 1 }
+            return source.sections[section].holding(start..<next)
+        }
+        let children = positions.map { UInt32(truncatingIfNeeded: childCount(at: $0, source)) }
+        let columns = source.columns(
+            of: items, in: sections, hasCollapsed: false, outsiders: outsiders,
+            childCounts: outsiders > 0 || children.contains { $0 > 0 }
+                ? [UInt32](repeating: 0, count: outsiders) + children : [])
+        return view.cutsContents ? columns.cut(by: view.parts) : columns
+    }
+
+    /// The sections of the state that a window shows: from its first row's to its last row's, and those without rows at
+    /// an end where nothing is outside.
+    private func sections(around rows: Range<Int>, _ items: [UInt32], _ source: ColumnsView) -> [Int] {
+        let span = { (item: UInt32) -> Int in
+            let section = Int(source.nodes[Int(item)].section)
+            return picked == nil ? section : self.span(ofSection: section) ?? 0
+        }
+        let first = rows.lowerBound == 0 ? 0 : span(items[0])
+        let end = rows.upperBound == rowCount ? sectionCount : span(items[items.count - 1]) + 1
+        return (first..<end).map(sourceSection)
+    }
+
+    /// The children that an item has in the view, hidden ones included.
+    private func childCount(at position: Int, _ source: ColumnsView) -> Int {
+        guard let picked else { return source.childCount(ofItem: position) }
+        let level = source.nodes[Int(picked[position])].level
+        var (count, next) = (0, position + 1)
+        // Behind the last of a section stands an item of the top level.
+        while next < shownCount, source.nodes[Int(picked[next])].level > level {
+            if source.nodes[Int(picked[next])].level == level + 1 { count += 1 }
+            next += 1
+        }
+        return count
+    }
+}

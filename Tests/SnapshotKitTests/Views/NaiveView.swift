@@ -1,0 +1,192 @@
+// What CONTRACT §10 says of views, word by word, on nested values: written to be obviously right, and as slow as that.
+
+/// A view as the tests carry it out.
+struct NaiveView {
+    private let members: [Text: Tree]
+
+    init(_ view: Tree) {
+        guard case .object(let members) = view else { fatalError("no view: \(view)") }
+        self.members = members
+    }
+
+    func applied(to model: Model) -> Model {
+        var model = model
+        if let ids = list("sections") {
+            model.sections.removeAll { section in !ids.contains { $0 == .string(section.id) } }
+        }
+        for index in model.sections.indices {
+            model.sections[index].items = sorted(passing(model.sections[index].items))
+        }
+        if case .token(let limit) = members["limit"] { cut(&model, to: Int(limit)!) }
+        if let fields = list("fields") {
+            for index in model.sections.indices { Self.cut(&model.sections[index].items, fields) }
+        }
+        if let fields = list("sectionFields") {
+            for index in model.sections.indices {
+                model.sections[index].content = Self.cut(model.sections[index].content, fields)
+            }
+        }
+        if let fields = list("listFields") { model.content = Self.cut(model.content, fields) }
+        return model
+    }
+
+    private func list(_ name: Text) -> [Tree]? { members[name].flatMap { try? $0.elements() } }
+
+    // MARK: where
+
+    private func passing(_ items: [Model.Item]) -> [Model.Item] {
+        items.filter { item in (list("where") ?? []).allSatisfy { Self.passes(item, $0) } }.map { item in
+            var item = item
+            item.items = passing(item.items)
+            return item
+        }
+    }
+
+    private static func passes(_ item: Model.Item, _ test: Tree) -> Bool {
+        guard case .object(let test) = test, case .string(let pointer) = test["at"] else { fatalError("no test") }
+        let value = value(at: pointer.description, in: item)
+        if let operand = test["exists"] { return (value != nil) == (operand == .token("true")) }
+        if let operand = test["not"] { return value.map { !isSame($0, operand) } ?? true }
+        guard let value else { return false }
+        if let operand = test["is"] { return isSame(value, operand) }
+        if let operands = test["in"] { return ((try? operands.elements()) ?? []).contains { isSame(value, $0) } }
+        if case .string(let part) = test["has"] {
+            guard case .string(let text) = value else { return false }
+            return part.bytes.isEmpty
+                || text.bytes.indices.contains { text.bytes[$0...].starts(with: part.bytes) }
+        }
+        for (name, passes) in [
+            ("below", { $0 < 0 }), ("above", { $0 > 0 }), ("atMost", { $0 <= 0 }), ("atLeast", { $0 >= 0 }),
+        ] as [(Text, (Int) -> Bool)] {
+            guard let operand = test[name] else { continue }
+            return rank(value) == rank(operand) && passes(compare(value, operand))
+        }
+        fatalError("no test: \(test)")
+    }
+
+    static func value(at pointer: String, in item: Model.Item) -> Tree? {
+        let names = pointer.split(separator: "/").map { Text(String($0)) }
+        switch names[0] {
+        case "id": return .string(item.id)
+        case "kind": return item.kind.map { .string($0) }
+        case "expanded": return .token(item.expanded ? "true" : "false")
+        default:
+            return names.dropFirst().reduce(item.content) { value, name in
+                if case .object(let members) = value { members[name] } else { nil }
+            }
+        }
+    }
+
+    /// Whether two are the same value, numbers by what they are.
+    static func isSame(_ one: Tree, _ other: Tree) -> Bool {
+        switch (one, other) {
+        case (.array(let one), .array(let other)):
+            one.count == other.count && zip(one, other).allSatisfy { isSame($0, $1) }
+        case (.object(let one), .object(let other)):
+            one.count == other.count
+                && one.allSatisfy { name, value in other[name].map { isSame(value, $0) } ?? false }
+        case (.array, _), (_, .array), (.object, _), (_, .object): false
+        default: compare(one, other) == 0
+        }
+    }
+
+    // MARK: order
+
+    private func sorted(_ items: [Model.Item]) -> [Model.Item] {
+        let sorted = items.enumerated().sorted { one, other in
+            for order in list("order") ?? [] {
+                guard case .object(let order) = order, case .string(let pointer) = order["at"] else { fatalError() }
+                let sign = Self.compare(
+                    Self.value(at: pointer.description, in: one.element),
+                    Self.value(at: pointer.description, in: other.element))
+                if sign != 0 { return (order["descending"] == .token("true")) == (sign > 0) }
+            }
+            return one.offset < other.offset
+        }
+        return sorted.map { _, item in
+            var item = item
+            item.items = self.sorted(item.items)
+            return item
+        }
+    }
+
+    private static func rank(_ value: Tree?) -> Int {
+        switch value {
+        case nil: 0
+        case .token("null"): 1
+        case .token("false"): 2
+        case .token("true"): 3
+        case .token: 4
+        case .string: 5
+        case .array, .object: 6
+        }
+    }
+
+    static func compare(_ one: Tree?, _ other: Tree?) -> Int {
+        guard rank(one) == rank(other) else { return rank(one) < rank(other) ? -1 : 1 }
+        switch (one, other) {
+        case (.string(let one), .string(let other)): return one < other ? -1 : one == other ? 0 : 1
+        case (.token(let one), .token(let other)) where rank(.token(one)) == 4:
+            return compareNumbers(one, other)
+        default: return 0
+        }
+    }
+
+    /// By digits written out, so many of them before and behind the point.
+    private static func compareNumbers(_ one: String, _ other: String) -> Int {
+        let (one, other) = (expanded(one), expanded(other))
+        guard one.isNegative == other.isNegative else { return one.isNegative ? -1 : 1 }
+        let sign = one.isNegative ? -1 : 1
+        if one.digits == other.digits { return 0 }
+        return one.digits.lexicographicallyPrecedes(other.digits) ? -sign : sign
+    }
+
+    private static func expanded(_ token: String) -> (isNegative: Bool, digits: [Character]) {
+        let parts = token.lowercased().split(separator: "e")
+        let mantissa = parts[0].drop { $0 == "-" }.split(separator: ".")
+        let exponent = parts.count > 1 ? Int(parts[1])! : 0
+        var digits = [Character](repeating: "0", count: 2_000)
+        let all = mantissa.joined()
+        for (index, digit) in all.enumerated() { digits[1_000 - mantissa[0].count - exponent + index] = digit }
+        return (token.hasPrefix("-") && all.contains { $0 != "0" }, digits)
+    }
+
+    // MARK: limit and fields
+
+    private func cut(_ model: inout Model, to limit: Int) {
+        var left = limit
+        for index in model.sections.indices {
+            model.sections[index].items = Array(model.sections[index].items.prefix(left))
+            left -= model.sections[index].items.count
+        }
+    }
+
+    private static func cut(_ items: inout [Model.Item], _ fields: [Tree]) {
+        for index in items.indices {
+            items[index].content = cut(items[index].content, fields)
+            cut(&items[index].items, fields)
+        }
+    }
+
+    private static func cut(_ content: Tree?, _ fields: [Tree]) -> Tree? {
+        let pointers = fields.map { field -> [Text] in
+            guard case .string(let pointer) = field else { fatalError() }
+            return pointer.description.split(separator: "/").map { Text(String($0)) }
+        }.filter { $0[0] == "content" }.map { Array($0.dropFirst()) }
+        if pointers.contains([]) { return content }
+        guard !pointers.isEmpty, let content, case .object = content else { return nil }
+        return members(content, pointers) ?? .object([:])
+    }
+
+    /// Nil where nothing is left.
+    private static func members(_ value: Tree, _ pointers: [[Text]]) -> Tree? {
+        if pointers.contains([]) { return value }
+        guard case .object(let members) = value else { return nil }
+        var shown: [Text: Tree] = [:]
+        for (name, value) in members {
+            let below = pointers.filter { $0.first == name }.map { Array($0.dropFirst()) }
+            if !below.isEmpty { shown[name] = Self.members(value, below) }
+        }
+        return shown.isEmpty ? nil : .object(shown)
+    }
+}
