@@ -13,7 +13,7 @@ import time
 import unittest
 
 from support.appliers import DIALECTS
-from support.client import Client, RawConnection, session_path
+from support.client import Client, RawConnection, session_path, target
 from support.events import Stream
 from support.server import Server, binary, environment
 from support.states import canonical
@@ -85,6 +85,30 @@ class Diff(unittest.TestCase):
         changes = self.changes(self.old, self.new, "--items-at", "/rows", "--id-at", "/k")
         self.assertEqual([each["op"] for each in changes], ["insert"])
 
+    def test_all_that_says_where_a_list_stands(self):
+        old = {"data": [{"t": "a", "k": 1, "c": [{"t": "b", "k": 1}], "open": False}], "page": 1}
+        new = {"data": [{"t": "a", "k": 1, "c": [{"t": "b", "k": 1}], "open": True}, {"t": "a", "k": 1}], "page": 2}
+        self.write(self.old, old)
+        self.write(self.new, new)
+        flags = ("--items-at=/data", "--id-at", "/t", "--id-at", "/k", "--kind-at=/t", "--children-at", "/c", "--expanded-at",
+                 "/open", "--rest", "/page", "--duplicates", "first", "--dialect", "json-patch")
+        ran = command("diff", self.old, self.new, *flags)
+        self.assertEqual((ran.returncode, ran.stderr), (0, f"diffserver: {self.new}: duplicate-id at /data/1\n"))
+        query = {"itemsAt": "/data", "idAt": ["/t", "/k"], "kindAt": "/t", "childrenAt": "/c", "expandedAt": "/open",
+                 "rest": "/page", "duplicates": "first", "dialect": "json-patch"}
+        self.assertEqual(exact(ran.stdout), self.answer(old, new, query).exact["changes"])
+        self.assertEqual([each["path"] for each in json.loads(ran.stdout)][0], "/content/page")
+        old, new = {"x": {"items": {"a": {}}}}, {"x": {"items": {"b": {}, "a": {}}}}
+        self.write(self.old, old)
+        self.write(self.new, new)
+        changes = self.changes(self.old, self.new, "--map", "--items-at", "/x/items")
+        self.assertEqual(changes, self.answer(old, new, {"map": "true", "itemsAt": "/x/items"}).exact["changes"])
+
+    def answer(self, old, new, query):
+        server = Server()
+        self.addCleanup(server.stop)
+        return once(server, "POST", target("/v1/diff", query), {"old": old, "new": new})
+
     def test_what_is_wrong_is_one_clear_line_and_a_status(self):
         broken = self.old + ".broken"
         with open(broken, "w", encoding="utf-8") as file:
@@ -92,7 +116,8 @@ class Diff(unittest.TestCase):
         self.write(self.new + ".twice", ["a", "a"])
         for arguments in ((self.old,), (), (self.old, self.new, self.new), (self.old, self.old + ".none"), (broken, self.new),
                           (self.old, self.new + ".twice"), (self.old, self.new, "--dialect", "none"), (self.old, self.new, "--nothing"),
-                          (self.old, self.new, "--dialect")):
+                          (self.old, self.new, "--dialect"), (self.old, self.new, "--map"), (self.old, self.new, "--id-at", "k"),
+                          (self.old, self.new, *["--id-at=/k"] * 5), (self.old, self.new, "--map", "--id-at=/k")):
             with self.subTest(arguments):
                 ran = command("diff", *arguments, text="")
                 self.assertNotEqual(ran.returncode, 0)

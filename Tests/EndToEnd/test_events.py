@@ -103,9 +103,9 @@ class Streams(StreamCase):
         stream = self.stream(session, {"since": "x"})
         self.assertEqual((stream.status, stream.problem["type"]), (400, "/problems/malformed-revision"))
 
-    def test_a_missing_session_is_404(self):
+    def test_a_missing_session_is_waited_for(self):
         stream = self.stream("none")
-        self.assertEqual((stream.status, stream.problem["type"]), (404, "/problems/session-not-found"))
+        self.assertEqual(stream.status, 200)
 
     def test_a_reconnect_resumes_where_it_was(self):
         session, first = self.made(["a"])

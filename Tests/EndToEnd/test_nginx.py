@@ -131,12 +131,17 @@ class PassesOn:
             self.assertEqual((answer.status, answer.media_type), (413, "application/problem+json"), answer)
             self.assertEqual(answer.json["type"], "/problems/content-too-large")
 
-    def test_a_compressed_answer_stays_compressed_and_a_stream_is_not(self):
+    def test_what_is_compressed_stays_so_and_a_stream_comes_event_by_event(self):
         state = [{"id": str(number), "content": "the same again " * 4} for number in range(100)]
         self.post("compressed", state)
         answer = self.request("GET", session_path("compressed"), Accept_Encoding="gzip")
         self.assertEqual(answer.headers["Content-Encoding"], "gzip")
-        self.assertIsNone(self.stream("compressed", headers={"Accept-Encoding": "gzip"}).headers["Content-Encoding"])
+        stream = self.stream("compressed", headers={"Accept-Encoding": "gzip"})
+        self.assertEqual(stream.headers["Content-Encoding"], "gzip")
+        self.assertEqual(stream.next_event().json["reset"], "initial")
+        for number in range(3):
+            self.post("compressed", state[number + 1:])
+            self.assertEqual(len(stream.next_event().json["changes"]), 1)
 
 
 @unittest.skipUnless(IS_INSTALLED, MISSING)
@@ -242,7 +247,7 @@ class AwayAndBack(Behind):
             self.wrote(name, ["b", "a"])
         for name in names:
             self.wrote(name, ["c"])
-        self.assertTrue(self.all_show(readers, ["c"], 10))
+        self.assertTrue(self.all_show(readers, ["c"], 20))
         for name in names:
             self.assertEqual(self.request("GET", session_path(name), at=self.nodes[home[name]]).status, 200)
         for reader in readers.values():

@@ -27,7 +27,9 @@ ENDPOINTS = {
     "/v1/sessions/s/items/i": {"GET", "HEAD"},
     "/v1/sessions/s/sections": {"GET", "HEAD"},
     "/v1/sessions/s/sections/i": {"GET", "HEAD"},
-    "/v1/sessions/s/tokens": {"POST"},
+    "/v1/sessions/s/tokens": {"DELETE", "POST"},
+    "/v1/sessions": {"GET", "HEAD"},
+    "/v1/tokens": {"POST"},
     "/livez": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/metrics": {"GET", "HEAD"},
     "/openapi.json": {"GET", "HEAD"}, "/": {"GET", "HEAD"}, "/client.js": {"GET", "HEAD"},
     "/problems/internal": {"GET", "HEAD"},
@@ -71,7 +73,7 @@ class Routes(ServiceCase):
                     self.assertEqual(set(re.split(r",\s*", answer.headers["Allow"])), methods | {"OPTIONS"})
 
     def test_an_unknown_path_is_404(self):
-        for path in ("/v1", "/v1/", "/v2/diff", "/v1/diff/", "/v1/sessions", "/v1/sessions/s/", "/v1/sessions/s/other",
+        for path in ("/v1", "/v1/", "/v2/diff", "/v1/diff/", "/v1/sessions/", "/v1/sessions/s/", "/v1/sessions/s/other",
                      "/v1/sessions/s/changes/1", "/livez/", "//livez", "/V1/diff", "/v1/sessions/s/items/i/x", "/favicon"):
             for method in ("GET", "POST"):
                 with self.subTest(path, method=method):
@@ -115,22 +117,27 @@ class Routes(ServiceCase):
 
 class Queries(ServiceCase):
     SHAPE = ["idAt", "itemsAt", "sectionsAt", "sectionIdAt", "kindAt", "childrenAt", "expandedAt", "map", "rest", "duplicates", "shape"]
+    SIGHT = ["view", "at", "around", "before", "after"]
     KNOWN = {
-        ("POST", "/v1/diff"): ["dialect", "staging", "content", "maxChanges", *SHAPE],
+        ("POST", "/v1/diff"): ["dialect", "staging", "content", "maxChanges", "view", *SHAPE],
         ("PUT", "/v1/sessions/{}"): SHAPE,
-        ("GET", "/v1/sessions/{}"): [],
+        ("GET", "/v1/sessions/{}"): ["view"],
         ("DELETE", "/v1/sessions/{}"): [],
-        ("POST", "/v1/sessions/{}/changes"): ["since", "dialect", "staging", "content", "maxChanges", *SHAPE],
-        ("GET", "/v1/sessions/{}/changes"): ["since", "wait", "dialect", "staging", "content", "maxChanges"],
-        ("GET", "/v1/sessions/{}/items"): ["at", "id", "revision"],
-        ("GET", "/v1/sessions/{}/items/a"): ["revision"],
+        ("POST", "/v1/sessions/{}/changes"): ["since", "dialect", "staging", "content", "maxChanges", *SHAPE, *SIGHT],
+        ("GET", "/v1/sessions/{}/changes"): ["since", "wait", "dialect", "staging", "content", "maxChanges", *SIGHT],
+        ("GET", "/v1/sessions/{}/items"): ["at", "id", "revision", "view"],
+        ("GET", "/v1/sessions/{}/items/a"): ["revision", "view"],
         ("POST", "/v1/sessions/{}/tokens"): [],
-        ("GET", "/v1/sessions/{}/sections"): ["at", "id", "revision"],
-        ("GET", "/v1/sessions/{}/sections/main"): ["revision"],
+        ("DELETE", "/v1/sessions/{}/tokens"): [],
+        ("POST", "/v1/tokens"): [],
+        ("GET", "/v1/sessions"): ["prefix", "after", "limit"],
+        ("GET", "/v1/sessions/{}/sections"): ["at", "id", "revision", "view"],
+        ("GET", "/v1/sessions/{}/sections/main"): ["revision", "view"],
     }
     GOOD = {"dialect": "keyed", "staging": "safe", "content": "full", "maxChanges": "5", "idAt": "/id", "itemsAt": "",
             "sectionsAt": "/items", "sectionIdAt": "/id", "kindAt": "/kind", "childrenAt": "/items", "expandedAt": "/expanded",
-            "map": "true", "rest": "true", "duplicates": "first", "shape": "native", "since": "", "wait": "0", "at": "0,0", "id": "a", "revision": None}
+            "map": "true", "rest": "true", "duplicates": "first", "shape": "native", "since": "", "wait": "0", "at": "0,0", "id": "a", "revision": None,
+            "prefix": "a", "after": "a", "limit": "10", "view": '{"limit":1}', "around": "a", "before": "1"}
 
     def test_an_unknown_parameter_is_named(self):
         session, _ = self.made(["a"])

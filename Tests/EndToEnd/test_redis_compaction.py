@@ -48,7 +48,7 @@ class CompactionCase(unittest.TestCase):
         """A checkpoint, a log without a gap, and nothing else."""
         base, first, last = (self.value(redis, session, name) for name in "bfn")
         log = {f"e{position}" for position in range(int(first), int(last) + 1)}
-        self.assertEqual(self.fields(redis, session), {*"vrtnfcb", f"m{base}", f"h{base}"} | log)
+        self.assertEqual(self.fields(redis, session), {*"vritnfcb", f"m{base}", f"h{base}"} | log)
 
 
 class MissingParts(CompactionCase):

@@ -56,8 +56,8 @@ class Sessions(ServiceCase):
         self.assertEqual(sections, [{"id": "g", "content": {"name": "g"}, "items": [
             {"id": 1, "content": {"user": 1}}, {"id": 2, "content": {"user": 2}}]}])
 
-    def test_put_needs_a_state(self):
-        for body in ({}, {"ttl": 60}, {"edits": []}):
+    def test_put_takes_a_state_and_settings_and_nothing_else(self):
+        for body in ({"edits": []}, {"items": []}, {"sections": []}, {"state": [], "title": 1}):
             with self.subTest(body):
                 self.assertProblem(self.put_session(self.new_name(), body), 422, "wrong-shape")
 

@@ -65,10 +65,10 @@ class Refusals(unittest.TestCase):
     def test_a_newer_format(self):
         database = sqlite3.connect(self.path)
         database.execute(f"PRAGMA application_id = {0x64696666}")
-        database.execute("PRAGMA user_version = 3")
+        database.execute("PRAGMA user_version = 4")
         database.execute("CREATE TABLE unheard_of (id INTEGER PRIMARY KEY)")
         database.close()
-        self.assertRefused(r"written by a newer diffserver \(format 3; this one knows 2\)")
+        self.assertRefused(r"written by a newer diffserver \(format 4; this one knows 3\)")
 
     def test_a_directory_that_is_not_there_or_that_is_the_file(self):
         self.assertRefused("No such file or directory", self.directory / "none" / "sessions.db")

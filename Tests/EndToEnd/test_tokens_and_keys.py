@@ -1,11 +1,18 @@
 """Who may: keys of writers, tokens of thin clients: CONTRACT §9."""
 
+import base64
+import collections
 import hashlib
+import json
+import pathlib
+import signal
+import tempfile
+import threading
 import time
 from datetime import datetime, timezone
 
 from support.case import ServiceCase
-from support.client import RawConnection, session_path
+from support.client import Client, RawConnection, session_path
 from support.events import Stream
 from support.server import Server
 from support.tokens import SECRET, bearer, part, token
@@ -33,6 +40,7 @@ class Keys(Guarded):
     PROTECTED = [("POST", "/v1/diff"), ("PUT", "/v1/sessions/s"), ("GET", "/v1/sessions/s"), ("DELETE", "/v1/sessions/s"),
                  ("POST", "/v1/sessions/s/changes"), ("GET", "/v1/sessions/s/changes"), ("GET", "/v1/sessions/s/items"),
                  ("GET", "/v1/sessions/s/items/i"), ("GET", "/v1/sessions/s/sections/i"), ("POST", "/v1/sessions/s/tokens"),
+                 ("POST", "/v1/tokens"),
                  ("GET", "/unknown"), ("PATCH", "/v1/diff"), ("GET", "/v1/nothing")]
 
     def test_without_credentials_everything_but_the_public_is_401(self):
@@ -158,6 +166,63 @@ class Tokens(Guarded):
         edit = token(self.session, "edit")
         self.assertStatus(self.ask("POST", self.path + "/changes", edit, self.EDIT), 200)
 
+    OPERATIONS = {
+        "insert": {"items": [{"id": "n"}]}, "delete": {"items": ["a"]}, "move": {"items": ["a"]}, "update": {"items": [{"id": "a"}]},
+        "reload": {"items": ["a"]}, "reconfigure": {"items": ["a"]}, "expand": {"items": ["a"]}, "collapse": {"items": ["a"]},
+        "clear": {},
+    }
+
+    def test_a_scope_of_one_operation_permits_that_and_no_other(self):
+        for permitted in self.OPERATIONS:
+            given = token(self.session, f"read edit:{permitted}")
+            for operation, operands in self.OPERATIONS.items():
+                with self.subTest(permitted, operation=operation):
+                    answer = self.ask("POST", self.path + "/changes", given, {"edits": [{"op": operation, **operands}]})
+                    if operation == permitted:
+                        self.assertChangeset(answer)
+                    else:
+                        self.assertProblem(answer, 403, "forbidden")
+                self.make(self.session)
+            both = {"edits": [{"op": each, **self.OPERATIONS[each]} for each in sorted({permitted, "clear", "move"})]}
+            self.assertProblem(self.ask("POST", self.path + "/changes", given, both), 403, "forbidden")
+
+    def test_scopes_add_up(self):
+        given = token(self.session, "edit:move edit:insert")
+        body = {"edits": [{"op": each, **self.OPERATIONS[each]} for each in ("insert", "move")]}
+        answer = self.ask("POST", self.path + "/changes", given, body)
+        self.assertEqual(set(answer.json), {"session", "from", "to"}, answer)
+        self.assertProblem(self.ask("GET", self.path, given), 403, "forbidden")
+
+    def test_what_may_not_be_done_is_told_behind_the_json_and_before_the_session(self):
+        given, path = token("none", "read edit:move"), session_path("none", "changes")
+        clear = {"edits": [{"op": "clear"}]}
+        self.assertProblem(self.ask("POST", path, given, clear), 403, "forbidden")
+        self.assertProblem(self.ask("POST", path, given, clear, If_Match='"1-0000000000000000"'), 403, "forbidden")
+        self.assertProblem(self.ask("POST", path, given, '{"edits":[{"op":"clear"}'), 400, "malformed-json")
+        self.assertProblem(self.ask("POST", path, given, {"edits": [{"op": "move", "items": ["a"]}]}), 404, "session-not-found")
+        self.assertProblem(self.ask("POST", path + "?idAt=/x", given, clear), 403, "forbidden")
+
+    def test_to_have_all_drawn_again_is_to_reload(self):
+        moves = {"edits": [{"op": "move", "items": ["a"]}]}
+        for scope, status in (("edit", 200), ("edit:move edit:reload", 200), ("edit:move", 403)):
+            with self.subTest(scope):
+                answer = self.ask("POST", self.path + "/changes?reload=true", token(self.session, scope), moves)
+                self.assertStatus(answer, status)
+
+    def test_a_token_may_be_of_several_sessions(self):
+        names = [self.session, self.new_name(), self.new_name()]
+        for name in names[1:]:
+            self.make(name)
+        given = token(None, "read edit", sub=None, sessions=names[:2])
+        for name in names[:2]:
+            self.assertStatus(self.ask("GET", session_path(name), given), 200)
+            answer = self.ask("POST", session_path(name, "changes"), given, self.EDIT, Idempotency_Key="k")
+            self.assertStatus(answer, 200)
+            # A client that was given another token repeats its request.
+            again = self.ask("POST", session_path(name, "changes"), token(name, "edit"), self.EDIT, Idempotency_Key="k")
+            self.assertEqual((again.status, again.json["to"]), (200, answer.json["to"]))
+        self.assertProblem(self.ask("GET", session_path(names[2]), given), 403, "forbidden")
+
     def test_a_state_from_a_thin_client_is_refused_unread(self):
         edit = token(self.session, "edit")
         for body in ('[{"id":', '{"state": x', '{"items": [x', '{"ttl": 1, "sections": ', "[" * 100):
@@ -212,6 +277,15 @@ class Tokens(Guarded):
             "padding": good + "=",
             "exp is text": token(self.session, exp="9999999999"),
             "no session": token(None, sub=None),
+            "a session and sessions": token(self.session, sessions=[self.session]),
+            "no sessions": token(None, sub=None, sessions=[]),
+            "65 sessions": token(None, sub=None, sessions=[self.session] * 65),
+            "sessions are text": token(None, sub=None, sessions=self.session),
+            "a view, and edits": token(self.session, scope="read edit:move", view={"limit": 1}),
+            "a view that is not understood": token(self.session, view={"limits": 1}),
+            "a view of too much": token(self.session, view={"order": [{"at": "/id"}] * 5}),
+            "a view that is none": token(self.session, view=[]),
+            "made later": token(self.session, iat=time.time() + 120),
         }
         for name, given in cases.items():
             with self.subTest(name):
@@ -222,7 +296,7 @@ class Tokens(Guarded):
         self.assertStatus(self.ask("GET", self.path, given), 200)
 
     def test_a_scope_that_is_not_known_permits_nothing(self):
-        for scope in ("", "write", "Read", "readedit", None):
+        for scope in ("", "write", "Read", "readedit", "read:move", "edit:", "edit:sort", "edit:Move", None):
             with self.subTest(scope):
                 answer = self.ask("GET", self.path, token(self.session, scope))
                 self.assertIn(answer.status, (401, 403), answer)
@@ -260,12 +334,55 @@ class Tokens(Guarded):
         self.assertStatus(self.ask("GET", session_path(session), answer.json["token"]), 200)
 
     def test_scopes_and_times_that_are_none_are_refused(self):
-        for body in ({"scope": []}, {"scope": ["write"]}, {"scope": "read"}, {"scope": ["read"], "ttl": 0},
+        for body in ({"scope": []}, {"scope": ["write"]}, {"scope": ["edit:sort"]}, {"scope": ["read", "edit:"]}, {"view": {"limits": 1}},
+                     {"view": {"limit": 1}, "scope": ["read", "edit"]}, {"view": None}, {"view": {"where": [{"at": "/id"}] * 17}},
+                     {"sessions": ["s"]}, {"scope": "read"}, {"scope": ["read"], "ttl": 0},
                      {"scope": ["read"], "ttl": -1}, {"scope": ["read"], "ttl": "1h"}, {"scope": ["read"], "more": 1}, []):
             with self.subTest(body):
                 answer = self.ask("POST", self.path + "/tokens", KEY, body)
                 self.assertIn(answer.status, (400, 422), answer)
                 self.assertEqual(answer.media_type, "application/problem+json")
+
+    def test_a_token_says_when_it_was_made_in_milliseconds(self):
+        before = int(time.time() * 1000)
+        minted = self.ask("POST", self.path + "/tokens", KEY, {"scope": ["read", "edit:move"]}).json["token"]
+        claims = json.loads(base64.urlsafe_b64decode(minted.split(".")[1] + "=="))
+        self.assertLessEqual(before, round(claims["iat"] * 1000))
+        self.assertLessEqual(round(claims["iat"] * 1000), time.time() * 1000)
+        self.assertEqual((claims["sub"], claims["scope"]), (self.session, "read edit:move"))
+
+    def test_a_key_mints_for_several_sessions_before_they_exist(self):
+        names = [self.session, self.new_name()]
+        answer = self.ask("POST", "/v1/tokens", KEY, {"sessions": names, "scope": ["read", "edit:insert"], "ttl": 100})
+        self.assertStatus(answer, 201)
+        self.assertEqual(set(answer.json), {"token", "expiresAt"})
+        minted = answer.json["token"]
+        self.assertStatus(self.ask("GET", self.path, minted), 200)
+        self.assertStatus(self.ask("POST", self.path + "/changes", minted, self.EDIT), 200)
+        self.assertProblem(self.ask("GET", session_path(names[1]), minted), 404, "session-not-found")
+        self.assertProblem(self.ask("GET", session_path("other"), minted), 403, "forbidden")
+        self.assertProblem(self.ask("POST", "/v1/tokens", minted, {"sessions": names}), 403, "forbidden")
+        longest = [f"{number:0128}" for number in range(64)]
+        minted = self.ask("POST", "/v1/tokens", KEY, {"sessions": longest}).json["token"]
+        self.assertProblem(self.ask("GET", session_path(longest[63]), minted), 404, "session-not-found")
+
+    def test_sessions_of_a_token_are_1_to_64_names(self):
+        for sessions in ([], "s", None, ["a b"], ["s", ""], ["s", ".."], ["x" * 129], [1]):
+            with self.subTest(sessions):
+                self.assertProblem(self.ask("POST", "/v1/tokens", KEY, {"sessions": sessions}), 422, "wrong-shape")
+        self.assertProblem(self.ask("POST", "/v1/tokens", KEY, {"scope": ["read"]}), 422, "wrong-shape")
+        self.assertProblem(self.ask("POST", "/v1/tokens", KEY, {"sessions": ["s"], "view": []}), 422, "wrong-shape")
+        long = {"sessions": [f"{number:0128}" for number in range(64)], "view": {"sections": [f"{n}" * 2000 for n in range(4)]}}
+        self.assertProblem(self.ask("POST", "/v1/tokens", KEY, long), 422,
+                           "limit-exceeded", limit=16384)
+        many = self.ask("POST", "/v1/tokens", KEY, {"sessions": ["s"] * 65})
+        self.assertProblem(many, 422, "limit-exceeded", limit=64, actual=65)
+
+    def test_a_key_of_a_prefix_mints_for_what_starts_with_it(self):
+        self.assertStatus(self.ask("POST", "/v1/tokens", TEAM_KEY, {"sessions": ["team-a:1", "team-a:2"]}), 201)
+        for sessions in (["team-b:1"], ["team-a:1", "team-b:1"], ["team-a"]):
+            with self.subTest(sessions):
+                self.assertProblem(self.ask("POST", "/v1/tokens", TEAM_KEY, {"sessions": sessions}), 403, "forbidden")
 
     def test_a_token_that_never_ends_opens_a_stream(self):
         for expiry in (10**15, 2**63 - 1, 2**63, 1e300, 10**400):
@@ -332,6 +449,106 @@ class RateOrder(Guarded):
         one, other = (token("team-a:none", "read", seconds) for seconds in (60, 61))
         self.drain(one)
         self.assertProblem(self.ask("GET", session_path("team-a:none"), other), 404, "session-not-found")
+
+
+class Rotation(ServiceCase):
+    """One secret takes another's place while clients of both are served."""
+
+    OLD, NEW = "the old secret of at least 32 bytes", "the new secret of at least 32 bytes"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="diffserver-secrets-")
+        cls.file = pathlib.Path(cls.folder.name, "secrets")
+        cls.file.write_text(cls.OLD + "\n")
+        cls.file.chmod(0o600)
+        cls.options = ("--key", f"writer:{hashed(KEY)}", "--token-secret-file", str(cls.file))
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        try:
+            super().tearDownClass()
+        finally:
+            cls.folder.cleanup()
+
+    def say(self, *secrets, line="secrets of tokens are read again"):
+        """Has the server read its secrets again, and waits until it has."""
+        told = sum(line in each for each in self.server.lines)
+        new = self.file.with_suffix(".new")
+        new.write_text("".join(f"{each}\n" for each in secrets))
+        new.chmod(0o600)
+        new.replace(self.file)
+        self.server.signal(signal.SIGHUP)
+        deadline = time.monotonic() + 20
+        while sum(line in each for each in self.server.lines) == told:
+            self.assertLess(time.monotonic(), deadline, self.server.lines)
+            time.sleep(0.01)
+
+    def status(self, given):
+        return self.get(session_path("list"), Authorization=f"Bearer {given}").status
+
+    def setUp(self):
+        self.say(self.OLD)
+        answer = self.put_session("list", {"state": ["a"]}, Authorization=f"Bearer {KEY}")
+        self.assertIn(answer.status, (200, 201))
+
+    def test_each_secret_is_good_while_it_is_in_the_file(self):
+        old, new = (token("list", secret=each) for each in (self.OLD, self.NEW))
+        self.assertEqual((self.status(old), self.status(new)), (200, 401))
+        self.say(self.NEW, self.OLD)
+        self.assertEqual((self.status(old), self.status(new)), (200, 200))
+        self.say(self.NEW)
+        self.assertEqual((self.status(old), self.status(new)), (401, 200))
+
+    def test_a_file_that_is_of_no_use_changes_nothing(self):
+        self.say("short", line="secrets of tokens stay as they were")
+        self.assertEqual(self.status(token("list", secret=self.OLD)), 200)
+        self.assertNotIn("short", "\n".join(self.server.lines))
+
+    def test_nobody_is_refused_meanwhile(self):
+        used, done, refused, asked = [[self.OLD]], threading.Event(), [], collections.Counter()
+
+        def ask(number):
+            client = Client(self.server)
+            while not done.is_set():
+                if number % 2:
+                    minted = client.request("POST", session_path("list", "tokens"), {"scope": ["read", "edit"]}, bearer(KEY))
+                    given = minted.json["token"]
+                else:
+                    secrets = used[0]
+                    given = token("list", "read edit", secret=secrets[number // 2 % len(secrets)])
+                edits = {"edits": [{"op": "update", "items": [{"id": "a", "content": number}]}]}
+                for answer in (client.request("GET", session_path("list"), None, bearer(given)),
+                               client.request("POST", session_path("list", "changes"), edits, bearer(given))):
+                    if answer.status != 200:
+                        refused.append(answer)
+                asked[number] += 1
+            client.close()
+
+        def wait():
+            """Until each has begun and ended at least one round."""
+            before = dict(asked)
+            while not refused and any(asked[number] < before.get(number, 0) + 2 for number in range(6)):
+                time.sleep(0.01)
+
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for old, new in [(self.OLD, self.NEW), (self.NEW, self.OLD)] * 3:
+            self.say(old, new)
+            used[0] = [old, new]
+            wait()
+            self.say(new, old)
+            wait()
+            used[0] = [new]
+            wait()
+            self.say(new)
+            wait()
+        done.set()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(refused, [])
 
 
 class NoSecret(ServiceCase):

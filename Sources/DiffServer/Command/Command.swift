@@ -3,9 +3,9 @@ import Glibc
 /// What was asked for on the command line.
 enum Command {
     case serve(Options)
-    case diff(old: String, new: String, flags: [String: String])
+    case diff(DiffCommand)
     case key(name: String)
-    case token(session: String, scopes: Set<Token.Scope>, seconds: Int, secret: [UInt8])
+    case token(sessions: [String], scopes: Set<Token.Scope>, seconds: Int, secret: [UInt8])
     case healthCheck(Options)
     case help, version
 }
@@ -115,24 +115,26 @@ extension Command {
         let known = ["--session", "--scope", "--ttl", "--token-secret", "--token-secret-file"].map {
             Option(flag: $0, value: "VALUE", help: "", isSecret: $0 == "--token-secret") { _, _ in true }
         }
-        let flags = Dictionary(try flags(arguments, known: known)) { _, last in last }
-        guard let session = flags["--session"] else {
-            throw UsageError("diffserver token needs --session NAME")
+        let given = try flags(arguments, known: known)
+        let flags = Dictionary(given) { _, last in last }
+        let sessions = given.filter { $0.flag == "--session" }.map(\.value)
+        guard (1...Token.maxSessions).contains(sessions.count) else {
+            throw UsageError("diffserver token needs --session NAME, at most \(Token.maxSessions) times")
         }
         let secret = try secret(flags, environment)
         let names = (flags["--scope"] ?? "read").split { $0 == "," || $0 == " " }.map(String.init)
-        let scopes = names.compactMap(Token.Scope.init)
+        let scopes = names.compactMap { Token.Scope($0) }
         let time = Unit.time(flags["--ttl"] ?? "1h") ?? .zero
         guard !scopes.isEmpty, scopes.count == names.count else {
-            throw UsageError("--scope is read, edit or read,edit")
+            throw UsageError("--scope holds, separated by commas, \(Token.Scope.words)")
         }
         guard time >= .seconds(1), time <= .seconds(Options.maxTimeToLive) else {
             throw UsageError("--ttl is a time from 1s to 7d")
         }
-        return .token(session: session, scopes: Set(scopes), seconds: Int(time.components.seconds), secret: secret)
+        return .token(sessions: sessions, scopes: Set(scopes), seconds: Int(time.components.seconds), secret: secret)
     }
 
-    /// The server's secret of tokens: from the command line, else from a variable.
+    /// The server's secret that signs tokens: from the command line, else from a variable.
     private static func secret(
         _ flags: [String: String], _ environment: (String) -> String?
     ) throws(UsageError) -> [UInt8] {
@@ -142,28 +144,23 @@ extension Command {
             path = try variable("DIFFSERVER_TOKEN_SECRET_FILE", environment)
         }
         switch (text, path) {
-        case (let text?, nil) where text.utf8.count >= Options.minSecretBytes: return Array(text.utf8)
+        case (let text?, nil):
+            if let secrets = TokenSecrets.read(text.utf8) { return secrets[0] }
         case (nil, let path?):
             var warnings: [String] = []
-            return try Options.tokenSecret(in: path, warnings: &warnings)
-        default:
-            throw UsageError(
-                "diffserver token needs the server's --token-secret or --token-secret-file, "
-                    + "of \(Options.minSecretBytes) bytes or more"
-            )
+            return try Options.tokenSecrets(in: path, warnings: &warnings)[0]
+        default: break
         }
+        throw UsageError(
+            "diffserver token needs the server's --token-secret or --token-secret-file, "
+                + "of \(TokenSecrets.minBytes) bytes or more")
     }
 
     private static func diff(_ arguments: [String]) throws(UsageError) -> Command {
-        let known = [
-            "--dialect", "--staging", "--content", "--items-at", "--id-at", "--sections-at", "--section-id-at",
-        ].map {
-            Option(flag: $0, value: "VALUE", help: "") { _, _ in true }
-        }
-        let (flags, files) = try split(arguments, known: known)
+        let (flags, files) = try split(arguments, known: DiffCommand.options)
         guard files.count == 2 else {
             throw UsageError("diffserver diff takes two files, OLD.json and NEW.json")
         }
-        return .diff(old: files[0], new: files[1], flags: Dictionary(flags) { _, last in last })
+        return .diff(try DiffCommand(old: files[0], new: files[1], flags: flags))
     }
 }

@@ -2,48 +2,76 @@ import Glibc
 import SnapshotKit
 
 /// `diffserver diff OLD.json NEW.json`: the same engine on two files.
-enum DiffCommand {
-    static func run(old: String, new: String, flags: [String: String]) -> Never {
-        let dialect: Dialect = choice(flags, "--dialect") ?? .keyed
-        let staging: Staging = choice(flags, "--staging") ?? .safe
-        let content: ContentStyle = choice(flags, "--content") ?? .full
-        let shape = shape(flags)
-        let changeset = Changeset(from: read(old, shape), to: read(new, shape))
+struct DiffCommand {
+    let old: String
+    let new: String
+    let dialect: Dialect
+    let staging: Staging
+    let content: ContentStyle
+    let shape: StateShape
+
+    /// - Parameter flags: of `options`, in their order. The last one counts, but for the parts of an id.
+    init(old: String, new: String, flags: [(flag: String, value: String)]) throws(UsageError) {
+        (self.old, self.new) = (old, new)
+        dialect = try Self.choice(flags, "--dialect") ?? .keyed
+        staging = try Self.choice(flags, "--staging") ?? .safe
+        content = try Self.choice(flags, "--content") ?? .full
+        let members = flags.compactMap { given in
+            StateShape.Member.allCases.first { $0.flag == given.flag }.map { ($0, given.value) }
+        }
+        do throws(StateShape.Failure) {
+            shape = members.isEmpty ? .native : try StateShape(members)
+        } catch {
+            let flag = error.member.map { "\($0.flag): " } ?? ""
+            throw UsageError(flag + error.detail)
+        }
+    }
+
+    /// What it takes, besides the two files.
+    static let options =
+        ["--dialect", "--staging", "--content"].map { Option(flag: $0, value: "VALUE", help: "") { _, _ in true } }
+        + StateShape.Member.allCases.map { member in
+            Option(flag: member.flag, value: member == .map ? nil : "VALUE", help: "") { _, _ in true }
+        }
+
+    private static func choice<Choice: RawRepresentable & CaseIterable>(
+        _ flags: [(flag: String, value: String)], _ flag: String
+    ) throws(UsageError) -> Choice? where Choice.RawValue == String {
+        guard let text = flags.last(where: { $0.flag == flag })?.value else { return nil }
+        if let choice = Choice(rawValue: text) { return choice }
+        throw UsageError("\(flag) is one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+
+    /// Prints the changes; what of the files is not in them is told beside.
+    func run() -> Never {
+        let changeset = Changeset(from: read(old), to: read(new))
         print(String(decoding: changeset.json(dialect, staging: staging, content: content), as: UTF8.self))
+        LogOutput.standardError.flush()
         exit(0)
     }
 
-    private static func choice<Choice: RawRepresentable & CaseIterable>(_ flags: [String: String], _ flag: String)
-        -> Choice?
-    where Choice.RawValue == String {
-        guard let text = flags[flag] else { return nil }
-        if let choice = Choice(rawValue: text) { return choice }
-        fail("\(flag) is one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))", status: 2)
-    }
-
-    private static func shape(_ flags: [String: String]) -> StateShape {
-        let pointer = { (flag: String) -> JSONPointer? in
-            guard let text = flags[flag] else { return nil }
-            guard let pointer = JSONPointer(text) else { fail("\(flag) is a JSON Pointer, not \"\(text)\"", status: 2) }
-            return pointer
-        }
-        guard flags.keys.contains(where: { $0.hasSuffix("-at") }) else { return .native }
-        return .pointers(
-            sectionsAt: pointer("--sections-at"), sectionIDAt: pointer("--section-id-at"),
-            itemsAt: pointer("--items-at"),
-            idAt: pointer("--id-at"))
-    }
-
-    private static func read(_ path: String, _ shape: StateShape) -> Snapshot {
+    private func read(_ path: String) -> Snapshot {
         do throws(Files.Failure) {
             let bytes = try Files.read(path)
             do throws(StateError) {
-                return try Snapshot(json: bytes, shape: shape, limits: .none)
+                let reading = try Snapshot.reading(json: bytes, shape: shape, limits: .none, upon: nil)
+                for warning in reading.warnings {
+                    let line = "diffserver: \(path): \(warning.code) at \(warning.pointer)\n"
+                    LogOutput.standardError.append(Array(line.utf8))
+                }
+                return reading.snapshot
             } catch {
                 let problem = Problem(error)
                 let places = problem.errors.map { "\n  \($0.pointer): \($0.detail)" }.joined()
                 fail("\(path): \(problem.type.rawValue): \(problem.detail)\(places)")
             }
         } catch { fail("\(error.path): \(error.reason)") }
+    }
+}
+
+extension StateShape.Member {
+    /// What says it on the command line: `--section-id-at` for `sectionIdAt`.
+    var flag: String {
+        rawValue.reduce("--") { $0 + ($1.isUppercase ? "-" : "") + $1.lowercased() }
     }
 }

@@ -14,10 +14,12 @@ enum Help {
         diffserver [serve] [OPTION…]       serve; the default is http://127.0.0.1:8080
         diffserver diff OLD.json NEW.json  the changeset between two files; - is standard input
             [--dialect NAME] [--staging safe|compact] [--content full|patch]
-            [--items-at P] [--id-at P] [--sections-at P] [--section-id-at P]
+            [--items-at P] [--id-at P]… [--sections-at P] [--section-id-at P] [--kind-at P] [--children-at P]
+            [--expanded-at P] [--map] [--rest true|P]… [--duplicates refuse|first]
         diffserver key [NAME]              makes a writer's key, and its hash for --key
-        diffserver token --session NAME [--scope read,edit] [--ttl 1h] [--token-secret TEXT | --token-secret-file FILE]
-                                           mints a thin client's token with the server's secret
+        diffserver token --session NAME… [--scope read,edit] [--ttl 1h] [--token-secret TEXT | --token-secret-file FILE]
+                                           mints a thin client's token with the server's secret; a scope may also be
+                                           one operation: edit:move
         diffserver healthcheck [--listen ADDRESS]
                                            asks whether the server is ready; exit status 0 if it is
         diffserver help                    this text

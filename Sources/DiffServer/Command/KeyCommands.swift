@@ -8,8 +8,10 @@ enum KeyCommands {
     }
 
     /// Mints a token with the server's secret.
-    static func token(session: String, scopes: Set<Token.Scope>, seconds: Int, secret: [UInt8]) {
-        let token = Token(session: session, scopes: scopes, expires: WallTime.now.adding(.seconds(seconds)))
+    static func token(sessions: [String], scopes: Set<Token.Scope>, seconds: Int, secret: [UInt8]) {
+        let token = Token(
+            sessions: sessions, scopes: scopes, expires: WallTime.now.adding(.seconds(seconds)),
+            made: WallTime.milliseconds)
         print(token.signed(by: secret))
     }
 }

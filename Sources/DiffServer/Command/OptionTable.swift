@@ -57,11 +57,19 @@ enum OptionTable {
         }.keptSecret(),
         text("--key-file", "FILE", "a file with such keys, one a line", \.keyFile),
         toggle("--open", "no authentication: whoever reaches the server may do everything", \.isOpen),
-        text("--token-secret", "TEXT", "signs thin clients' tokens, at least 32 bytes (default: made at the start)") {
-            $0.tokenSecret = Array($1.utf8)
-            return $1.utf8.count >= Options.minSecretBytes
+        text(
+            "--token-secret", "TEXT",
+            "signs thin clients' tokens, at least \(TokenSecrets.minBytes) bytes (default: made at the start); may be "
+                + "repeated, or have several lines: the first signs, all are good"
+        ) {
+            guard let secrets = TokenSecrets.read($1.utf8) else { return false }
+            $0.tokenSecrets += secrets
+            return $0.tokenSecrets.count <= TokenSecrets.maxCount
         }.keptSecret(),
-        text("--token-secret-file", "FILE", "a file with that secret, so that ps does not show it", \.tokenSecretFile),
+        text(
+            "--token-secret-file", "FILE",
+            "a file with such secrets, one a line, so that ps does not show them; read again on SIGHUP",
+            \.tokenSecretFile),
         text(
             "--digest-key", "TEXT",
             "keys the digests in revisions; the same on all nodes that share sessions "

@@ -44,10 +44,10 @@ extension Options {
             }
         }
         if let tokenSecretFile {
-            guard tokenSecret.isEmpty else {
+            guard tokenSecrets.isEmpty else {
                 throw UsageError("--token-secret and --token-secret-file are both given; leave one of them out")
             }
-            tokenSecret = try Self.tokenSecret(in: tokenSecretFile, warnings: &warnings)
+            tokenSecrets = try Self.tokenSecrets(in: tokenSecretFile, warnings: &warnings)
         }
         if let storePasswordFile {
             guard
@@ -64,13 +64,12 @@ extension Options {
         try Self.secret(flag, path, warnings: &warnings)
     }
 
-    /// The secret of tokens that a file holds.
-    static func tokenSecret(in path: String, warnings: inout [String]) throws(UsageError) -> [UInt8] {
-        let secret = try secret("--token-secret-file", path, warnings: &warnings)
-        guard secret.count >= minSecretBytes else {
-            throw UsageError("--token-secret-file \(path): holds less than \(minSecretBytes) bytes")
+    /// The secrets of tokens that a file holds.
+    static func tokenSecrets(in path: String, warnings: inout [String]) throws(UsageError) -> [[UInt8]] {
+        guard let secrets = TokenSecrets.read(try secret("--token-secret-file", path, warnings: &warnings)) else {
+            throw UsageError("--token-secret-file \(path): holds secrets, one a line, \(TokenSecrets.rule)")
         }
-        return secret
+        return secrets
     }
 
     /// What a file of secrets holds, without the line break at its end.

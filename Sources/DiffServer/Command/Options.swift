@@ -4,8 +4,6 @@ import SnapshotKit
 /// How the service is set up. `OptionTable` says how each is named on the command line and in the environment.
 struct Options: Sendable {
     static let maxTimeToLive = 7 * 24 * 3600
-    /// Of a secret that signs tokens: as long as what HS256 makes of it (RFC 7518 §3.2).
-    static let minSecretBytes = 32
 
     // MARK: Where and who
 
@@ -14,8 +12,8 @@ struct Options: Sendable {
     var keyFile: String?
     /// Whether no authentication is wanted.
     var isOpen = false
-    /// Empty: one is made at the start.
-    var tokenSecret: [UInt8] = []
+    /// The first one signs, all verify; empty: one is made at the start.
+    var tokenSecrets: [[UInt8]] = []
     var tokenSecretFile: String?
     /// Nil: one that the store has, else a new one.
     var digestKey: String?

@@ -41,7 +41,7 @@ enum Serve {
         }
         Housekeeping.start(service, server)
         if let limit = options.watchdog { watch(server, limit, journal) }
-        while signals.wait() == SIGHUP { reload(server, journal) }
+        while signals.wait() == SIGHUP { reload(server, service) }
         stop(server, service)
         // The loops close what is late by themselves; this thread is for the case that one cannot.
         let deadline = Instant.now + options.drain + .seconds(1)
@@ -70,11 +70,19 @@ enum Serve {
         }
     }
 
-    private static func reload(_ server: Server, _ journal: Journal) {
+    private static func reload(_ server: Server, _ service: DiffService) {
+        let journal = service.journal
         do throws(ListenError) {
             try server.reloadCertificates()
             journal.log("certificates are read again")
         } catch { journal.log("certificates stay as they were: \(error)", level: "error") }
+        guard let path = service.options.tokenSecretFile else { return }
+        do throws(UsageError) {
+            var warnings: [String] = []
+            service.access.secrets.replace(by: try Options.tokenSecrets(in: path, warnings: &warnings))
+            for warning in warnings { journal.log(warning, level: "warning") }
+            journal.log("secrets of tokens are read again")
+        } catch { journal.log("secrets of tokens stay as they were: \(error.message)", level: "error") }
     }
 
     /// Not ready, then no new connections, then what runs may end, then exit.
@@ -119,9 +127,10 @@ enum Serve {
                 journal.output.append(Array(line.utf8))
             }
         }
-        let secret = options.tokenSecret.isEmpty ? Digests.random(32) : options.tokenSecret
+        let secrets = options.tokenSecrets.isEmpty ? [Digests.random(TokenSecrets.minBytes)] : options.tokenSecrets
         return Authenticator(
-            keys: ring, isLocal: isLocal, isOpen: options.isOpen, tokenSecret: secret, origins: options.origins)
+            keys: ring, isLocal: isLocal, isOpen: options.isOpen, secrets: TokenSecrets(secrets),
+            origins: options.origins)
     }
 }
 

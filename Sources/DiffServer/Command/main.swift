@@ -8,10 +8,10 @@ do throws(UsageError) {
     let variables = ProcessInfo.processInfo.environment
     switch try Command(Array(CommandLine.arguments.dropFirst()), environment: { variables[$0] }) {
     case .serve(let options): Serve.run(options)
-    case .diff(let old, let new, let flags): DiffCommand.run(old: old, new: new, flags: flags)
+    case .diff(let diff): diff.run()
     case .key(let name): KeyCommands.key(name: name)
-    case .token(let session, let scopes, let seconds, let secret):
-        KeyCommands.token(session: session, scopes: scopes, seconds: seconds, secret: secret)
+    case .token(let sessions, let scopes, let seconds, let secret):
+        KeyCommands.token(sessions: sessions, scopes: scopes, seconds: seconds, secret: secret)
     case .healthCheck(let options): HealthCheck.run(options)
     case .help: print(Help.text, terminator: "")
     case .version: print("diffserver \(Version.text)")

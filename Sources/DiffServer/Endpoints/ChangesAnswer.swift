@@ -10,11 +10,14 @@ struct ChangesOptions: Hashable, Sendable {
     var maxChanges: Int?
     /// If changes take more bytes than the whole state, it comes instead.
     var smallest: Bool
+    /// What of the session the client shows.
+    var sight: Sight
 
     static let parameters: Set<String> = ["dialect", "staging", "content", "maxChanges", "smallest"]
 
     /// - Parameter streams: whether the endpoint can also stream events.
-    init(_ parameters: Parameters, _ acceptance: Acceptance, streams: Bool = false) throws(Problem) {
+    init(_ call: Call, streams: Bool = false) throws(Problem) {
+        let (parameters, acceptance) = (call.parameters, call.acceptance)
         let dialect: Dialect? = try parameters.choice("dialect")
         staging = try parameters.choice("staging") ?? .safe
         content = try parameters.choice("content") ?? .full
@@ -23,6 +26,10 @@ struct ChangesOptions: Hashable, Sendable {
         form =
             streams && acceptance.best(of: ChangesForm.mediaTypes + [ChangesForm.eventType]) == ChangesForm.eventType
             ? ChangesForm(event: dialect ?? .keyed) : try ChangesForm(named: dialect, acceptance)
+        sight = try Sight(windowOf: call)
+        if sight.window != nil, form.dialect == .jsonPatch || !form.dialect.isAdopted {
+            throw .malformed("\(form.dialect.rawValue) tells of no window: leave out at or around")
+        }
     }
 }
 
@@ -36,6 +43,8 @@ struct ChangesAnswer: Sendable {
     var to: Revision?
     var reset: ResetReason?
     var counts = OperationCounts()
+    /// Of the window that it leads to.
+    private(set) var anchor: ElementID?
     let form: ChangesForm
 
     private init(
@@ -95,10 +104,21 @@ struct ChangesAnswer: Sendable {
     }
 
     /// Writes the event that this is.
-    func write(to writer: StreamWriter) {
+    ///
+    /// - Parameter start: what it begins with for this reader alone.
+    /// - Returns: how many bytes it has.
+    func write(to writer: StreamWriter, behind start: [UInt8]) -> Int {
+        let own = start.isEmpty ? own : start + own
         if !own.isEmpty { writer.write(own) }
         if let rest { writer.write(rest) }
+        return own.count + (rest?.count ?? 0)
     }
+
+    /// Compresses what all readers get, before it comes to writing it.
+    func deflate() { rest?.deflate() }
+
+    /// The whole body.
+    var bytes: [UInt8] { rest.map { own + $0.bytes } ?? own }
 }
 
 /// What an answer speaks of: a session at a revision, or two states that nobody stores.
@@ -106,6 +126,13 @@ struct Destination: Sendable {
     var session: String?
     var revision: Revision?
     var snapshot: Snapshot
+    /// Which part of what the reader sees that is; nil for all of it.
+    var window: WindowedState?
+    /// Whether the state is a part of another, whose text it refers to.
+    var isPart = false
+
+    /// About how many bytes the state has when it is written. O(1).
+    var size: Int { isPart ? 1024 + snapshot.textBytes + snapshot.itemCount * 32 : snapshot.footprint }
 }
 
 extension ChangesAnswer {
@@ -115,6 +142,7 @@ extension ChangesAnswer {
         self.init(
             start + Self.end(ofReset: destination, form), nil, from: from, to: destination.revision, reset: reset,
             form: form)
+        anchor = destination.window?.anchor
     }
 
     /// The same, of which all but the start is shared.
@@ -130,7 +158,7 @@ extension ChangesAnswer {
     ) -> [UInt8] {
         if form.isBarePatch { return [] }
         var writer = JSONWriter()
-        if form.isEvent { Event.begin(form.dialect.isAdopted ? destination.revision : from, &writer) }
+        begin(from, destination, form, &writer)
         writeStart(from, destination, form, &writer)
         writer.append(",\"reset\":\"")
         writer.append(verbatim: reset.rawValue)
@@ -142,7 +170,7 @@ extension ChangesAnswer {
     static func end(ofReset destination: Destination, _ form: ChangesForm) -> [UInt8] {
         let snapshot = destination.snapshot
         // Rows take about what the state does; one that grew by doubling would take three times as much.
-        var writer = JSONWriter(capacity: form.dialect.isAdopted ? snapshot.footprint : 32)
+        var writer = JSONWriter(capacity: form.dialect.isAdopted ? destination.size : 32)
         if form.isBarePatch { writer.append("[{\"op\":\"replace\",\"path\":\"\",\"value\":") }
         switch form.dialect {
         case .jsonPatch: snapshot.writeDocument(into: &writer)
@@ -164,7 +192,7 @@ extension ChangesAnswer {
         let form = options.form
         // Most answers fit, and an allocator has blocks of this size at hand.
         var writer = JSONWriter(capacity: 960)
-        if form.isEvent { Event.begin(form.dialect.isAdopted ? destination.revision : from, &writer) }
+        Self.begin(from, destination, form, &writer)
         let start = writer.count
         if !form.isBarePatch {
             Self.writeStart(from, destination, form, &writer)
@@ -186,6 +214,16 @@ extension ChangesAnswer {
             form.isEvent ? Event.ended(body, jsonFrom: start) : body, nil, from: from, to: destination.revision,
             reset: nil, form: form)
         counts = changeset.counts
+        anchor = destination.window?.anchor
+    }
+
+    /// Writes what of an event stands before its JSON.
+    private static func begin(
+        _ from: Revision?, _ destination: Destination, _ form: ChangesForm, _ writer: inout JSONWriter
+    ) {
+        guard form.isEvent else { return }
+        if form.isOfMany { return writer.append("data: ") }
+        Event.begin(form.dialect.isAdopted ? destination.revision : from, &writer)
     }
 
     private static func writeStart(
@@ -200,6 +238,9 @@ extension ChangesAnswer {
         writer.append(",\"dialect\":\"")
         writer.append(verbatim: form.dialect.rawValue)
         writer.append("\"")
+        guard let window = destination.window else { return }
+        writer.append(",\"window\":")
+        window.write(into: &writer)
     }
 
     private static func write(_ revision: Revision?, _ writer: inout JSONWriter) {

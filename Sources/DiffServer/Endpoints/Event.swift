@@ -4,14 +4,24 @@ import SnapshotKit
 enum Event {
     /// What a stream begins with: how soon to come back, and the reader's own revision, so that a reconnect resumes
     /// from it.
-    static func primer(_ revision: Revision?) -> [UInt8] {
-        Array("retry: 1000\n\n".utf8) + (revision.map { Array("id: \($0.text)\n\n".utf8) } ?? [])
+    ///
+    /// - Parameter id: empty where there is nothing to resume from.
+    static func primer(_ id: String) -> [UInt8] {
+        Array((id.isEmpty ? "retry: 1000\n\n" : "retry: 1000\n\nid: \(id)\n\n").utf8)
     }
+
+    /// Where a reader is by now though nothing that it shows has changed.
+    static func moved(_ id: String) -> [UInt8] { Array("id: \(id)\n\n".utf8) }
 
     /// A comment, so that nobody between takes the stream for dead.
     static let heartbeat = Array(": \n\n".utf8)
 
-    /// What stands before the JSON of a changeset or a reset.
+    /// What begins an event of a stream of several sessions, before its `data`.
+    static func begin(_ cursor: String) -> [UInt8] {
+        Array((cursor.isEmpty ? "event: changes\n" : "event: changes\nid: \(cursor)\n").utf8)
+    }
+
+    /// What stands before the JSON of a changeset or a reset on a stream of one session.
     ///
     /// - Parameter base: where the reader is with it, and goes on from when it comes back; nil for one that is nowhere.
     static func begin(_ base: Revision?, _ writer: inout JSONWriter) {

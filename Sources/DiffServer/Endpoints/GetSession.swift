@@ -4,12 +4,15 @@ import SnapshotKit
 /// The whole state, with the revision as its entity tag.
 struct GetSession: ReadingEndpoint {
     let call: Call
-    let since = Since.absent
+    private let sight: Sight
 
-    init(_ call: Call) { self.call = call }
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        sight = try Sight(viewOf: call)
+    }
 
     func reply(_ view: SessionView) throws(Problem) -> Reply {
-        let revision = view.session.head.revision
+        let revision = view.name(of: ReaderBase(revision: view.session.head.revision), sight)
         let fields = [
             Field("ETag", "\"\(revision.text)\""), Field("Cache-Control", "private, no-cache"),
             Field("Diffserver-Expires", view.table.expiry(of: view.slot).text),
@@ -20,7 +23,7 @@ struct GetSession: ReadingEndpoint {
         try view.checkRoom()
         return .now(
             Response(
-                status: 200, fields: [Field("Content-Type", "application/json")] + fields, body: view.document(),
+                status: 200, fields: [Field("Content-Type", "application/json")] + fields, body: view.document(sight),
                 isCompressible: true))
     }
 }

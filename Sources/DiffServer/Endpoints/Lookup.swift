@@ -13,20 +13,25 @@ struct LookupSubject {
 
     /// - Parameters:
     ///   - revision: the one that `?revision=` names; nil for the head.
+    ///   - sight: what of the session is told.
     ///   - isAskedOften: so that a table of ids pays, which it does from a handful of questions on.
-    init(_ view: SessionView, at revision: Revision?, isAskedOften: Bool) throws(Problem) {
+    init(_ view: SessionView, at revision: Revision?, _ sight: Sight, isAskedOften: Bool) throws(Problem) {
         let head = view.session.head
         showsContent = revision == nil
+        let caches = view.table.answers
         guard let revision else {
-            (self.revision, state) = (head.revision, head.snapshot)
+            self.revision = view.name(of: ReaderBase(revision: head.revision), sight)
+            state = sight.showsAll ? head.snapshot : view.seen(through: sight.views).head.shown(keptIn: caches)
             return
         }
         self.revision = revision
         let found: Snapshot? =
-            switch view.resumePoint(revision) {
+            switch view.resumePoint(revision, sight) {
+            case .none: nil
+            case _ where !sight.showsAll:
+                view.seen(at: revision, sight)?.shown(keptIn: caches)
             case .head: head.snapshot
             case .past(let place, _): view.session.state(at: place, isIndexed: isAskedOften)?.snapshot
-            case .none: nil
             }
         guard let found else { throw Problem(.revisionGone, "the revision \(revision.text) is no longer kept") }
         state = found
@@ -53,14 +58,16 @@ protocol LookupElement {
 struct GetElement<Element: LookupElement>: ReadingEndpoint {
     let call: Call
     private let revision: Revision?
+    private let sight: Sight
 
     init(_ call: Call) throws(Problem) {
         self.call = call
         revision = try call.parameters.revision()
+        sight = try Sight(viewOf: call)
     }
 
     func reply(_ view: SessionView) throws(Problem) -> Reply {
-        let subject = try LookupSubject(view, at: revision, isAskedOften: false)
+        let subject = try LookupSubject(view, at: revision, sight, isAskedOften: false)
         let id = call.place[Element.name]
         guard let element = Element.element(id, of: subject) else {
             throw Element.missing(id, at: subject.revision)
@@ -73,11 +80,13 @@ struct GetElement<Element: LookupElement>: ReadingEndpoint {
 struct GetElements<Element: LookupElement>: ReadingEndpoint {
     let call: Call
     private let revision: Revision?
+    private let sight: Sight
     private let questions: [QueryItem]
 
     init(_ call: Call) throws(Problem) {
         self.call = call
         revision = try call.parameters.revision()
+        sight = try Sight(viewOf: call)
         questions = call.parameters.all(["at", "id"])
         guard !questions.isEmpty else { throw .malformed("ask by at or id, or both, each as often as needed") }
     }
@@ -85,7 +94,7 @@ struct GetElements<Element: LookupElement>: ReadingEndpoint {
     /// `{"revision","items":[…],"missing":[…]}`.
     func reply(_ view: SessionView) throws(Problem) -> Reply {
         let isAskedOften = questions.count { $0.name == "id" } > 4
-        let subject = try LookupSubject(view, at: revision, isAskedOften: isAskedOften)
+        let subject = try LookupSubject(view, at: revision, sight, isAskedOften: isAskedOften)
         var found = JSONWriter()
         var missing = JSONWriter()
         for question in questions {

@@ -19,8 +19,9 @@ final class PostChanges: SessionEndpoint {
         self.call = call
         since = try call.parameters.since()
         shape = try call.parameters.shape()
-        options = try ChangesOptions(call.parameters, call.acceptance)
+        options = try ChangesOptions(call)
         isReload = try call.parameters.flag("reload")
+        if isReload, call.identity.operations?.contains(.reload) == false { throw .notPermitted([.reload]) }
         isMinimal =
             !call.identity.has(.read, session: call.session)
             || call.head.preferences.contains { $0.name == "return" && $0.value == "minimal" }
@@ -36,19 +37,20 @@ final class PostChanges: SessionEndpoint {
         let body = PostedBody(
             StateDocument(consume bytes),
             PostedBody.Reading(
-                shape: shape, takesStates: call.identity.maySendStates, limits: options.stateLimits,
-                defaults: options.defaultSettings))
+                shape: shape, takesStates: call.identity.maySendStates, operations: call.identity.operations,
+                limits: options.stateLimits, defaults: options.defaultSettings))
         self.body = body
         // The session that is here, if any, most likely is the one that is written to, and resembles what is to be.
-        let expected = call.expected()
-        do throws(SessionError) { _ = try body.content(expected?.settings.shape, upon: expected?.head.snapshot) } catch
-        {
+        do throws(SessionError) { _ = try body.content(for: call.expected()) } catch {
+            switch error {
+            case .unreadable(.json), .notPermitted: throw Problem(error)
             // Any other failure may be none when the session is known.
-            if case .unreadable(.json) = error { throw Problem(error) }
+            default: break
+            }
         }
         return ChangeSession(
-            body, isReload: isReload, condition: WriteCondition(match: call), key: key, fingerprint: fingerprint,
-            parameters: said)
+            body, isReload: isReload, condition: WriteCondition(match: call, through: self.options.sight.views),
+            key: key, fingerprint: fingerprint, parameters: said)
     }
 
     /// At most one, of 1 to 255 bytes.
@@ -57,7 +59,7 @@ final class PostChanges: SessionEndpoint {
         guard keys.count <= 1, keys.allSatisfy({ (1...255).contains($0.utf8.count) }) else {
             throw .malformed("an Idempotency-Key has 1 to 255 bytes, and there is at most one")
         }
-        return keys.first.map { ReplayWindow.Key(writer: call.identity.name, key: $0) }
+        return keys.first.map { ReplayWindow.Key(writer: call.identity.name(in: call.session), key: $0) }
     }
 
     // MARK: The answer
@@ -67,7 +69,7 @@ final class PostChanges: SessionEndpoint {
         case .made(let session): reply(slot, session, from: nil, isNew: true)
         case .changed(let session, let changeset, let before):
             // The write's own changeset, unless the client stands elsewhere.
-            if isMinimal || isReload || since != .absent && since != .revision(before) {
+            if isMinimal || isReload || since != .absent && since != .revision(before) || !options.sight.showsAll {
                 reply(slot, session, from: before, isNew: false)
             } else {
                 reply(SessionView(slot, session, of: call.service.table), changeset, from: before)
@@ -87,13 +89,16 @@ final class PostChanges: SessionEndpoint {
     private func reply(_ slot: SessionSlot?, _ session: Session, from before: Revision?, isNew: Bool) -> Reply {
         let status = isNew ? 201 : 200
         let fields = isNew ? [Field("Location", "/v1/sessions/\(call.session)")] : []
-        if isMinimal { return .now(minimal(from: before, session, status, fields)) }
         let view = SessionView(slot, session, of: call.service.table)
-        let answer = call.service.counted(view.answer(since: since.orElse(before), options).with(warnings))
+        // What the reader calls it, all of whose rows it shows.
+        let before = before.map { view.name(of: ReaderBase(revision: $0), options.sight) }
+        if isMinimal { return .now(minimal(from: before, view, status, fields)) }
+        let seen = warnings.seen(in: [view.seen(through: options.sight.views).head.seen.snapshot], options.sight)
+        let answer = call.service.counted(view.answer(since: since.orElse(before), options).with(seen))
         return .now(answer.response(status: status, fields: fields))
     }
 
-    private func minimal(from before: Revision?, _ session: Session, _ status: Int, _ fields: [Field]) -> Response {
+    private func minimal(from before: Revision?, _ view: SessionView, _ status: Int, _ fields: [Field]) -> Response {
         var from = before
         if case .revision(let revision) = since { from = revision }
         if since == .nothing { from = nil }
@@ -103,7 +108,9 @@ final class PostChanges: SessionEndpoint {
         writer.append(",\"from\":")
         if let from { writer.append(string: from.text) } else { writer.append("null") }
         writer.append(",\"to\":")
-        writer.append(string: session.head.revision.text)
+        let place = options.sight.window == nil ? nil : view.destination(options.sight, from: since.place).window?.place
+        let to = view.name(of: ReaderBase(revision: view.session.head.revision, place: place), options.sight)
+        writer.append(string: to.text)
         warnings.write(into: &writer)
         writer.append(byte: UInt8(ascii: "}"))
         return Response(

@@ -6,13 +6,13 @@ enum PostDiff {
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {
         let shape = try call.parameters.shape() ?? .native
-        let options = try ChangesOptions(call.parameters, call.acceptance)
+        let options = try ChangesOptions(call)
         return { (body) throws(Problem) in
             let envelope = try states(body, shape, call.service.options.stateLimits)
-            let (old, new) = (envelope.states["old"]!, envelope.states["new"]!)
+            let (old, new) = (envelope.states["old"]!.seen(options.sight), envelope.states["new"]!.seen(options.sight))
             let changeset = Changeset(from: old, to: new)
             let answer = ChangesAnswer(changeset, from: nil, to: Destination(snapshot: new), options)
-            let warnings = Warnings(envelope.warnings).adding(changeset)
+            let warnings = Warnings(envelope.warnings).seen(in: [old, new], options.sight).adding(changeset)
             return .now(call.service.counted(answer.with(warnings)).response())
         }
     }
@@ -26,4 +26,9 @@ enum PostDiff {
                 limits: limits)
         } catch { throw Problem(error) }
     }
+}
+
+extension Snapshot {
+    /// What a reader sees of a state that nobody stores.
+    fileprivate func seen(_ sight: Sight) -> Snapshot { sight.views.reduce(self) { $0.applying($1) } }
 }

@@ -1,19 +1,43 @@
 import HTTPCore
 import SnapshotKit
 
-/// Mints a thin client's token for one session, which need not exist yet.
+/// Mints a thin client's token for sessions, which need not exist yet.
 enum PostTokens {
     private static let defaultSeconds = 3600
 
+    /// For the session of the path.
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {
-        { (body) throws(Problem) in try mint(call, token(call, body)) }
+        { (body) throws(Problem) in
+            let envelope = try envelope(body)
+            return try mint(call, envelope, for: [call.session])
+        }
     }
 
-    private static func mint(_ call: Call, _ token: Token) throws(Problem) -> Reply {
+    /// For those that the body names.
+    @Sendable
+    static func prepareForSeveral(_ call: Call) throws(Problem) -> Answer {
+        { (body) throws(Problem) in
+            let envelope = try envelope(body, "sessions")
+            let names = try sessions(envelope)
+            for name in names where !call.identity.has(.write, session: name) {
+                throw Problem(.forbidden, "this key is not good for \"\(name)\"")
+            }
+            return try mint(call, envelope, for: names)
+        }
+    }
+
+    private static func mint(_ call: Call, _ envelope: Envelope, for sessions: [String]) throws(Problem) -> Reply {
+        let token = try token(envelope, for: sessions)
+        let signed = call.service.access.secrets.signed(token)
+        guard signed.utf8.count <= Token.maxBytes else {
+            var problem = Problem(.limitExceeded, "a token has at most \(Token.maxBytes) bytes: shorten the view")
+            (problem.limit, problem.actual) = (Token.maxBytes, signed.utf8.count)
+            throw problem
+        }
         var writer = JSONWriter()
         writer.append("{\"token\":")
-        writer.append(string: token.signed(by: call.service.access.tokenSecret))
+        writer.append(string: signed)
         writer.append(",\"expiresAt\":")
         writer.append(string: token.expires.text)
         writer.append(byte: UInt8(ascii: "}"))
@@ -23,20 +47,54 @@ enum PostTokens {
                 body: .bytes(writer.bytes())))
     }
 
-    private static func token(_ call: Call, _ body: consuming [UInt8]) throws(Problem) -> Token {
-        let envelope: Envelope
-        do throws(StateError) {
-            envelope = try Envelope(json: body, members: .init(states: [], values: ["ttl", "scope"]))
-        } catch { throw Problem(error) }
+    // MARK: The body
+
+    private static func envelope(_ body: consuming [UInt8], _ required: String...) throws(Problem) -> Envelope {
+        let members = Envelope.Members(states: [], values: ["ttl", "scope", "view"] + required, required: required)
+        do throws(StateError) { return try Envelope(json: body, members: members) } catch { throw Problem(error) }
+    }
+
+    private static func sessions(_ envelope: Envelope) throws(Problem) -> [String] {
+        guard let names = envelope.values["sessions"]?.strings, !names.isEmpty else {
+            throw .wrongMember("/sessions", "sessions is an array with 1 to \(Token.maxSessions) names")
+        }
+        guard names.count <= Token.maxSessions else {
+            throw Problem(
+                StateError.limitExceeded(
+                    what: "sessions", limit: Token.maxSessions, actual: names.count,
+                    pointer: "/sessions/\(Token.maxSessions)"))
+        }
+        if let index = names.firstIndex(where: { !SessionName.isWhole($0) }) {
+            throw .wrongMember("/sessions/\(index)", SessionName.rule)
+        }
+        return names
+    }
+
+    private static func token(_ envelope: Envelope, for sessions: [String]) throws(Problem) -> Token {
         let seconds = envelope.values["ttl"].map { $0.integer ?? 0 } ?? defaultSeconds
         guard (1...Options.maxTimeToLive).contains(seconds) else {
             throw .wrongMember("/ttl", "ttl is a whole number of seconds from 1 to \(Options.maxTimeToLive)")
         }
-        let names = envelope.values["scope"].map { $0.strings ?? [] } ?? [Token.Scope.read.rawValue]
-        let scopes = names.compactMap(Token.Scope.init)
-        guard !scopes.isEmpty, scopes.count == names.count else {
-            throw .wrongMember("/scope", "scope is an array with \"read\", \"edit\" or both")
+        let words = envelope.values["scope"].map { $0.strings ?? [] } ?? [Token.Scope.read.text]
+        let scopes = words.compactMap { Token.Scope($0) }
+        guard !scopes.isEmpty, scopes.count == words.count else {
+            throw .wrongMember("/scope", "scope is an array of \(Token.Scope.words)")
         }
-        return Token(session: call.session, scopes: Set(scopes), expires: WallTime.now.adding(.seconds(seconds)))
+        let token = Token(
+            sessions: sessions, scopes: Set(scopes), expires: WallTime.now.adding(.seconds(seconds)),
+            made: WallTime.milliseconds, view: try view(envelope))
+        guard token.view == nil || !token.mayEdit else {
+            throw .wrongMember("/view", "a token that sees a view has no other scope than read")
+        }
+        return token
+    }
+
+    /// What every answer to the token will be seen through.
+    private static func view(_ envelope: Envelope) throws(Problem) -> StateView? {
+        guard let value = envelope.values["view"] else { return nil }
+        do throws(StateViewError) { return try StateView(value, at: "/view", hidesContents: true) } catch {
+            guard case .invalid(let violation) = error else { throw Problem(error, "view") }
+            throw .wrongMember(violation.pointer, violation.detail)
+        }
     }
 }

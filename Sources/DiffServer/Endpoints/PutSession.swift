@@ -1,7 +1,7 @@
 import HTTPCore
 import SnapshotKit
 
-/// Makes a session, or starts it over.
+/// Makes a session, starts it over, or changes its settings.
 final class PutSession: SessionEndpoint {
     private let call: Call
     /// What the request says of the state's shape.
@@ -22,9 +22,9 @@ final class PutSession: SessionEndpoint {
             let envelope = try Envelope(
                 json: body, members: members, shape: shape ?? .native, limits: options.stateLimits)
             warnings = Warnings(envelope.warnings)
+            let named = try Session.SettingsChange(envelope)
             return ReplaceSession(
-                state: envelope.states["state"]!,
-                settings: try Session.Settings(envelope, defaults: options.defaultSettings),
+                state: envelope.states["state"], settings: named.applied(to: options.defaultSettings), named: named,
                 condition: WriteCondition(call))
         } catch { throw Problem(error) }
     }

@@ -2,14 +2,15 @@ import SnapshotKit
 
 extension Session.Settings {
     /// Members of a body that say them.
-    static let members = ["ttl", "ignore", "shape"]
-    /// A state with these.
-    static let besideState = Envelope.Members(
-        states: ["state"], values: members, required: ["state"], shape: "shape")
+    static let members = ["ttl", "ignore", "shape", "keep"]
+    /// These, and a state.
+    static let besideState = Envelope.Members(states: ["state"], values: members, shape: "shape")
+}
 
-    /// Those that an envelope says; the others are the defaults.
-    init(_ envelope: Envelope, defaults: Session.Settings) throws(StateError) {
-        self = defaults
+extension Session.SettingsChange {
+    /// What an envelope says.
+    init(_ envelope: Envelope) throws(StateError) {
+        self.init()
         if let value = envelope.values["ttl"] {
             guard let seconds = value.integer, (1...Options.maxTimeToLive).contains(seconds) else {
                 throw .wrongMember("/ttl", "ttl is a whole number of seconds from 1 to \(Options.maxTimeToLive)")
@@ -18,17 +19,21 @@ extension Session.Settings {
         }
         if let value = envelope.values["ignore"] {
             guard let texts = value.strings else { throw Self.wrongIgnore }
-            guard texts.count <= Self.maxIgnored else {
+            guard texts.count <= Session.Settings.maxIgnored else {
                 throw .limitExceeded(
-                    what: "pointers", limit: Self.maxIgnored, actual: texts.count, pointer: "/ignore")
+                    what: "pointers", limit: Session.Settings.maxIgnored, actual: texts.count, pointer: "/ignore")
             }
-            ignored = []
-            for text in texts {
-                guard let pointer = JSONPointer(text), pointer.isServed else { throw Self.wrongIgnore }
-                ignored.append(pointer)
-            }
+            let pointers = texts.compactMap { JSONPointer($0) }
+            guard pointers.count == texts.count, pointers.allSatisfy(\.isServed) else { throw Self.wrongIgnore }
+            ignored = pointers
         }
         if let value = envelope.values["shape"] { shape = try StateShape(value, at: "/shape") }
+        if let value = envelope.values["keep"] {
+            guard let names = value.strings, names.allSatisfy({ $0 == "expanded" }) else {
+                throw .wrongMember("/keep", "keep is an array that holds \"expanded\" or nothing")
+            }
+            keepsExpanded = !names.isEmpty
+        }
     }
 
     private static let wrongIgnore = StateError.wrongMember(

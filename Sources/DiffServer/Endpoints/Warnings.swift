@@ -15,6 +15,15 @@ struct Warnings {
         return warnings
     }
 
+    /// The same without those about items that a reader does not see in any of some states.
+    func seen(in states: @autoclosure () -> [Snapshot], _ sight: Sight) -> Warnings {
+        guard !sight.views.isEmpty, !places.isEmpty else { return self }
+        let states = states()
+        var warnings = self
+        warnings.places.removeAll { place in !states.contains { $0.item(withID: place.id.text) != nil } }
+        return warnings
+    }
+
     var isEmpty: Bool { places.isEmpty && !hasIdentityChurn }
 
     /// Writes them as the next member of an object; none are none. At most 20.

@@ -14,9 +14,9 @@ final class AnswerCache: Sendable {
         /// What changed since a base.
         case changes(from: Revision, ChangesOptions)
         /// The state as a reset carries it, without what tells one reader from another.
-        case state(ChangesForm)
+        case state(ChangesForm, [StateView])
         /// The state as GET answers it.
-        case document
+        case document([StateView])
     }
 
     /// An answer besides its body, and the body.
@@ -47,8 +47,36 @@ final class AnswerCache: Sendable {
 
     private let content = Locked(Content())
     private let caches: AnswerCaches
+    private let seen: SeenStates
 
-    init(in caches: AnswerCaches) { self.caches = caches }
+    init(in caches: AnswerCaches) { (self.caches, seen) = (caches, SeenStates(in: caches.views)) }
+
+    /// What readers' views show.
+    var seenStates: SeenStates {
+        list()
+        return seen
+    }
+
+    /// A commit made another state the head.
+    func moved(to head: Session.Head) {
+        seen.move(to: head.revision, over: head.change)
+        if !seen.isEmpty { list() }
+    }
+
+    /// Has what is here released before long.
+    private func list() {
+        let isNew = content.withLock { content in
+            defer { content.isListed = true }
+            return !content.isListed
+        }
+        if isNew { caches.add(self) }
+    }
+
+    /// Lets go of everything, as the session leaves memory: readers hold on to what they see through.
+    func forget() {
+        seen.forget()
+        release()
+    }
 
     /// The answer from a base to a head, if it was computed already.
     func answer(_ key: Key, at head: Revision) -> ChangesAnswer? {
@@ -115,6 +143,7 @@ final class AnswerCache: Sendable {
             return old
         }
         _ = consume old
+        if seen.release() { list() }
     }
 }
 
@@ -123,6 +152,8 @@ final class AnswerCaches: Sendable {
     private let caches = Locked<[AnswerCache]>([])
     /// Where the bodies are counted.
     let budget: MemoryBudget
+    /// Where it is counted what views show.
+    let views: MemoryBudget
     /// What was kept for others to come since all were let go, in bytes.
     private let kept = Atomic<Int>(0)
 
@@ -130,7 +161,9 @@ final class AnswerCaches: Sendable {
     private let mostKept: Int
 
     /// - Parameter mostKept: so little that no session has to leave for it.
-    init(budget: MemoryBudget, mostKept: Int) { (self.budget, self.mostKept) = (budget, mostKept) }
+    init(budget: MemoryBudget, views: MemoryBudget, mostKept: Int) {
+        (self.budget, self.views, self.mostKept) = (budget, views, mostKept)
+    }
 
     /// Whether a body of this size may be kept for others to come.
     func keeps(_ bytes: Int) -> Bool {

@@ -1,7 +1,7 @@
 import HTTPCore
 import Synchronization
 
-/// A request that is held until its session changes or its time is up (a long poll).
+/// A request that is held until its session changes, or comes to be, or its time is up (a long poll).
 final class HeldRequest: SessionReader {
     private let call: Call
     private let slot: SessionSlot
@@ -10,39 +10,92 @@ final class HeldRequest: SessionReader {
     private let pending: Pending
     private let timer = Locked<Timer?>(nil)
     private let isDone = Atomic<Bool>(false)
+    private let look: Locked<Look>
 
-    private init(_ call: Call, _ slot: SessionSlot, _ since: Since, _ options: ChangesOptions, _ pending: Pending) {
+    /// Where the reader is, and whether it is being found out if there is something to tell.
+    private struct Look {
+        var base: ReaderBase?
+        var isBusy = false
+        /// Whether the session has changed meanwhile.
+        var isDirty = false
+        /// Keeps what the reader sees, to be carried along.
+        var seen: SeenView?
+    }
+
+    private init(
+        _ call: Call, _ slot: SessionSlot, _ since: Since, from base: ReaderBase?, _ options: ChangesOptions,
+        _ pending: Pending
+    ) {
         (self.call, self.slot, self.since, self.options, self.pending) = (call, slot, since, options, pending)
+        look = Locked(Look(base: base))
     }
 
     /// Holds a request for at most `time`. Called on its loop, or by a worker where the session is large.
+    ///
+    /// - Parameters:
+    ///   - view: the head; nil if there is no such session yet.
+    ///   - base: what the reader has shows the same as this.
     static func hold(
-        _ call: Call, _ view: SessionView, _ since: Since, _ options: ChangesOptions, for time: Duration,
-        _ pending: Pending
+        _ call: Call, _ view: SessionView?, _ since: Since, from base: ReaderBase?, _ options: ChangesOptions,
+        for time: Duration, _ pending: Pending
     ) {
-        let slot = view.slot
-        let request = HeldRequest(call, slot, since, options, pending)
+        guard let slot = view?.slot ?? call.service.table.slotToAwait(call.session) else {
+            return pending.answer(call.finish(Problem.tooManyAwaited.response(instance: call.instance)))
+        }
+        let request = HeldRequest(call, slot, since, from: base, options, pending)
         switch slot.add(request, limit: call.service.table.bounds.readers) {
         case .tooMany:
             return request.refuse(Problem(.tooManyStreams, "\(call.service.table.bounds.readers) readers wait already"))
         case .gone: return request.refuse(.noSession(call.session))
         case .added: call.service.store.watch(slot)
         }
+        call.follow(request)
         request.timer.withLock { $0 = pending.loop.schedule(after: time) { request.finish() } }
         pending.onGone { request.leave() }
         // It may have been answered since it was added.
         if request.isDone.load(ordering: .relaxed) { request.stopTimer() }
+        if let view { request.watch(view) }
         // A commit may have come between the look and the registration.
-        guard slot.revision != view.session.head.revision else { return }
-        if request.view?.hasNothing(since: since) == true { return }
-        request.finish()
+        guard slot.revision != view?.session.head.revision else { return }
+        if options.sight.showsAll, request.view?.hasNothing(since: since) == true { return }
+        request.wake()
     }
 
     private var view: SessionView? { SessionView(slot, of: call.service.table) }
 
-    func sessionChanged() { pending.loop.execute { self.finish() } }
+    /// Has what the reader sees carried along.
+    private func watch(_ view: SessionView) {
+        let seen = view.seen(of: options.sight)
+        look.withLock { $0.seen = seen }
+    }
+
+    func sessionChanged() { pending.loop.execute { self.wake() } }
 
     func sessionEnded(_ problem: Problem) { refuse(problem) }
+
+    /// Answers, unless the reader sees nothing of what changed.
+    private func wake() {
+        guard !options.sight.showsAll, let view, case .revision(let named) = since else { return finish() }
+        let base = look.withLock { look -> ReaderBase? in
+            if look.isBusy { look.isDirty = true }
+            guard !look.isBusy, look.base != nil else { return nil }
+            look.isBusy = true
+            return look.base
+        }
+        guard let base else { return look.withLock({ $0.base }) == nil ? finish() : () }
+        watch(view)
+        if view.isLong(options.sight, from: base.revision) { call.isLong = true }
+        call.goOn { [self] in
+            let news = view.news(since: since, from: base, options)
+            if look.withLock({ $0.seen?.isRefused == true }) { return refuse(.crowded) }
+            guard case .nothing(let same) = news, !view.isFading(named) else { return finish() }
+            let isDirty = look.withLock { look in
+                (look.base, look.isBusy) = (same, false)
+                return exchange(&look.isDirty, with: false)
+            }
+            if isDirty { sessionChanged() }
+        }
+    }
 
     private func finish() {
         guard leave() else { return }
@@ -51,17 +104,23 @@ final class HeldRequest: SessionReader {
         call.view().whenDone { [self] result in
             switch result {
             case .success(let view): answer(view)
+            // Nobody has made it in time; whoever asks again waits again.
+            case .failure(let problem) where slot.isAwaited && problem.type == .sessionNotFound:
+                var problem = problem
+                problem.fields.append(Field("Retry-After", "0"))
+                answer(problem)
             case .failure(let problem): answer(problem)
             }
         }
     }
 
     private func answer(_ view: SessionView) {
-        if view.isLong { call.isLong = true }
+        if view.isLong(options.sight) { call.isLong = true }
         call.goOn { [self] in
             call.answer(pending) { () throws(Problem) in
-                if !view.hasNothing(since: since) { try view.checkRoom() }
-                return .now(call.service.counted(view.answer(since: since, options)).response())
+                try view.checkRoom(since: since, options)
+                let base = look.withLock { $0.base }
+                return .now(call.service.counted(view.answer(since: since, from: base, options)).response())
             }
         }
     }
@@ -80,7 +139,9 @@ final class HeldRequest: SessionReader {
     private func leave() -> Bool {
         guard !isDone.exchange(true, ordering: .relaxed) else { return false }
         call.service.table.remove(self, from: slot)
+        call.leave(self)
         call.service.store.watch(slot)
+        look.withLock { $0.seen = nil }
         stopTimer()
         return true
     }

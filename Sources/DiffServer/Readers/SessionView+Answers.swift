@@ -7,22 +7,34 @@ extension SessionView {
         Destination(session: slot.name, revision: session.head.revision, snapshot: session.head.snapshot)
     }
 
-    /// Whether changes can start from what a reader has; otherwise it gets the whole state.
-    func isUsable(_ since: Since) -> Bool {
-        guard case .revision(let revision) = since else { return false }
-        if case .none = resumePoint(revision) { return false }
-        return true
-    }
-
-    /// Whether there is nothing to tell to a reader yet.
+    /// Whether there is nothing to tell to a reader of all there is.
     func hasNothing(since: Since) -> Bool {
         guard case .revision(let revision) = since, case .head(let marks) = resumePoint(revision) else { return false }
         return marks.isEmpty
     }
 
+    /// What there is to tell a reader.
+    ///
+    /// - Parameters:
+    ///   - since: what it said that it has.
+    ///   - base: what that shows the same as, if that is known.
+    func news(since: Since, from base: ReaderBase? = nil, _ options: ChangesOptions) -> News {
+        if options.sight.showsAll, since.place == nil, base?.place == nil {
+            if hasNothing(since: since) { return .nothing(ReaderBase(revision: session.head.revision)) }
+            return .changes(answer(since: since, options))
+        }
+        return sightedNews(since: since, from: base, options, always: false)
+    }
+
     /// The answer from a reader's base to the head. The diff and its encoding are shared with other readers who want
     /// the same.
-    func answer(since: Since, _ options: ChangesOptions) -> ChangesAnswer {
+    func answer(since: Since, from base: ReaderBase? = nil, _ options: ChangesOptions) -> ChangesAnswer {
+        guard options.sight.showsAll, since.place == nil, base?.place == nil else {
+            switch sightedNews(since: since, from: base, options, always: true) {
+            case .changes(let answer): return answer
+            case .nothing: preconditionFailure("one who is always told is told that there is nothing")
+            }
+        }
         guard case .revision(let revision) = since else {
             let reason: ResetReason = since == .unreadable ? .unknown : .initial
             return reset(reason, from: nil, options)
@@ -60,11 +72,14 @@ extension SessionView {
             reused: base.reused)
     }
 
-    /// The whole state for a reader; a large one is written once for all readers, whatever they had.
-    private func reset(_ reason: ResetReason, from revision: Revision?, _ options: ChangesOptions) -> ChangesAnswer {
+    /// All that a reader shows, for one without a usable base; much is written once for all readers, whatever they had.
+    func reset(_ reason: ResetReason, from revision: Revision?, _ options: ChangesOptions) -> ChangesAnswer {
         let form = options.form
-        guard isShared else { return ChangesAnswer(reset: reason, from: revision, to: destination, form) }
-        let end = shared(.state(form)) {
+        let destination = options.sight.showsAll ? destination : destination(options.sight, from: revision?.place)
+        guard options.sight.window == nil, destination.size >= Self.worthSharing else {
+            return ChangesAnswer(reset: reason, from: revision, to: destination, form)
+        }
+        let end = shared(.state(form, options.sight.views), destination) {
             let bytes = ChangesAnswer.end(ofReset: destination, form)
             let budget = table.answers.budget
             return form.isEvent ? SharedBody(partOfStream: bytes, in: budget) : SharedBody(bytes, in: budget)
@@ -73,11 +88,11 @@ extension SessionView {
     }
 
     /// The body that another reader of this head got, or else a new one.
-    private func shared(_ key: AnswerCache.Key, _ body: () -> SharedBody) -> SharedBody {
+    private func shared(_ key: AnswerCache.Key, _ destination: Destination, _ body: () -> SharedBody) -> SharedBody {
         let answers = slot.answers(in: table.answers)
         if let known = answers.body(key, at: session.head.revision) { return known }
         // Counted while it is written, or each worker would find room for one more.
-        let body = table.answers.budget.charging(session.head.footprint, body)
+        let body = table.answers.budget.charging(destination.size, body)
         answers.remember(body, key, at: session.head.revision)
         return body
     }
@@ -87,28 +102,33 @@ extension SessionView {
     /// From this footprint on a state is written once for all who get it.
     private static let worthSharing = 32 * 1024
 
-    private var isShared: Bool { session.head.footprint >= Self.worthSharing }
-
     /// Whether another answer may be made: before a large one, those who do not read theirs have to go.
     var hasRoom: Bool { !isLong || !table.answers.budget.isExceeded }
 
     /// - Throws: 503 where there is no room.
     func checkRoom() throws(Problem) { if !hasRoom { throw .crowded } }
 
-    /// The state as GET answers it, written once for all readers of this revision if it is worth that.
-    func document() -> Body {
-        guard isShared else { return .bytes(writtenDocument()) }
-        return .shared(shared(.document) { SharedBody(writtenDocument(), in: table.answers.budget) })
+    /// The same, but that what holds nothing needs no room.
+    func checkRoom(since: Since, _ options: ChangesOptions) throws(Problem) {
+        if !options.sight.showsAll || !hasNothing(since: since) { try checkRoom() }
     }
 
-    private func writtenDocument() -> [UInt8] {
-        var writer = JSONWriter(capacity: session.head.snapshot.footprint)
+    /// The state as GET answers it, written once for all readers of this revision if it is worth that.
+    func document(_ sight: Sight) -> Body {
+        let destination = sight.showsAll ? destination : destination(sight)
+        guard destination.size >= Self.worthSharing else { return .bytes(written(destination)) }
+        return .shared(
+            shared(.document(sight.views), destination) { SharedBody(written(destination), in: table.answers.budget) })
+    }
+
+    private func written(_ destination: Destination) -> [UInt8] {
+        var writer = JSONWriter(capacity: destination.size)
         writer.append("{\"session\":")
         writer.append(string: slot.name)
         writer.append(",\"revision\":")
-        writer.append(string: session.head.revision.text)
+        destination.revision?.write(into: &writer)
         writer.append(",\"state\":")
-        session.head.snapshot.writeDocument(into: &writer)
+        destination.snapshot.writeDocument(into: &writer)
         writer.append(byte: UInt8(ascii: "}"))
         return writer.bytes()
     }

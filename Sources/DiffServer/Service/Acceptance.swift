@@ -53,6 +53,8 @@ struct ChangesForm: Sendable, Hashable {
     var isBarePatch = false
     /// One event of a stream, in place of a body.
     var isEvent = false
+    /// Whether the stream is of several sessions: what such an event begins with is its reader's alone.
+    var isOfMany = false
     var mediaType: String
 
     static let patchType = "application/json-patch+json"

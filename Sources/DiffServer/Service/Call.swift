@@ -20,8 +20,17 @@ final class Call: Sendable {
     nonisolated(unsafe) var share: MemoryShare?
     /// Whether what is done for the request takes so long that no loop should wait for it.
     nonisolated(unsafe) var isLong = false
+    /// How often the contents of the session are looked through for the answer.
+    nonisolated(unsafe) var passes = 1
     /// Where the session was when its weight was looked at, to read a body upon it.
     private nonisolated(unsafe) var found: SessionSlot?
+
+    /// The same request, of one of several sessions that it names.
+    func of(_ session: String) -> Call {
+        Call(
+            head: head, peer: peer, loop: loop, route: route, place: place, session: session, identity: identity,
+            parameters: parameters, acceptance: acceptance, service: service)
+    }
 
     init(
         head: RequestHead, peer: Peer, loop: EventLoop, route: Route, place: RouteParameters, session: String?,
@@ -86,6 +95,22 @@ final class Call: Sendable {
         Transaction(ReadSession(), for: self).run().map { [table = service.table] in
             SessionView($0.slot, $0.outcome, of: table)
         }
+    }
+
+    /// The same, where there may be none.
+    func find() -> Progress<SessionView?, Problem> {
+        Transaction(FindSession(), for: self).run().map { [table = service.table] done in
+            done.outcome.map { SessionView(done.slot, $0, of: table) }
+        }
+    }
+
+    /// Has a reader that came with a token told when that is revoked, until it leaves.
+    func follow(_ reader: any SessionReader) {
+        if case .client(let token, _) = identity { service.table.revocations.follow(token, reader) }
+    }
+
+    func leave(_ reader: any SessionReader) {
+        if case .client(let token, _) = identity { service.table.revocations.leave(token, reader) }
     }
 
     /// Gives the answer to a request that was waiting.

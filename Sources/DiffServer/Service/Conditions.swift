@@ -1,7 +1,8 @@
-// Conditions (RFC 9110 §13.1). A tag is a revision in quotes; a gzip answer's tag ends with `;gzip`, and names the same
-// state. Weak tags are taken as well: a cache between may have weakened ours.
+// Conditions (RFC 9110 §13.1). A tag is a revision in quotes; a gzip answer's tag ends with `;gzip`, and names the
+// same state. Weak tags are taken as well: a cache between may have weakened ours.
 
 import HTTPCore
+import SnapshotKit
 
 extension RevisionTags {
     /// The value of `If-Match` or `If-None-Match`; nil without such a field. A value that is no list of tags matches
@@ -30,7 +31,10 @@ extension WriteCondition {
     }
 
     /// The same, where `If-None-Match` means nothing.
-    init(match call: Call) {
+    ///
+    /// - Parameter views: through which the client sees the states that it names.
+    init(match call: Call, through views: [StateView] = []) {
         self.init(match: RevisionTags(call.head, "if-match"), isRequired: call.service.options.requiresIfMatch)
+        match?.views = views
     }
 }

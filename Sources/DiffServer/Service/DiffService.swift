@@ -60,10 +60,10 @@ final class DiffService: Service {
         switch consume match {
         case .found(let route, let place): return try admit(head, peer, loop, to: route, place)
         case .methodNotAllowed(let allow):
-            try checkRate(Self.isOpen(head) ? nil : access.identity(head, peer, for: .read), peer)
+            try checkRate(Self.isOpen(head) ? nil : identity(head, peer, for: .read), peer)
             throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
         case .notFound:
-            try checkRate(access.identity(head, peer, for: .read), peer)
+            try checkRate(identity(head, peer, for: .read), peer)
             throw Problem(.routeNotFound, "nothing is at \(head.instance)")
         }
     }
@@ -133,12 +133,20 @@ final class DiffService: Service {
         _ route: Route, to session: String?, _ head: RequestHead, _ peer: Peer
     ) throws(Problem) -> Identity {
         guard let permission = route.permission else { return .anyone }
-        let identity = try access.identity(head, peer, for: permission)
+        let identity = try identity(head, peer, for: permission)
         guard identity.has(permission, session: session) else {
             throw Problem(.forbidden, "these credentials are not good for this")
         }
         try checkRate(identity, peer)
         if let session { try Self.check(session: session) }
+        return identity
+    }
+
+    private func identity(
+        _ head: RequestHead, _ peer: Peer, for permission: Permission
+    ) throws(Problem) -> Identity {
+        let identity = try access.identity(head, peer, for: permission)
+        try table.revocations.check(identity)
         return identity
     }
 
@@ -155,10 +163,8 @@ final class DiffService: Service {
         }
     }
 
-    private static func check(session: String) throws(Problem) {
-        guard SessionName.isWhole(session) else {
-            throw .malformed("a session's name has 1 to 128 letters, digits and ._~:- and is neither \".\" nor \"..\"")
-        }
+    static func check(session: String) throws(Problem) {
+        guard SessionName.isWhole(session) else { throw .malformed(SessionName.rule) }
     }
 
     private func checkBody(_ head: RequestHead) throws(Problem) {
@@ -191,7 +197,7 @@ final class DiffService: Service {
     private func take(
         _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?
     ) -> Reply {
-        call.isLong = body.count > Self.largeBody || call.findsLongSession()
+        call.isLong = body.count * call.passes > Self.largeBody || call.findsLongSession()
         if call.isLong || table.isCache {
             call.share = share ?? MemoryShare(of: messages.incoming)
             guard call.share?.resize(to: body.count) == true else {

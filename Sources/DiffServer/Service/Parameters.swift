@@ -47,6 +47,19 @@ struct Parameters: Sendable {
         return count
     }
 
+    /// A number of seconds, with decimals if need be, within bounds that are milliseconds.
+    func seconds(_ name: String, milliseconds bounds: ClosedRange<Int>) throws(Problem) -> Duration? {
+        guard let value = self[name] else { return nil }
+        let isDecimal = value.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: ".") }
+        guard isDecimal, let seconds = Double(value), (0...1e9).contains(seconds),
+            bounds.contains(Int((seconds * 1000).rounded()))
+        else {
+            let (least, most) = (Double(bounds.lowerBound) / 1000, Double(bounds.upperBound) / 1000)
+            throw .malformed("\(name) is a number of seconds from \(least) to \(most), not \"\(value)\"")
+        }
+        return .milliseconds(Int((seconds * 1000).rounded()))
+    }
+
     /// `true` or `false`; what is not given is not so.
     func flag(_ name: String) throws(Problem) -> Bool {
         switch self[name] {

@@ -12,6 +12,8 @@ struct Problem: Error, Sendable {
     var actual: Int?
     /// The session's head where a precondition failed; `.some(nil)` where there is no session.
     var current: Revision??
+    /// Which of several sessions it is of.
+    var session: String?
     /// Fields of the answer besides its type.
     var fields: [Field] = []
 
@@ -47,6 +49,10 @@ struct Problem: Error, Sendable {
             writer.append(",\"instance\":")
             writer.append(string: instance)
         }
+        if let session {
+            writer.append(",\"session\":")
+            writer.append(string: session)
+        }
         if let current {
             writer.append(",\"current\":")
             if let current { writer.append(string: current.text) } else { writer.append("null") }
@@ -80,6 +86,9 @@ struct Problem: Error, Sendable {
 extension Problem {
     static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail) }
     static let statesNeedKey = Problem(.forbidden, "a token is good for edits; whole states need a key")
+    static func notPermitted(_ operations: [EditOperation]) -> Problem {
+        Problem(.forbidden, "this token is not good for \(operations.map(\.rawValue).joined(separator: ", "))")
+    }
     static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "no session \"\(name)\" is here") }
     static func deleted(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" was deleted") }
     static func expired(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" expired") }
@@ -103,6 +112,8 @@ extension Problem {
         case .keyReused(let key): self.init(.idempotencyKeyReused, "the key \"\(key)\" stands for another request")
         case .unreadable(let error): self.init(error)
         case .edits(let error): self.init(error)
+        case .notPermitted(let operations):
+            self = .notPermitted(EditOperation.allCases.filter(operations.contains))
         }
     }
 

@@ -56,10 +56,13 @@ final class Route: Sendable {
         (self.mediaTypes, work, isProbe) = (mediaTypes, .withBody(prepare), false)
     }
 
-    /// One that looks at nothing but the head, and negotiates by itself.
-    init(name: String, _ permission: Permission, answer: @escaping @Sendable (Call) throws(Problem) -> Reply) {
-        (self.name, self.permission, parameters, lists) = (name, permission, [], [])
-        (mediaTypes, work, isProbe) = ([], .withoutBody(answer), false)
+    /// One that looks at nothing but the head; without media types it negotiates by itself.
+    init(
+        name: String, _ permission: Permission, parameters: Set<String> = [], lists: Set<String> = [],
+        mediaTypes: [String] = [], answer: @escaping @Sendable (Call) throws(Problem) -> Reply
+    ) {
+        (self.name, self.permission, self.parameters, self.lists) = (name, permission, parameters, lists)
+        (self.mediaTypes, work, isProbe) = (mediaTypes, .withoutBody(answer), false)
     }
 
     /// One that is open to all.
@@ -74,43 +77,57 @@ let routes = Router<Route>([
     .init(
         .post, "/v1/diff",
         Route(
-            name: "diff", .compute, parameters: ChangesOptions.parameters.union(Parameters.shape),
+            name: "diff", .compute, parameters: ChangesOptions.parameters.union(Parameters.shape).union(Sight.view),
             lists: Parameters.shapeLists, mediaTypes: [], prepare: PostDiff.prepare)),
+    .init(
+        .get, "/v1/sessions",
+        Route(
+            name: "list", .list, parameters: ["prefix", "after", "limit"], mediaTypes: ["application/json"],
+            answer: GetSessions.answer)),
     .init(
         .put, "/v1/sessions/{session}",
         Route(
             name: "session", .write, PutSession.self, takesBody: true, parameters: Parameters.shape,
             lists: Parameters.shapeLists)),
-    .init(.get, "/v1/sessions/{session}", Route(name: "session", .read, GetSession.self)),
+    .init(.get, "/v1/sessions/{session}", Route(name: "session", .read, GetSession.self, parameters: Sight.view)),
     .init(.delete, "/v1/sessions/{session}", Route(name: "session", .write, DeleteSession.self, mediaTypes: [])),
     .init(
         .post, "/v1/sessions/{session}/changes",
         Route(
             name: "changes", .edit, PostChanges.self, takesBody: true,
-            parameters: ChangesOptions.parameters.union(Parameters.shape).union(["since", "reload"]),
+            parameters: ChangesOptions.parameters.union(Parameters.shape).union(Sight.parameters)
+                .union(["since", "reload"]),
             lists: Parameters.shapeLists, mediaTypes: [])),
     .init(
         .get, "/v1/sessions/{session}/changes",
         Route(
-            name: "changes", .read, GetChanges.self, parameters: ChangesOptions.parameters.union(["since", "wait"]),
+            name: "changes", .read, GetChanges.self,
+            parameters: ChangesOptions.parameters.union(Sight.parameters).union(["since", "wait", "every"]),
             mediaTypes: [])),
     .init(
+        .get, "/v1/changes",
+        Route(
+            name: "changesOfMany", .read, parameters: ChangesOptions.parameters.union(["session", "every"]),
+            lists: ["session"], answer: GetManyChanges.answer)),
+    .init(
         .get, "/v1/sessions/{session}/items/{item}",
-        Route(name: "item", .read, GetElement<StateItem>.self, parameters: ["revision"])),
+        Route(name: "item", .read, GetElement<StateItem>.self, parameters: ["revision", "view"])),
     .init(
         .get, "/v1/sessions/{session}/items",
         Route(
-            name: "items", .read, GetElements<StateItem>.self, parameters: ["at", "id", "revision"],
+            name: "items", .read, GetElements<StateItem>.self, parameters: ["at", "id", "revision", "view"],
             lists: ["at", "id"])),
     .init(
         .get, "/v1/sessions/{session}/sections/{section}",
-        Route(name: "section", .read, GetElement<StateSection>.self, parameters: ["revision"])),
+        Route(name: "section", .read, GetElement<StateSection>.self, parameters: ["revision", "view"])),
     .init(
         .get, "/v1/sessions/{session}/sections",
         Route(
-            name: "sections", .read, GetElements<StateSection>.self, parameters: ["at", "id", "revision"],
+            name: "sections", .read, GetElements<StateSection>.self, parameters: ["at", "id", "revision", "view"],
             lists: ["at", "id"])),
     .init(.post, "/v1/sessions/{session}/tokens", Route(name: "tokens", .write, prepare: PostTokens.prepare)),
+    .init(.delete, "/v1/sessions/{session}/tokens", Route(name: "tokens", .write, answer: DeleteTokens.answer)),
+    .init(.post, "/v1/tokens", Route(name: "tokens", .write, prepare: PostTokens.prepareForSeveral)),
     .init(.get, "/livez", Route(name: "livez", isProbe: true, open: GetHealth.live)),
     .init(.get, "/readyz", Route(name: "readyz", isProbe: true, open: GetHealth.ready)),
     .init(.get, "/", Route(name: "page", open: GetFile.page.answer)),

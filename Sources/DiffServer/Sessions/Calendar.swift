@@ -38,6 +38,8 @@ struct WallTime: Sendable, Comparable {
     var seconds: Int64
 
     static var now: WallTime { WallTime(seconds: Int64(time(nil))) }
+    /// The same in milliseconds.
+    static var milliseconds: Int { Calendar().milliseconds(.now) }
 
     static func < (one: WallTime, other: WallTime) -> Bool { one.seconds < other.seconds }
 

@@ -125,6 +125,24 @@ struct History: Sendable {
         return found
     }
 
+    /// The revision at a place.
+    func revision(at place: Int) -> Revision { self[place].revision }
+
+    /// The revision with a sequence.
+    func revision(_ sequence: UInt64) -> Revision? {
+        guard let oldest = oldestSequence, sequence >= oldest else { return nil }
+        return (0..<count).reversed().lazy.map { self[$0].revision }.first { $0.sequence == sequence }
+    }
+
+    /// Whether a revision, or what follows it at once, will be forgotten before long: half of what may be remembered is
+    /// newer, or half of the time is over.
+    func isFading(_ sequence: UInt64, at now: Instant, bounds: Bounds) -> Bool {
+        guard let place = (0..<count).first(where: { self[$0].revision.sequence >= sequence }) else { return false }
+        let newer = (place..<count).reduce(0) { $0 + self[$1].bytes }
+        return (count - place) * 2 > bounds.revisions || newer * 2 > bounds.bytes
+            || (now - self[place].retired) * 2 > bounds.age
+    }
+
     /// What leads to a place from the head, one step after the other.
     func way(to place: Int) -> [SnapshotDelta] {
         var way: [SnapshotDelta] = []

@@ -13,8 +13,10 @@ import SnapshotKit
 struct LogEntry: Sendable {
     /// What the commit made of the session: its name in the store.
     let version: UInt64
-    /// Nil where a commit only remembers an answered key.
+    /// Nil where a commit only remembers an answered key, or changes settings.
     let change: Change?
+    /// What the settings are from then on; nil where they stay.
+    let settings: Session.Settings?
     /// The key that was answered.
     let replay: (key: ReplayWindow.Key, entry: ReplayWindow.Entry)?
 
@@ -38,10 +40,13 @@ struct LogEntry: Sendable {
             before.replays.entries.contains { $0.key == last.key && $0.entry.done == last.entry.done } ? nil : last
         }
         if next.head.revision == before.head.revision {
-            self.init(version: next.version, change: nil, replay: replay)
+            let settings = next.settings == before.settings ? nil : next.settings
+            self.init(version: next.version, change: nil, settings: settings, replay: replay)
             return
         }
-        guard next.head.parent == before.head.revision, next.startedOverAt == before.startedOverAt else { return nil }
+        guard next.head.parent == before.head.revision, next.startedOverAt == before.startedOverAt,
+            next.settings == before.settings
+        else { return nil }
         // A history without room forgets at once, and another node may have more.
         let newest = next.history.newest.flatMap { $0.revision == before.head.revision ? $0 : nil }
         self.init(
@@ -54,9 +59,10 @@ struct LogEntry: Sendable {
     }
 
     private init(
-        version: UInt64, change: Change?, replay: (key: ReplayWindow.Key, entry: ReplayWindow.Entry)?
+        version: UInt64, change: Change?, settings: Session.Settings? = nil,
+        replay: (key: ReplayWindow.Key, entry: ReplayWindow.Entry)?
     ) {
-        (self.version, self.change, self.replay) = (version, change, replay)
+        (self.version, self.change, self.settings, self.replay) = (version, change, settings, replay)
     }
 
     // MARK: Bytes
@@ -75,7 +81,7 @@ struct LogEntry: Sendable {
     func bytes(by hash: KeyedHash) -> [UInt8] {
         let calendar = Calendar()
         var meta = RecordWriter()
-        meta.number("format", SessionRecord.format)
+        meta.number("format", settings == nil ? SessionRecord.format : SessionRecord.settledFormat)
         if let change {
             meta.revision("revision", change.revision)
             meta.revision("parent", change.parent)
@@ -85,6 +91,7 @@ struct LogEntry: Sendable {
             meta.number("made", calendar.milliseconds(change.made))
             meta.marks(change.marks)
         }
+        if let settings { meta.object("settings") { $0.settings(settings) } }
         if let replay { meta.object("replay") { $0.replay(replay, calendar) } }
         let parts = [meta.finished(), change?.step?.bytes ?? [], change?.back?.bytes ?? []]
         var writer = JSONWriter(capacity: parts.reduce(36) { $0 + $1.count })
@@ -111,7 +118,7 @@ struct LogEntry: Sendable {
         let (step, back) = (28 + lengths[0], 28 + lengths[0] + lengths[1])
         guard let members = JSONSlice.members(of: Array(content[28..<step])), let format = members["format"]?.integer
         else { throw .damaged }
-        guard format == SessionRecord.format else { throw .format(format) }
+        guard [SessionRecord.format, SessionRecord.settledFormat].contains(format) else { throw .format(format) }
         let calendar = Calendar()
         var change: Change?
         if let revision = members.revision("revision") {
@@ -125,9 +132,14 @@ struct LogEntry: Sendable {
                 step: members["restated"] == nil ? SnapshotDelta(bytes: Array(content[step..<back])) : nil,
                 back: members["forgets"] == nil ? SnapshotDelta(bytes: Array(content[back...])) : nil)
         }
+        var settings: Session.Settings?
+        if let written = members["settings"] {
+            guard change == nil, let members = written.members else { throw .damaged }
+            settings = try members.settings()
+        }
         var replay: (key: ReplayWindow.Key, entry: ReplayWindow.Entry)?
         if let written = members["replay"] { replay = try SessionRecord.replay(written, calendar) }
-        self.init(version: version, change: change, replay: replay)
+        self.init(version: version, change: change, settings: settings, replay: replay)
     }
 
     private static func number(_ bytes: some Collection<UInt8>) -> UInt64 {

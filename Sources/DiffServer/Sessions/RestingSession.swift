@@ -7,10 +7,12 @@ final class RestingSession: Sendable {
     private let head: Session.Head.Origin
     private let snapshot: PackedSnapshot
     private let history: History
-    private let settings: Session.Settings
+    let settings: Session.Settings
     let replays: ReplayWindow
     private let startedOverAt: UInt64
     let version: UInt64
+    /// Visible rows of the head.
+    let rows: Int
     private let log: SessionLog
 
     var revision: Revision { head.revision }
@@ -18,6 +20,7 @@ final class RestingSession: Sendable {
     /// Lays a session to rest. O(items).
     init(_ session: Session) {
         head = session.head.origin
+        rows = session.head.snapshot.rowCount
         snapshot = PackedSnapshot(session.head.snapshot, session.head.fingerprints)
         (history, settings, replays) = (session.history, session.settings, session.replays)
         (startedOverAt, version, log) = (session.startedOverAt, session.version, session.log)

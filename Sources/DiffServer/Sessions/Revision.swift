@@ -1,12 +1,16 @@
 import SnapshotKit
 
-/// The only cursor: which state of a session is meant. Written `<sequence>-<digest>`, such as `2-0c4f77d1aa19be02`.
+/// The only cursor: which state of a session is meant. Written `<sequence>-<digest>`, such as `2-0c4f77d1aa19be02`, and
+/// for a part of it `2-0c4f77d1aa19be02~100.50.100`.
 struct Revision: Hashable, Sendable {
     /// Grows by one with each commit of a session; all ones where the text had more digits than fit, which no session
     /// ever reaches.
     var sequence: UInt64
-    /// Of the state: equal states of one session have equal digests.
+    /// Of the state: equal states of one session have equal digests. Of what a reader sees through views: of the
+    /// sequence, the state's digest and the views.
     var digest: UInt64
+    /// Which of its rows a reader shows; nil for all of them.
+    private(set) var place: WindowPlace?
     /// How a client wrote it, if not as we would: it is echoed so.
     private var written: String?
 
@@ -15,9 +19,11 @@ struct Revision: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// Reads `[0-9]+-[0-9a-f]{16}`; nil for anything else.
+    /// Reads `[0-9]+-[0-9a-f]{16}`, and perhaps `~` and a place; nil for anything else.
     init?(_ text: some StringProtocol) {
-        let parts = text.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
+        let border = text.utf8.firstIndex(of: UInt8(ascii: "~"))
+        let parts = text.utf8[..<(border ?? text.endIndex)]
+            .split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, parts[1].count == 16,
             parts[0].allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }),
             parts[1].allSatisfy({ $0 &- UInt8(ascii: "0") < 10 || $0 &- UInt8(ascii: "a") < 6 }),
@@ -25,7 +31,18 @@ struct Revision: Hashable, Sendable {
         else { return nil }
         sequence = UInt64(String(decoding: parts[0], as: UTF8.self)) ?? .max
         self.digest = digest
+        if let border {
+            guard let place = WindowPlace(String(text[text.index(after: border)...])) else { return nil }
+            self.place = place
+        }
         if ours != text { written = String(text) }
+    }
+
+    /// The same for a reader who shows so many of its rows.
+    func showing(_ place: WindowPlace?) -> Revision {
+        var revision = Revision(sequence: sequence, digest: digest)
+        revision.place = place
+        return revision
     }
 
     var text: String { written ?? ours }
@@ -45,6 +62,7 @@ struct Revision: Hashable, Sendable {
         }
         writer.append("-")
         writer.append(hex: digest)
+        if let place { writer.append(verbatim: "~\(place)") }
     }
 
     private var ours: String {

@@ -27,11 +27,11 @@ final class Session: Sendable {
 
     /// The same with another part.
     func with(
-        head: Head? = nil, history: History? = nil, replays: ReplayWindow? = nil, version: UInt64? = nil,
-        log: SessionLog? = nil
+        head: Head? = nil, history: History? = nil, settings: Settings? = nil, replays: ReplayWindow? = nil,
+        version: UInt64? = nil, log: SessionLog? = nil
     ) -> Session {
         Session(
-            head: head ?? self.head, history: history ?? self.history, settings: settings,
+            head: head ?? self.head, history: history ?? self.history, settings: settings ?? self.settings,
             replays: replays ?? self.replays, startedOverAt: startedOverAt, version: version ?? self.version,
             log: log ?? self.log)
     }
@@ -45,6 +45,8 @@ final class Session: Sendable {
         /// Leads here from the state before, for whoever writes it down; nil where nobody does, or where that is not
         /// less.
         let step: SnapshotDelta?
+        /// The changeset to here from the head before, for as long as whoever committed it, or readers, hold it.
+        weak let change: Changeset?
 
         /// Where a state comes from.
         struct Origin: Sendable {
@@ -57,7 +59,7 @@ final class Session: Sendable {
             let maker: RequestFingerprint?
             let made: Instant
             /// Whether the digest is that of another function, of which only the state is left: of a record of an older
-            /// format, until the state changes.
+            /// format, or of when other places were ignored; until the state changes.
             var hasOldDigest = false
         }
 
@@ -68,17 +70,22 @@ final class Session: Sendable {
         var made: Instant { origin.made }
         var hasOldDigest: Bool { origin.hasOldDigest }
 
-        init(_ origin: Origin, snapshot: Snapshot, fingerprints: Fingerprints, step: SnapshotDelta? = nil) {
+        init(
+            _ origin: Origin, snapshot: Snapshot, fingerprints: Fingerprints, step: SnapshotDelta? = nil,
+            change: Changeset? = nil
+        ) {
             (self.origin, self.snapshot, self.fingerprints, self.step) = (origin, snapshot, fingerprints, step)
+            self.change = change
         }
 
         convenience init(
             revision: Revision, snapshot: Snapshot, fingerprints: Fingerprints, marks: Marks, parent: Revision? = nil,
-            maker: RequestFingerprint? = nil, made: Instant, hasOldDigest: Bool = false, step: SnapshotDelta? = nil
+            maker: RequestFingerprint? = nil, made: Instant, hasOldDigest: Bool = false, step: SnapshotDelta? = nil,
+            change: Changeset? = nil
         ) {
             let origin = Origin(
                 revision: revision, marks: marks, parent: parent, maker: maker, made: made, hasOldDigest: hasOldDigest)
-            self.init(origin, snapshot: snapshot, fingerprints: fingerprints, step: step)
+            self.init(origin, snapshot: snapshot, fingerprints: fingerprints, step: step, change: change)
         }
 
         var footprint: Int {
@@ -86,13 +93,21 @@ final class Session: Sendable {
         }
     }
 
-    /// What PUT or the creating POST settled.
+    /// What PUT or the creating POST settled, and PUT without a state has changed since.
     struct Settings: Sendable, Equatable {
         var timeToLive: Duration
         /// Places in items' contents that equality and digest leave out.
         var ignored: [JSONPointer]
         /// Where the list stands in the bodies of its writers; nil: in a state of the native shape.
         var shape: StateShape?
+        /// Whether what a posted state says nothing of is expanded or not as it is in the head.
+        var keepsExpanded = false
+        /// How often other places have come to be ignored since the session was made.
+        var digestEpoch = 0
+
+        /// What sets the digests of a session apart. What was ignored then may tell two states from each other now, so
+        /// digests from before are never those of states that come.
+        func salt(_ name: String) -> String { digestEpoch == 0 ? name : "\(name)/\(digestEpoch)" }
 
         /// How many places may be ignored: each is looked for in each content.
         static let maxIgnored = 64

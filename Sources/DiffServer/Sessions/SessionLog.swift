@@ -23,6 +23,9 @@ struct SessionLog: Sendable {
     /// Bytes of the checkpoint.
     var checkpoint = 0
 
+    /// What the store keeps, in bytes: the session as it was written whole, and the commits behind and before that.
+    var bytes: Int { entries.reduce(checkpoint) { $0 + $1.bytes } }
+
     /// Memory held, in bytes.
     var footprint: Int { entries.capacity * MemoryLayout<Entry>.stride }
 
@@ -117,6 +120,8 @@ struct FoundEntry: Sendable {
 
     /// The revision that it made, if it is read and made one.
     var change: LogEntry.Change? { (try? entry.get())?.change }
+    /// The settings that it changed to, if it is read and changed any.
+    var settings: Session.Settings? { (try? entry.get())?.settings }
 }
 
 extension Session {
@@ -131,7 +136,8 @@ extension Session {
         _ record: SessionRecord, covered: [FoundEntry], behind: [FoundEntry], version: UInt64,
         by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
-        let start = try record.session(named: transition.name, hash: transition.hash, isHead: behind.isEmpty)
+        let isHead = behind.allSatisfy { $0.change == nil }
+        let start = try record.session(named: transition.name, hash: transition.hash, isHead: isHead)
         var (history, log) = (History(), SessionLog(covered: covered.count, checkpoint: record.bytes))
         var (marks, revision): (Marks, Revision?) = (.none, nil)
         for found in covered {
@@ -171,6 +177,12 @@ extension Session {
     func advanced(
         by entries: [FoundEntry], by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
+        // Settings say how the states behind them are compared: those before come first.
+        if let place = entries.firstIndex(where: { $0.settings != nil }) {
+            let before = try advanced(by: Array(entries[..<place]), by: transition)
+            let settled = try before.settled(by: entries[place], by: transition)
+            return try settled.advanced(by: Array(entries[(place + 1)...]), by: transition)
+        }
         var steps: [SnapshotDelta] = []
         var last: LogEntry.Change?
         var (history, replays, log, marks, version) = (history, replays, log, head.marks, version)
@@ -195,13 +207,29 @@ extension Session {
         let hasOldDigest =
             head.hasOldDigest && last.revision.digest == head.revision.digest
             && fingerprints.areOfSameState(as: head.fingerprints)
-        guard hasOldDigest || fingerprints.digest(salt: transition.name) == last.revision.digest else {
+        guard hasOldDigest || fingerprints.digest(salt: settings.salt(transition.name)) == last.revision.digest else {
             throw .damaged
         }
         let next = Head(
             revision: last.revision, snapshot: made.snapshot, fingerprints: fingerprints, marks: last.marks,
             parent: last.parent, maker: last.maker, made: last.made, hasOldDigest: hasOldDigest)
         return session.with(head: next, history: history)
+    }
+}
+
+extension Session {
+    /// The session behind a commit that changed its settings.
+    private func settled(
+        by found: FoundEntry, by transition: SessionTransition
+    ) throws(SessionRecord.Failure) -> Session {
+        let entry = try found.entry.get()
+        guard let settings = entry.settings else { return self }
+        var (replays, log) = (replays, log)
+        if let replay = entry.replay { replays.remember(replay.entry, by: replay.key) }
+        log.entries.append(SessionLog.Entry(found))
+        let session = transition.session(self, settled: settings)
+        guard session.settings == settings else { throw .damaged }
+        return session.with(replays: replays, version: entry.version, log: log)
     }
 }
 

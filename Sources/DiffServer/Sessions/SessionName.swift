@@ -1,5 +1,8 @@
 /// A session's name: `[A-Za-z0-9._~:-]{1,128}`, not `.` or `..`.
 enum SessionName {
+    /// What a client is told of another.
+    static let rule = "a session's name has 1 to 128 letters, digits and ._~:- and is neither \".\" nor \"..\""
+
     static func isWhole(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { name in

@@ -15,7 +15,10 @@ struct SessionRecord: Sendable, Equatable {
     static let format = 3
     /// Of a session that keeps a shape: a process that knows of none must not read what is posted to it.
     private static let shapedFormat = 4
-    private static let readable = 1...4
+    /// The same of one that keeps what is expanded, or whose digests are others since other places are ignored; and of
+    /// an entry of the log that changes settings.
+    static let settledFormat = 5
+    private static let readable = 1...5
 
     var meta: [UInt8]
     var head: [UInt8]
@@ -40,7 +43,7 @@ struct SessionRecord: Sendable, Equatable {
     private static func meta(_ session: Session) -> [UInt8] {
         let calendar = Calendar()
         var writer = RecordWriter()
-        writer.number("format", session.settings.shape == nil ? format : shapedFormat)
+        writer.number("format", format(of: session.settings))
         writer.revision("revision", session.head.revision)
         writer.revision("parent", session.head.parent)
         if let maker = session.head.maker { writer.hex("maker", maker.value) }
@@ -48,13 +51,16 @@ struct SessionRecord: Sendable, Equatable {
         writer.marks(session.head.marks)
         if session.head.hasOldDigest { writer.number("oldDigest", 1) }
         writer.number("startedOverAt", Int(clamping: session.startedOverAt))
-        writer.number("ttl", Int(session.settings.timeToLive.components.seconds))
-        writer.list("ignore", session.settings.ignored) { $0.writer.append(string: $1.description) }
-        if let shape = session.settings.shape { writer.shape(shape) }
+        writer.settings(session.settings)
         writer.list("replays", session.replays.entries) { writer, replay in
             writer.object { $0.replay(replay, calendar) }
         }
         return writer.finished()
+    }
+
+    private static func format(of settings: Session.Settings) -> Int {
+        if settings.keepsExpanded || settings.digestEpoch > 0 { return settledFormat }
+        return settings.shape == nil ? format : shapedFormat
     }
 
     // MARK: The sum
@@ -95,23 +101,16 @@ struct SessionRecord: Sendable, Equatable {
         guard let members = JSONSlice.members(of: meta), let format = members["format"]?.integer else { throw .damaged }
         guard Self.readable.contains(format) else { throw .format(format) }
         guard let revision = members.revision("revision"), let made = members["made"]?.integer,
-            let startedOverAt = members["startedOverAt"]?.integer, let ttl = members["ttl"]?.integer,
-            let pointers = members["ignore"]?.strings, let replays = members["replays"]?.elements,
-            revision.sequence < Self.largestSequence,
-            (0...Options.maxTimeToLive).contains(ttl)
+            let startedOverAt = members["startedOverAt"]?.integer, let replays = members["replays"]?.elements,
+            revision.sequence < Self.largestSequence, let snapshot = try? Snapshot(json: head, limits: .none)
         else { throw .damaged }
         let calendar = Calendar()
-        let ignored = pointers.compactMap { JSONPointer($0) }
-        guard let snapshot = try? Snapshot(json: head, limits: .none), ignored.count == pointers.count else {
+        let settings = try members.settings()
+        let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
+        let hasOldDigest = format < Self.format || members["oldDigest"] != nil
+        guard !isHead || hasOldDigest || fingerprints.digest(salt: settings.salt(name)) == revision.digest else {
             throw .damaged
         }
-        let shape: StateShape?
-        do throws(StateError) {
-            shape = try members["shape"].map { (value) throws(StateError) in try StateShape(value) }
-        } catch { throw .damaged }
-        let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: ignored)
-        let hasOldDigest = format < Self.format || members["oldDigest"] != nil
-        guard !isHead || hasOldDigest || fingerprints.digest(salt: name) == revision.digest else { throw .damaged }
         var window = ReplayWindow()
         for replay in replays { window.remember(try Self.replay(replay, calendar)) }
         return Session(
@@ -120,9 +119,7 @@ struct SessionRecord: Sendable, Equatable {
                 parent: members.revision("parent"),
                 maker: members["maker"]?.string.flatMap { UInt64($0, radix: 16) }.map(RequestFingerprint.init(value:)),
                 made: calendar.past(milliseconds: made), hasOldDigest: hasOldDigest),
-            settings: Session.Settings(timeToLive: .seconds(ttl), ignored: ignored, shape: shape),
-            replays: window,
-            startedOverAt: UInt64(clamping: startedOverAt))
+            settings: settings, replays: window, startedOverAt: UInt64(clamping: startedOverAt))
     }
 
     static func replay(_ value: JSONSlice, _ calendar: Calendar) throws(Failure) -> (
@@ -144,6 +141,21 @@ struct SessionRecord: Sendable, Equatable {
 
 extension [String: JSONSlice] {
     func revision(_ name: String) -> Revision? { self[name]?.string.flatMap { Revision($0) } }
+
+    func settings() throws(SessionRecord.Failure) -> Session.Settings {
+        guard let ttl = self["ttl"]?.integer, (0...Options.maxTimeToLive).contains(ttl),
+            let texts = self["ignore"]?.strings
+        else { throw .damaged }
+        let epoch = self["digestEpoch"]?.integer ?? 0
+        let ignored = texts.compactMap { JSONPointer($0) }
+        guard ignored.count == texts.count, (0..<Int.max).contains(epoch) else { throw .damaged }
+        do throws(StateError) {
+            return Session.Settings(
+                timeToLive: .seconds(ttl), ignored: ignored,
+                shape: try self["shape"].map { (value) throws(StateError) in try StateShape(value) },
+                keepsExpanded: self["keep"] != nil, digestEpoch: epoch)
+        } catch { throw .damaged }
+    }
 
     /// None are not written.
     func marks() throws(SessionRecord.Failure) -> Marks {
@@ -211,9 +223,15 @@ struct RecordWriter {
         marks.write(into: &writer)
     }
 
-    mutating func shape(_ shape: StateShape) {
-        name("shape")
-        shape.write(into: &writer)
+    mutating func settings(_ settings: Session.Settings) {
+        number("ttl", Int(settings.timeToLive.components.seconds))
+        list("ignore", settings.ignored) { $0.writer.append(string: $1.description) }
+        if let shape = settings.shape {
+            name("shape")
+            shape.write(into: &writer)
+        }
+        if settings.keepsExpanded { list("keep", ["expanded"]) { $0.writer.append(string: $1) } }
+        if settings.digestEpoch > 0 { number("digestEpoch", settings.digestEpoch) }
     }
 
     mutating func list<Element>(

@@ -19,14 +19,26 @@ struct SessionTransition: Sendable {
     ) -> Session {
         let parent = before?.head.revision
         let sequence = parent?.sequence ?? 0
+        var settings = settings
+        if let before { settings.digestEpoch = before.settings.digestEpoch }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
-        let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(salt: name))
+        let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(salt: settings.salt(name)))
         let head = Session.Head(
             revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: .none, parent: parent,
             maker: maker, made: now)
         return Session(
             head: head, settings: settings, replays: before?.replays ?? ReplayWindow(),
             startedOverAt: sequence == 0 ? 0 : revision.sequence, version: before?.version ?? 0)
+    }
+
+    /// The session with other settings: its state, revision and past stay. Where other places are ignored from now on,
+    /// what comes next is compared so, and the revision keeps the digest that it has.
+    func session(_ before: Session, settled settings: Session.Settings) -> Session {
+        if settings == before.settings { return before }
+        guard settings.ignored != before.settings.ignored else { return before.with(settings: settings) }
+        var settings = settings
+        settings.digestEpoch = before.settings.digestEpoch + 1
+        return before.with(head: before.head.ignoring(settings.ignored), settings: settings)
     }
 
     /// The session with a new state, or as it was if the state equals its head; and the changeset between them.
@@ -49,10 +61,21 @@ struct SessionTransition: Sendable {
         let head = Session.Head(
             revision: Revision(
                 sequence: before.head.revision.sequence + 1,
-                digest: isSame ? before.head.revision.digest : fingerprints.digest(salt: name)),
+                digest: isSame ? before.head.revision.digest : fingerprints.digest(salt: before.settings.salt(name))),
             snapshot: isSame ? before.head.snapshot : snapshot, fingerprints: fingerprints, marks: marks,
             parent: before.head.revision, maker: maker, made: now, hasOldDigest: isSame && before.head.hasOldDigest,
-            step: isLogged ? isSame ? .unchanged : SnapshotDelta(over: changeset) : nil)
+            step: isLogged ? isSame ? .unchanged : SnapshotDelta(over: changeset) : nil, change: changeset)
         return (before.with(head: head, history: history), changeset)
+    }
+}
+
+extension Session.Head {
+    /// The same with fingerprints that leave out other places. O(bytes).
+    fileprivate func ignoring(_ ignored: [JSONPointer]) -> Session.Head {
+        var origin = origin
+        origin.hasOldDigest = true
+        return Session.Head(
+            origin, snapshot: snapshot,
+            fingerprints: Fingerprints(of: snapshot, by: fingerprints.hash, ignoring: ignored))
     }
 }

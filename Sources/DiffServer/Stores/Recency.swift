@@ -16,6 +16,8 @@ struct Recency {
     var stored = Instant.now
     /// Whether it waits for the store to hear of its use.
     fileprivate var isNews = false
+    /// Where it is among `SlotPlaces`.
+    var place = 0
     var timeToLive = Duration.seconds(3600)
     /// Charged to the table's budget.
     var bytes = 0

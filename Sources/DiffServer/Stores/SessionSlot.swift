@@ -20,24 +20,38 @@ final class SessionSlot: Sendable {
     }
 
     fileprivate enum Value {
+        /// There is no session yet, but somebody waits for it.
+        case awaited
         case awake(Session)
         case resting(RestingSession)
         /// Only the store has it.
         case away(revision: Revision, version: UInt64)
 
-        var revision: Revision {
+        /// Nil if there is no session yet.
+        var revision: Revision? {
             switch self {
+            case .awaited: nil
             case .awake(let session): session.head.revision
             case .resting(let session): session.revision
             case .away(let revision, _): revision
             }
         }
 
-        var version: UInt64 {
+        var version: UInt64? {
             switch self {
+            case .awaited: nil
             case .awake(let session): session.version
             case .resting(let session): session.version
             case .away(_, let version): version
+            }
+        }
+
+        /// Nil while it is not here.
+        var settings: Session.Settings? {
+            switch self {
+            case .awake(let session): session.settings
+            case .resting(let session): session.settings
+            case .awaited, .away: nil
             }
         }
 
@@ -45,16 +59,15 @@ final class SessionSlot: Sendable {
             switch self {
             case .awake(let session): session.replays
             case .resting(let session): session.replays
-            case .away: ReplayWindow()
+            case .awaited, .away: ReplayWindow()
             }
         }
 
-        /// The session, which costs O(items) if it rests; nil while it is away.
-        var session: Session? {
+        /// Whether there is a session, and it is in memory.
+        var isHere: Bool {
             switch self {
-            case .awake(let session): session
-            case .resting(let session): session.woken()
-            case .away: nil
+            case .awaited, .away: false
+            case .awake, .resting: true
             }
         }
     }
@@ -67,11 +80,22 @@ final class SessionSlot: Sendable {
         content = Locked(Content(value: .awake(session)))
     }
 
+    /// One for those who wait for a session that does not exist.
+    init(awaiting name: String) {
+        self.name = name
+        content = Locked(Content(value: .awaited))
+    }
+
+    /// Whether the session has not been made yet.
+    var isAwaited: Bool {
+        if case .awaited = content.withLock({ $0.value }) { true } else { false }
+    }
+
     /// The session as it is now, awake from now on; nil once it is gone or away. O(1), and O(items) if it was resting.
     var session: Session? {
         while true {
             switch content.withLock({ $0.value }) {
-            case nil, .away: return nil
+            case nil, .awaited, .away: return nil
             case .awake(let session): return session
             case .resting(let resting):
                 let session = resting.woken()
@@ -91,11 +115,20 @@ final class SessionSlot: Sendable {
         return session
     }
 
-    /// What a store calls the value that is here; nil once the session is gone.
+    /// What a store calls the value that is here; nil while there is no session.
     var version: UInt64? { content.withLock { $0.value }?.version }
 
-    /// The revision of the session, be it here or away; nil once it is gone.
+    /// The revision of the session, be it here or away; nil while there is none.
     var revision: Revision? { content.withLock { $0.value }?.revision }
+
+    /// What is told of the session without waking it; nil once it is gone or away.
+    var summary: (revision: Revision, rows: Int)? {
+        switch content.withLock({ $0.value }) {
+        case nil, .awaited, .away: nil
+        case .awake(let session): (session.head.revision, session.head.snapshot.rowCount)
+        case .resting(let session): (session.revision, session.rows)
+        }
+    }
 
     /// Lays the session to rest, which any use ends. O(items).
     ///
@@ -103,12 +136,12 @@ final class SessionSlot: Sendable {
     func rest() -> Int? {
         guard let session = awakeSession else { return nil }
         let resting = RestingSession(session)
-        let isDone = content.withLock { content in
-            guard case .awake(let now) = content.value, now === session else { return false }
+        let (isDone, answers) = content.withLock { content -> (Bool, AnswerCache?) in
+            guard case .awake(let now) = content.value, now === session else { return (false, nil) }
             content.value = .resting(resting)
-            content.answers = nil
-            return true
+            return (true, exchange(&content.answers, with: nil))
         }
+        answers?.forget()
         return isDone ? resting.footprint : nil
     }
 
@@ -122,18 +155,26 @@ final class SessionSlot: Sendable {
         }
     }
 
-    /// Puts `next` in place of the session if that is still at `revision`; returns whether it was.
+    /// Puts `next` in place of a session that is still at the same revision, with the same settings; returns whether it
+    /// was.
     ///
     /// - Parameter keepsReplays: whether answered keys are kept of which `next` does not know: a write that changed
     ///   nothing remembered them while `next` was computed, and left the revision as it was.
-    func replace(at revision: Revision, by next: Session, keepsReplays: Bool) -> Bool {
+    func replace(_ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
+        var answers: AnswerCache?
+        let isNews = next.head.revision != before.head.revision
         let readers: [any SessionReader]? = content.withLock { content in
-            guard let value = content.value, value.revision == revision else { return nil }
+            guard let value = content.value, value.revision == before.head.revision,
+                (value.settings ?? before.settings) == before.settings
+            else { return nil }
             content.value = .awake(keepsReplays ? next.keepingReplays(of: value.replays) : next)
-            let isNews = next.head.revision != revision
+            answers = content.answers
+            // Answers to the same head leave out what is ignored.
+            if next.settings != before.settings { content.answers = nil }
             return isNews ? Array(content.readers.values) : []
         }
         guard let readers else { return false }
+        if next.settings != before.settings { answers?.forget() } else if isNews { answers?.moved(to: next.head) }
         for reader in readers { reader.sessionChanged() }
         return true
     }
@@ -153,26 +194,34 @@ final class SessionSlot: Sendable {
     // MARK: Leaving memory
 
     /// What a slot held in memory, to be freed where no lock is held.
-    struct Held { fileprivate let value: Value?, answers: AnswerCache? }
+    struct Held {
+        fileprivate let value: Value?
+        fileprivate let answers: AnswerCache?
+
+        /// Frees it, but for what others hold.
+        func free() { answers?.forget() }
+    }
 
     /// Lets go of the session, which a store keeps. Its readers stay, and hear of the next revision.
     func sendAway() -> Held {
         content.withLock { content in
             let held = Held(value: content.value, answers: content.answers)
-            content.value = content.value.map { .away(revision: $0.revision, version: $0.version) }
+            if let revision = held.value?.revision, let version = held.value?.version {
+                content.value = .away(revision: revision, version: version)
+            }
             content.answers = nil
             return held
         }
     }
 
-    /// Puts back a session that was away.
+    /// Puts in a session that was away or awaited.
     ///
-    /// - Returns: the readers to whom it is news; nil if it was not away.
+    /// - Returns: the readers to whom it is news; nil if it was neither.
     func bringBack(_ session: Session) -> [any SessionReader]? {
         content.withLock { content in
-            guard case .away(let revision, _) = content.value else { return nil }
+            guard let value = content.value, !value.isHere else { return nil }
             content.value = .awake(session)
-            return session.head.revision == revision ? [] : Array(content.readers.values)
+            return session.head.revision == value.revision ? [] : Array(content.readers.values)
         }
     }
 

@@ -40,6 +40,11 @@ protocol SessionStore: AnyObject, Sendable {
     func delete(_ session: SessionView, at revision: Revision?, on loop: EventLoop) -> Stored<Void>
     /// Takes away what is there under a name and cannot be read.
     func discard(_ name: String, on loop: EventLoop) -> Stored<Void>
+    /// Sessions as they are now. Takes long where there are many, so workers ask. No use of any.
+    func list(_ range: SessionRange) -> Stored<SessionPage>
+    /// Refuses tokens of a session, be it there or not, that were made up to a moment (milliseconds since 1970), and
+    /// ends their readers: `table.revocations` has it when it is done, and that of all who share the store soon.
+    func revokeTokens(of name: String, upTo moment: Int, on loop: EventLoop) -> Stored<Void>
     /// Looks how many readers a slot has (`slot.readerCount`), whose first one came or last one left: while there are
     /// any, commits by others must reach the slot.
     func watch(_ slot: SessionSlot)

@@ -4,6 +4,8 @@ import HTTPCore
 // only. While anybody holds the slot, be it a reader that waits or a request on its way, the table finds it by name,
 // and the session comes back into the same slot. So a name has one slot at a time, a reader stays registered wherever
 // its session is, and a commit finds those whom it has to wake.
+//
+// A session that does not exist yet is awaited in the same way: its readers hold a slot that it comes into.
 
 /// A slot whose session is away, for as long as somebody holds it.
 struct AwaySlot {
@@ -22,9 +24,26 @@ extension SessionTable {
     /// The slot of a session, be that here or away. Does not count as use.
     func anySlot(_ name: String) -> SessionSlot? { registry.withLock { $0.slots[name] ?? $0.away[name]?.slot } }
 
+    /// The slot in which a session is, or will be once somebody makes it; nil if too many are awaited. Who waits there
+    /// has to hold it. Does not count as use.
+    func slotToAwait(_ name: String) -> SessionSlot? {
+        registry.withLock { registry in
+            if let slot = registry.slots[name] ?? registry.away[name]?.slot { return slot }
+            if registry.away.count >= bounds.sessions { registry.forgetAway() }
+            guard registry.away.count < bounds.sessions else { return nil }
+            let slot = SessionSlot(awaiting: name)
+            registry.away[name] = AwaySlot(slot)
+            return slot
+        }
+    }
+
     /// Whether a session is here, or has readers who wait for it to come back.
     func isInUse(_ name: String) -> Bool {
-        registry.withLock { $0.slots[name] != nil || ($0.away[name]?.slot?.readerCount ?? 0) > 0 }
+        registry.withLock { registry in
+            if registry.slots[name] != nil { return true }
+            guard let slot = registry.away[name]?.slot else { return false }
+            return slot.readerCount > 0 && !slot.isAwaited
+        }
     }
 
     /// Has all sessions leave memory, since none of them is what the store holds.
@@ -35,7 +54,7 @@ extension SessionTable {
                 return registry.sendAway(slot)
             }
         }
-        withExtendedLifetime(held) {}
+        for held in held { held.free() }
     }
 
     /// Of the sessions that are away, those that are read, where a store should write down that they are used.
@@ -43,7 +62,7 @@ extension SessionTable {
     func readWhileAway(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { registry in
             registry.away.values.compactMap { away in
-                guard let slot = away.slot, slot.readerCount > 0 else { return nil }
+                guard let slot = away.slot, slot.readerCount > 0, !slot.isAwaited else { return nil }
                 slot.recency.expires = now + slot.recency.timeToLive
                 guard slot.recency.expires - slot.recency.stored > slot.recency.timeToLive / 32 else { return nil }
                 slot.recency.stored = slot.recency.expires

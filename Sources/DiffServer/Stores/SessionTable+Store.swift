@@ -22,7 +22,7 @@ extension SessionTable: SessionStore {
     func swap(_ before: SessionView?, named name: String, for next: Session, on loop: EventLoop) -> Stored<SessionSlot>
     {
         guard let before else { return .done(create(name, next)) }
-        return .done(commit(next, to: before.slot, at: before.session.head.revision).map { before.slot })
+        return .done(commit(next, to: before.slot, after: before.session).map { before.slot })
     }
 
     func delete(_ session: SessionView, at revision: Revision?, on loop: EventLoop) -> Stored<Void> {
@@ -31,6 +31,13 @@ extension SessionTable: SessionStore {
 
     /// Whatever is here can be read.
     func discard(_ name: String, on loop: EventLoop) -> Stored<Void> { .done(.success(())) }
+
+    func list(_ range: SessionRange) -> Stored<SessionPage> { .done(.success(page(range))) }
+
+    func revokeTokens(of name: String, upTo moment: Int, on loop: EventLoop) -> Stored<Void> {
+        revocations.add(name, upTo: moment)
+        return .done(.success(()))
+    }
 
     func watch(_ slot: SessionSlot) {}
 

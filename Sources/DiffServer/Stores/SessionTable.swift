@@ -23,6 +23,8 @@ final class SessionTable: Sendable {
 
     let bounds: Bounds
     let counters = SessionCounters()
+    /// Whose tokens are refused.
+    let revocations = Revocations()
     let registry: Locked<Registry>
     /// Makes digests where the table is the store; nil where it is the cache of one.
     let ownHash: KeyedHash?
@@ -33,6 +35,7 @@ final class SessionTable: Sendable {
         var slots: [String: SessionSlot] = [:]
         /// Slots that somebody still holds though their sessions have left memory, see `SessionTable+Away`.
         var away: [String: AwaySlot] = [:]
+        var places = SlotPlaces()
         var order = RecencyOrder()
         var ends = ExpiryWheel()
         var used = UsedSlots()
@@ -50,7 +53,7 @@ final class SessionTable: Sendable {
         ownHash = hash
         freed = EvictedMemory(worth: bounds.bytes / 16)
         self.messages = messages
-        answers = AnswerCaches(budget: messages.outgoing, mostKept: bounds.bytes / 32)
+        answers = AnswerCaches(budget: messages.outgoing, views: messages.views, mostKept: bounds.bytes / 32)
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
     }
 
@@ -148,16 +151,16 @@ final class SessionTable: Sendable {
         return slot
     }
 
-    /// Puts `next` in place of a session that is still at `revision`.
-    func commit(_ next: Session, to slot: SessionSlot, at revision: Revision) -> Result<Void, StoreFailure> {
+    /// Puts `next` in place of the session that it was made of, if that is still there.
+    func commit(_ next: Session, to slot: SessionSlot, after before: Session) -> Result<Void, StoreFailure> {
         guard hasRoom(for: next) else { return .failure(.capacity) }
-        guard replace(slot, at: revision, by: next, keepsReplays: true) else { return .failure(.conflict) }
-        if next.head.revision != revision { counters.committed() }
+        guard replace(slot, before, by: next, keepsReplays: true) else { return .failure(.conflict) }
+        if next.head.revision != before.head.revision { counters.committed() }
         return .success(())
     }
 
-    private func replace(_ slot: SessionSlot, at revision: Revision, by next: Session, keepsReplays: Bool) -> Bool {
-        guard slot.replace(at: revision, by: next, keepsReplays: keepsReplays) else { return false }
+    private func replace(_ slot: SessionSlot, _ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
+        guard slot.replace(before, by: next, keepsReplays: keepsReplays) else { return false }
         var tired: SessionSlot?
         let evicted = registry.withLock { registry -> [Evicted] in
             guard slot.recency.isListed || registry.takeBack(slot) else { return [] }
@@ -174,15 +177,12 @@ final class SessionTable: Sendable {
         return true
     }
 
-    /// Takes over what a store has: under a name that has no session here, or in place of the one that is still at
-    /// `known`.
+    /// Takes over what a store has: under a name that has no session here, or in place of the one that is known.
     ///
     /// - Returns: its slot; nil if somebody else was faster.
-    func adopt(_ session: Session, as name: String, inPlaceOf known: SessionSlot?, at revision: Revision?)
-        -> SessionSlot?
-    {
-        guard let known, let revision else { return insert(name, session) }
-        return replace(known, at: revision, by: session, keepsReplays: false) ? known : nil
+    func adopt(_ session: Session, as name: String, inPlaceOf known: SessionView?) -> SessionSlot? {
+        guard let known else { return insert(name, session) }
+        return replace(known.slot, known.session, by: session, keepsReplays: false) ? known.slot : nil
     }
 
     /// A store has written down that a session ends then.
@@ -257,7 +257,8 @@ final class SessionTable: Sendable {
     // MARK: Leaving
 
     private func evict(_ evicted: [Evicted]) {
-        for (slot, bytes, _) in evicted {
+        for (slot, bytes, held) in evicted {
+            held?.free()
             if !isCache { finish(slot, because: .evicted(slot.name)) }
             counters.evicted()
             freed.add(bytes)
@@ -325,6 +326,7 @@ extension SessionTable.Registry {
     /// Lists a slot whose recency is set.
     mutating func add(_ slot: SessionSlot) {
         slots[slot.name] = slot
+        places.add(slot)
         order.add(slot)
         ends.add(slot)
     }
@@ -332,6 +334,7 @@ extension SessionTable.Registry {
     mutating func remove(_ slot: SessionSlot) {
         guard slot.recency.isListed else { return }
         slots[slot.name] = nil
+        places.remove(slot)
         order.remove(slot)
         ends.remove(slot)
         bytes -= slot.recency.bytes

@@ -31,5 +31,8 @@ struct SessionView: Sendable {
     static let long = 512 * 1024
 
     /// Whether what is done with the whole state takes long.
-    var isLong: Bool { session.head.footprint >= Self.long }
+    var isLong: Bool { isLong(passes: 1) }
+
+    /// The same where that is done so many times.
+    func isLong(passes: Int) -> Bool { session.head.footprint * passes >= Self.long }
 }

@@ -35,6 +35,9 @@ final class StoreHealth: Sendable {
 
     func isFailing(_ part: Part) -> Bool { state.withLock { $0.failing.contains(part) } }
 
+    /// Tells of what is amiss though the store can be used.
+    func warn(_ message: String) { log(message, "warning") }
+
     func fail(_ part: Part, because reason: String, at now: Instant = .now) {
         state.withLock { state in
             if state.failing.isEmpty {

@@ -106,7 +106,9 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     }
 
     private func decide(on view: SessionView?) -> Attempt {
-        if let view, view.isLong, !call.isLong { return leaveLoop { decide(on: view) } }
+        // The store may have told of it only now.
+        do throws(Problem) { try store.table.revocations.check(call.identity) } catch { return .end(.failure(error)) }
+        if let view, view.isLong(passes: call.passes), !call.isLong { return leaveLoop { decide(on: view) } }
         let isHead = view?.isHead ?? true
         do throws(SessionError) {
             switch try operation.decide(view?.session, by: call.transition) {

@@ -278,6 +278,9 @@ extension Connection {
         _ response: Response, _ start: @Sendable (StreamWriter) -> Void, rest: Lifecycle.Rest
     ) {
         let isOld = exchange?.isHTTP10 == true
+        let isCompressed =
+            response.isCompressible && exchange?.head?.acceptsGzip == true && resources.pieces != nil
+        let response = response.isCompressible ? response.encoded(isCompressed ? response.body : nil) : response
         if exchange?.isHead == true || response.isBodiless {
             handle(.answered(rest: rest, closes: isOld))
             encodeHead(response, response.status == 204 || isOld ? .none : .chunked)
@@ -287,7 +290,7 @@ extension Connection {
         handle(.streamBegan(rest: rest, closes: isOld))
         encodeHead(response, isOld ? .untilClose : .chunked)
         transport.limitUnsent(bytes: Self.unsentStreamBytes)
-        let writer = StreamWriter(self, isChunked: !isOld)
+        let writer = StreamWriter(self, isChunked: !isOld, isCompressed: isCompressed)
         self.writer = writer
         start(writer)
         mark()

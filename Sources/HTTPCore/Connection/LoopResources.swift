@@ -3,6 +3,8 @@ final class LoopResources {
     /// Room to read into: what a connection may have kept from its last read, and one more read behind it.
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 64)
     private(set) lazy var deflater = Deflater()
+    /// For pieces of streams.
+    private(set) lazy var pieces = Deflater(.pieces)
     private var date = DateField()
     private var spareBuffers: [OutputBuffer] = []
     private var spareInput: [[UInt8]] = []

@@ -12,13 +12,17 @@ public final class StreamWriter: @unchecked Sendable {
     public let loop: EventLoop
     private var connection: Connection?
     private let isChunked: Bool
+    /// How far the stream has come, if it is compressed.
+    private var position: GzipPosition?
     private var whenWritable: (@Sendable () -> Void)?
     private var whenClosed: (@Sendable () -> Void)?
 
-    init(_ connection: Connection, isChunked: Bool) {
+    init(_ connection: Connection, isChunked: Bool, isCompressed: Bool) {
         loop = connection.loop
         self.connection = connection
         self.isChunked = isChunked
+        position = isCompressed ? .start : nil
+        if isCompressed { connection.appendToStream(GzipPosition.header, isChunked: isChunked) }
     }
 
     /// Whether everything written before has left for the kernel.
@@ -26,6 +30,9 @@ public final class StreamWriter: @unchecked Sendable {
         checkLoop()
         return connection.map { $0.output.isEmpty } ?? false
     }
+
+    /// Whether what is written is compressed.
+    public var isCompressed: Bool { position != nil }
 
     /// Whether the body is finished or the connection is gone; what is written then is dropped.
     public var isClosed: Bool {
@@ -36,13 +43,25 @@ public final class StreamWriter: @unchecked Sendable {
     /// Queues bytes. They are sent at the end of the loop's turn, together with what else is written until then.
     public func write(_ bytes: [UInt8]) {
         checkLoop()
+        guard !compress(bytes[...], nil) else { return }
         connection?.appendToStream(bytes, isChunked: isChunked)
     }
 
     /// Queues a part that other streams get too, without a copy.
     public func write(_ part: SharedBody) {
         checkLoop()
+        guard !compress(part.bytes, part) else { return }
         connection?.appendToStream(part, isChunked: isChunked)
+    }
+
+    /// Queues bytes as the stream's next piece, if it is compressed.
+    private func compress(_ bytes: ArraySlice<UInt8>, _ shared: SharedBody?) -> Bool {
+        guard let position, let connection, let deflater = connection.resources.pieces else { return position != nil }
+        guard !bytes.isEmpty else { return true }
+        let next = position.advanced(by: bytes, of: shared, with: deflater, in: connection.shard.options.outgoing)
+        self.position = next.position
+        connection.appendToStream(next.piece, isChunked: isChunked)
+        return true
     }
 
     /// Sets what is called each time that everything written before has left. Not called in place of the first write.
@@ -61,6 +80,7 @@ public final class StreamWriter: @unchecked Sendable {
     public func finish() {
         checkLoop()
         let connection = self.connection
+        if let position { connection?.appendToStream(position.end, isChunked: isChunked) }
         forget()
         connection?.endStream(isChunked: isChunked)
     }
@@ -75,6 +95,7 @@ public final class StreamWriter: @unchecked Sendable {
 
     private func forget() {
         connection = nil
+        position = nil
         whenWritable = nil
         whenClosed = nil
     }

@@ -1,7 +1,8 @@
 /// The body of an answer, or a part of it, that is the same for several readers: one immutable run of bytes, counted
 /// once however many connections send it.
 ///
-/// A part of a stream is kept with the framing of its chunk (RFC 9112 §7.1), so that each connection sends it as it is.
+/// A part of a stream is kept with the framing of its chunk (RFC 9112 §7.1), so that each connection sends it as it
+/// is.
 public final class SharedBody: Sendable {
     /// The octets, framed if they are part of a stream.
     let framed: [UInt8]
@@ -9,6 +10,8 @@ public final class SharedBody: Sendable {
     let content: Range<Int>
     private let budget: MemoryBudget
     private let gzip = Locked(Gzip.none)
+    /// As a piece of compressed streams.
+    private let piece = Locked<SharedBody?>(nil)
 
     private enum Gzip {
         case none
@@ -83,5 +86,19 @@ public final class SharedBody: Sendable {
             }
             for then in waiting { then(body) }
         }
+    }
+
+    /// The same as a piece of compressed streams, made once for all who ask one after the other.
+    func deflated(with deflater: Deflater) -> SharedBody {
+        if let known = piece.withLock({ $0 }) { return known }
+        let made = SharedBody(partOfStream: deflater.flushed(bytes, level: 1), in: budget)
+        piece.withLock { $0 = made }
+        return made
+    }
+
+    /// Makes what a compressed stream sends, which takes long for a large one, before it comes to that. On any thread.
+    public func deflate() {
+        guard count > GzipPosition.maxTail, let deflater = Deflater(.pieces) else { return }
+        _ = deflated(with: deflater)
     }
 }

@@ -79,7 +79,13 @@ public struct QueryItem: Sendable, Hashable {
 
 extension QueryItem {
     /// The items of a query whose octets the parser has checked.
-    static func items(_ query: UnsafeRawBufferPointer) -> [QueryItem] {
+    ///
+    /// - Parameter isForm: whether a `+` is a space, as forms write it.
+    static func items(_ query: UnsafeRawBufferPointer, isForm: Bool = false) -> [QueryItem] {
+        if isForm {
+            let spaced = query.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+            return spaced.withUnsafeBytes { Self.items($0) }
+        }
         var items: [QueryItem] = []
         var start = 0
         while start < query.count {

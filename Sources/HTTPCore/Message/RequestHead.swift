@@ -36,6 +36,10 @@ public struct RequestHead: @unchecked Sendable {
     public var path: [String] { withPath { $0.map(Percent.segments) ?? ["*"] } }
     /// The query, in order, each name and value decoded once; `+` stays `+`.
     public var query: [QueryItem] { parts.withBytes { bytes, _ in QueryItem.items(bytes.slice(parts.header.query)) } }
+    /// The same as forms and `URLSearchParams` write it (URL Standard §5.1): a `+` is a space.
+    public var formQuery: [QueryItem] {
+        parts.withBytes { bytes, _ in QueryItem.items(bytes.slice(parts.header.query), isForm: true) }
+    }
     /// Whether the target is `*`: `OPTIONS *` asks about the server, not about a resource.
     public var isServerWide: Bool { parts.header.isServerWide }
     /// What the head says about the body.

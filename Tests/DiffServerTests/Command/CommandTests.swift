@@ -115,8 +115,12 @@ import Testing
     func `the line break behind a secret is none of it`(_ end: String) throws {
         try withFile(Self.secret + end) { path in
             let options = try options(["--token-secret-file", path])
-            #expect(options.tokenSecret == Array(Self.secret.utf8))
+            #expect(options.tokenSecrets == [Array(Self.secret.utf8)])
             #expect(options.warnings.isEmpty)
+        }
+        try withFile("\(Self.secret)2\r\n\n\(Self.secret)1" + end) { path in
+            let secrets = try options(["--token-secret-file", path]).tokenSecrets
+            #expect(secrets == ["2", "1"].map { Array((Self.secret + $0).utf8) })
         }
         try withFile("pass word" + end) { path in
             let options = try options(["--store", "redis://user@host", "--store-password-file", path])
@@ -131,9 +135,21 @@ import Testing
         }
     }
 
+    @Test func `secrets of tokens come one behind the other`() throws {
+        let (one, two) = (Self.secret + "1", Self.secret + "2")
+        let expected = [one, two].map { Array($0.utf8) }
+        #expect(try options(["--token-secret", one, "--token-secret", two]).tokenSecrets == expected)
+        #expect(try options(["--token-secret", "\(one)\n\(two)"]).tokenSecrets == expected)
+        #expect(try options([], ["DIFFSERVER_TOKEN_SECRET": "\(one)\n\(two)"]).tokenSecrets == expected)
+        #expect(refusal((0..<17).flatMap { ["--token-secret", Self.secret + "\($0)"] }) != nil)
+        #expect(refusal(["--token-secret", one, "--token-secret", "short"]) != nil)
+    }
+
     @Test func `a file of secrets that is of no use ends the start`() throws {
         for (flag, text) in [
             ("--token-secret-file", ""), ("--token-secret-file", "\n"), ("--token-secret-file", "short"),
+            ("--token-secret-file", Self.secret + "\nshort"),
+            ("--token-secret-file", String(repeating: Self.secret + "\n", count: 17)),
             ("--key-file", ""),
             ("--key-file", "\n\n"),
             ("--key-file", "a:\(Self.hash)\nnonsense"), ("--store-password-file", ""),

@@ -139,12 +139,13 @@ private struct RandomLife {
     private mutating func decided(_ session: Session) throws -> Session? {
         count += 1
         do {
-            switch random.below(16) {
+            switch random.below(18) {
             case 0:
                 let state = try Snapshot(json: RandomList(&random).json)
                 return next(
                     try ReplaceSession(state: state, settings: settings, condition: .init())
                         .decide(session, by: transition))
+            case 16, 17: return next(try settle().decide(session, by: transition))
             case 1..<8:
                 let batch = try EditBatch(json: "[\(RandomList.edits(&random, count).joined(separator: ","))]")
                 return try changed(session, by: .edits(batch, StateLimits(), text: []))
@@ -159,6 +160,15 @@ private struct RandomLife {
         } catch SessionError.edits {
             return nil
         }
+    }
+
+    /// Changes some settings. What is ignored ends and begins.
+    private mutating func settle() -> ReplaceSession {
+        let named = Session.SettingsChange(
+            timeToLive: random.once(in: 2) ? .seconds(1 + random.below(1000)) : nil,
+            ignored: random.once(in: 2) ? random.once(in: 2) ? [JSONPointer("/views")!] : [] : nil,
+            keepsExpanded: random.once(in: 2) ? random.once(in: 2) : nil)
+        return ReplaceSession(state: nil, settings: settings, named: named, condition: .init())
     }
 
     private mutating func changed(_ session: Session, by content: PostedBody.Content.Value) throws -> Session? {

@@ -91,6 +91,56 @@ import Testing
         #expect(!found.head.hasOldDigest && found.head.revision.digest == found.head.fingerprints.digest(salt: "s"))
     }
 
+    @Test func `settings are written as what changed, and hold for what is behind them`() throws {
+        let transition = transition()
+        let first = transition.firstSession(try rows(200), settings: settings, after: nil, maker: nil)
+        var kept = try KeptSession(first, by: hash)
+        let began = kept.session
+        var settings = settings
+        for commit in 1...12 {
+            switch commit % 4 {
+            case 0: settings.timeToLive = .seconds(commit)
+            case 1: settings.shape = .pointers(idAt: JSONPointer("/\(commit)"))
+            case 2: settings.ignored = commit % 8 == 2 ? [JSONPointer("/n")!] : []
+            default: settings.keepsExpanded.toggle()
+            }
+            let before = kept.session
+            kept.commit(transition.session(before, settled: settings), by: hash)
+            settings = kept.session.settings
+            #expect(kept.session.head.revision == before.head.revision && kept.entries.last!.bytes.count < 400)
+            let entry = try LogEntry(kept.entries.last!.bytes, by: hash)
+            #expect(entry.settings == settings && entry.change == nil)
+            try requireSame(try kept.found(by: transition), kept.session)
+            let state = try rows(200) { $0 == 3 ? commit : 0 }
+            let next = transition.session(after: kept.session, state, maker: nil).0
+            #expect((next === kept.session) == (settings.ignored.count == 1))
+            if next !== kept.session { kept.commit(next, by: hash) }
+            try requireSame(try kept.found(by: transition), kept.session)
+        }
+        #expect(kept.checkpoints == 1 && settings.digestEpoch == 3)
+        let behind = try #require(kept.entries(behind: began, by: hash))
+        try requireSame(try kept.followed(from: began, behind, by: transition), kept.session)
+        // A process that knows nothing of it must not go on from there.
+        let text = String(decoding: kept.entries[1].bytes, as: UTF8.self)
+        #expect(text.contains(#"{"format":5,"settings":{"ttl":60,"ignore":[],"shape":{"itemsAt":"","idAt":"/1"}}}"#))
+    }
+
+    @Test func `a head that settings alone are behind is checked`() throws {
+        let transition = transition()
+        let first = transition.firstSession(try rows(3), settings: settings, after: nil, maker: nil)
+        var kept = try KeptSession(first, by: hash)
+        var settings = settings
+        settings.ignored = [JSONPointer("/n")!]
+        kept.commit(transition.session(kept.session, settled: settings), by: hash)
+        let entries = kept.entries.map { FoundEntry($0.id, $0.bytes, by: hash) }
+        var record = kept.record
+        record.head = try rows(4).documentJSON()
+        #expect(throws: SessionRecord.Failure.damaged) {
+            try Session.found(
+                record, covered: [entries[0]], behind: [entries[1]], version: kept.session.version, by: transition)
+        }
+    }
+
     @Test func `an entry is as large as the change`() throws {
         let transition = transition()
         let first = transition.firstSession(try rows(100), settings: settings, after: nil, maker: nil)

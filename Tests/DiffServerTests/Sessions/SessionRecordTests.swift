@@ -49,6 +49,16 @@ struct SessionRecordTests {
         }
     }
 
+    @Test func `that what is expanded is kept is read again, and refused by a process that keeps nothing`() throws {
+        var settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
+        settings.keepsExpanded = true
+        let session = SessionTransition(name: "a", bounds: .init(), hash: hash, now: .now)
+            .firstSession(try Snapshot(json: "[1]"), settings: settings, after: nil, maker: nil)
+        let record = SessionRecord(session, by: hash)
+        #expect(String(decoding: record.meta, as: UTF8.self).hasPrefix(#"{"format":5,"#))
+        #expect(try record.session(named: "a", hash: hash, isHead: true).settings == settings)
+    }
+
     @Test func `a record whose head is not that of its revision is damaged`() throws {
         #expect(throws: SessionRecord.Failure.damaged) { try record().session(named: "b", hash: hash, isHead: true) }
         var other = try record()
@@ -74,8 +84,8 @@ struct SessionRecordTests {
         let (marked, marks, _) = try session.head.snapshot.applying(EditBatch(json: #"[{"op":"reload","items":[2]}]"#))
         let after = writing.session(after: session, marked, marks: marks, maker: nil).0
         #expect(after.head.revision.text == "2-0123456789abcdef")
-        #expect(throws: SessionRecord.Failure.format(5)) {
-            try unsummed { $0.replacing("\"format\":3", with: "\"format\":5") }.session(
+        #expect(throws: SessionRecord.Failure.format(6)) {
+            try unsummed { $0.replacing("\"format\":3", with: "\"format\":6") }.session(
                 named: "a", hash: hash, isHead: true)
         }
     }

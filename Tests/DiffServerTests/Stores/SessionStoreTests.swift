@@ -21,7 +21,8 @@ import Testing
         defer { fixture.close() }
         var store = try fixture.store()
         let text = #"""
-            {"sections":[{"id":1,"content":{"z":1.50,"a":"\u00e9"},"expanded":false,"items":["x",{"id":"y","kind":"k","content":[1e400]}]},
+            {"sections":[{"id":1,"content":{"z":1.50,"a":"\u00e9"},"expanded":false,"items":["x",{"id":"y",
+            "kind":"k","content":[1e400]}]},
             {"id":"\u0074","items":[{"id":"p","expanded":false,"items":[7]}]}]}
             """#
         let session = try store.first(
@@ -44,6 +45,44 @@ import Testing
             _ = try await store.created("a", try store.first("a", #"["y"]"#))
         }
         #expect(try await store.opened("a")?.session.head.snapshot.rowCount == 1)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `settings that changed are found, and no write loses them`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        var store = try fixture.store()
+        let one = try store.first("a", #"[{"id":"x","content":{"m0":0,"n":1}}]"#)
+        let slot = try await store.created("a", one)
+        let read = try #require(try await store.opened("a")).session
+        var settings = one.settings
+        settings.ignored = [JSONPointer("/n")!]
+        let settled = store.writing("a").session(read, settled: settings)
+        let two = try await store.committed(settled, to: slot, after: read)
+        #expect(two.settings.ignored == settings.ignored && two.head.revision == one.head.revision)
+        // Each was computed before that, and the revision is what it was.
+        settings.ignored = []
+        settings.timeToLive = .seconds(7)
+        for late in [
+            store.writing("a").session(read, settled: settings), try store.next("a", read, #"["y"]"#),
+        ] {
+            await #expect(throws: StoreFailure.conflict) { try await store.committed(late, to: slot, after: read) }
+        }
+        settings = two.settings
+        (settings.timeToLive, settings.keepsExpanded) = (.seconds(77), true)
+        var three = try await store.committed(store.writing("a").session(two, settled: settings), to: slot, after: two)
+        for turn in 0..<2 {
+            store = try fixture.later(than: store)
+            let found = try #require(try await store.opened("a"))
+            #expect(found.session.settings == settings && found.session.head.revision == three.head.revision)
+            let state = { (member: Int, ignored: Int) in
+                #"[{"id":"x","content":{"m\#(member)":0,"n":\#(ignored)}}]"#
+            }
+            #expect(try store.next("a", found.session, state(turn, 2)) === found.session)
+            let next = try store.next("a", found.session, state(turn + 1, 1))
+            three = try await store.committed(next, to: found.slot, after: found.session)
+            #expect(three.head.revision.sequence == next.head.revision.sequence && three.settings == settings)
+        }
     }
 
     @Test(arguments: StoreKind.allCases)
@@ -281,14 +320,14 @@ import Testing
         let fixture = try StoreFixture(.sqlite)
         defer { fixture.close() }
         let store = try fixture.store()
-        var session = try store.first("s", "[0]", ttl: .seconds(3200))
+        var session = try store.first("s", "[0]", ttl: .seconds(320_000))
         let slot = try await store.created("s", session)
         let file = try SQLiteDatabase(path: fixture.database)
         let end = { try #require(try file.session(named: "s")).expires }
         let (first, began) = (try end(), Calendar().milliseconds(.now))
         session = try await store.committed(try store.next("s", session, "[1]"), to: slot, after: session)
         #expect(try end() == first)
-        for (left, isEnough) in [(3495, true), (3300, false)] {
+        for (left, isEnough) in [(349_500, true), (330_000, false)] {
             let written = Calendar().milliseconds(.now) + left * 1000
             try file.execute("UPDATE session SET expires = \(written)")
             let next = try store.next("s", session, "[\(left)]")
@@ -298,8 +337,18 @@ import Testing
         let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
         let anew = store.writing("s").firstSession(
             try Snapshot(json: "[2]"), settings: settings, after: session, maker: nil)
-        try await store.committed(anew, to: slot, after: session)
+        session = try await store.committed(anew, to: slot, after: session)
         #expect((60_000..<600_000).contains(try end() - began))
+        for seconds in [7000, 30] {
+            var settings = session.settings
+            settings.timeToLive = .seconds(seconds)
+            let settled = store.writing("s").session(session, settled: settings)
+            let before = Calendar().milliseconds(.now)
+            session = try await store.committed(settled, to: slot, after: session)
+            let end = try end()
+            #expect(end - before >= seconds * 950)
+            #expect(end - Calendar().milliseconds(.now) < seconds * 1100)
+        }
     }
 
     // MARK: Memory that is too small
@@ -352,7 +401,7 @@ import Testing
         let again = try #require(try await store.opened("s"))
         #expect(again.slot === slot && slot.session != nil && again.session.head.revision == two.head.revision)
         #expect(reader.counts.withLock { $0 } == [1, 0])
-        #expect(again.isUsable(.revision(one.head.revision)))
+        #expect(again.isUsable(.revision(one.head.revision), .all))
         #expect(await isAway())
         try await store.dropped(slot, again.session, at: two.head.revision)
         #expect(reader.counts.withLock { $0 } == [1, 1])
@@ -394,11 +443,12 @@ import Testing
         let fixture = try StoreFixture(kind)
         defer { fixture.close() }
         let store = try fixture.store(bounds: SessionTable.Bounds(sessions: 1))
+        let start = Instant.now
         let slot = try await store.created("s", try store.first("s", "[0]", ttl: .seconds(3600)))
         let reader = Listener()
         _ = slot.add(reader, limit: 10)
         _ = try await store.created("other", try store.first("other", "[0]"))
-        #expect(store.table.readWhileAway(at: .now).isEmpty)
+        #expect(store.table.readWhileAway(at: start).isEmpty)
         #expect(store.table.readWhileAway(at: .now + .seconds(1800)).map(\.slot.name) == ["s"])
         #expect(store.table.isInUse("s") && !store.table.holds("s"))
         slot.remove(reader)
@@ -424,4 +474,160 @@ private final class Listener: SessionReader {
     let counts = Locked([0, 0])
     func sessionChanged() { counts.withLock { $0[0] += 1 } }
     func sessionEnded(_ problem: Problem) { counts.withLock { $0[1] += 1 } }
+
+    // MARK: Tokens
+
+    private static func token(_ session: String, made: Int) -> Token {
+        Token(sessions: [session], scopes: [.read], expires: WallTime(seconds: 1), made: made)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `tokens that were revoked stay so, with a session and without`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        var store = try fixture.store()
+        let now = WallTime.milliseconds
+        _ = try await store.created("a", try store.first("a", "[]"))
+        for (name, moment) in [("a", now), ("none", now + 1), ("a", now - 5), ("old", now - Revocations.life - 1)] {
+            try await store.revokeTokens(of: name, upTo: moment, on: .ofTests).value
+        }
+        store = try fixture.later(than: store)
+        // A node that shares the store hears of it when it asks for any session.
+        _ = try await store.opened("b")
+        let revocations = store.table.revocations
+        #expect(revocations.refuse(Self.token("a", made: now)))
+        #expect(!revocations.refuse(Self.token("a", made: now + 1)))
+        #expect(revocations.refuse(Self.token("none", made: now + 1)))
+        #expect(!revocations.refuse(Self.token("none", made: now + 2)))
+        #expect(!revocations.refuse(Self.token("b", made: 0)))
+    }
+
+    @Test(.enabled(if: RedisServer.isInstalled))
+    func `whoever reads or writes behind a revocation knows of it`() async throws {
+        let fixture = try StoreFixture(.redis)
+        defer { fixture.close() }
+        let (here, there) = (try fixture.store(), try fixture.store())
+        var session = try here.first("a", "[]")
+        let slot = try await here.created("a", session)
+        for number in 0..<50 {
+            let made = 1_800_000_000_000 + number
+            try await there.revokeTokens(of: "s\(number)", upTo: made, on: .ofTests).value
+            if number % 2 == 0 {
+                _ = try await here.opened("a")
+            } else {
+                let next = try here.next("a", session, "[\(number)]")
+                do {
+                    session = try await here.committed(next, to: slot, after: session)
+                } catch StoreFailure.conflict {
+                    // It is known by now, so that to begin again is to be refused, or to succeed.
+                    session = try await here.committed(next, to: slot, after: session)
+                }
+            }
+            #expect(here.table.revocations.refuse(Self.token("s\(number)", made: made)))
+        }
+        #expect(here.table.revocations.count == 50)
+    }
+
+    @Test(.enabled(if: RedisServer.isInstalled))
+    func `nodes hear of a revocation though they ask for nothing`() async throws {
+        let fixture = try StoreFixture(.redis)
+        defer { fixture.close() }
+        let (here, there) = (try fixture.store(), try fixture.store())
+        try await there.revokeTokens(of: "a", upTo: 1_800_000_000_000, on: .ofTests).value
+        #expect(await eventually { here.table.revocations.refuse(Self.token("a", made: 1_800_000_000_000)) })
+    }
+
+    @Test func `where revocations cannot be read any more, no older token is taken`() async throws {
+        let fixture = try StoreFixture(.sqlite)
+        defer { fixture.close() }
+        let store = try fixture.store()
+        let made = WallTime.milliseconds
+        try await store.revokeTokens(of: "a", upTo: made, on: .ofTests).value
+        store.close()
+        let database = try SQLiteDatabase(path: fixture.database)
+        try database.execute("DROP TABLE revocation")
+        database.close()
+        let revocations = try fixture.store().table.revocations
+        #expect(revocations.refuse(Self.token("a", made: made)))
+        #expect(revocations.refuse(Self.token("b", made: made)))
+        #expect(!revocations.refuse(Self.token("b", made: made + 3_600_000)))
+    }
+
+    // MARK: Lists
+
+    @Test(arguments: StoreKind.allCases)
+    func `sessions are listed in the order of their names, some at a time`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        var store = try fixture.store()
+        let names = (0..<25).map { "team-\($0 % 2):\($0)" }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        for name in names.shuffled() { _ = try await store.created(name, try store.first(name, #"["a","b","c"]"#)) }
+        let slot = try #require(store.table.anySlot(names[3])), first = try #require(slot.session)
+        let changed = try store.next(names[3], first, #"["a"]"#)
+        try await store.committed(changed, to: slot, after: first)
+        for isLater in [false, true] {
+            if isLater { store = try fixture.later(than: store) }
+            for prefix in ["", "team-1:", "none"] {
+                let expected = names.filter { $0.hasPrefix(prefix) }
+                var (listed, after): ([SessionEntry], String?) = ([], "")
+                while let start = after {
+                    let page = try await store.list(SessionRange(prefix: prefix, after: start, limit: 6)).value
+                    #expect(page.entries.count <= 6)
+                    #expect(page.next == nil || page.next == page.entries.last?.name)
+                    listed += page.entries
+                    after = page.next
+                }
+                #expect(listed.map(\.name) == expected)
+                for entry in listed {
+                    #expect(entry.rows == (entry.name == names[3] ? 1 : 3))
+                    #expect(try #require(entry.bytes) > 10)
+                    #expect(entry.revision.hasPrefix(entry.name == names[3] ? "2-" : "1-"))
+                    #expect((3000...4000).contains(entry.expires.seconds - WallTime.now.seconds))
+                }
+            }
+        }
+        #expect(try await store.opened(names[3])?.session.head.revision == changed.head.revision)
+        let dropped = try #require(try await store.opened(names[0]))
+        try await store.dropped(dropped.slot, dropped.session, at: nil)
+        let page = try await store.list(SessionRange(prefix: "", after: "", limit: 1)).value
+        #expect(page.entries.map(\.name) == [names[1]])
+        #expect(page.next == names[1])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `to be listed is no use, and what has ended is not listed`(_ kind: StoreKind) async throws {
+        let fixture = try StoreFixture(kind)
+        defer { fixture.close() }
+        let store = try fixture.store()
+        _ = try await store.created("a", try store.first("a", "[]", ttl: .seconds(1)))
+        _ = try await store.created("b", try store.first("b", "[]"))
+        let range = SessionRange(prefix: "", after: "", limit: 10)
+        #expect(await eventually { (try? await store.list(range).value.entries.map(\.name)) == ["b"] })
+    }
+
+    @Test func `a database of the format before is taken over`() async throws {
+        let fixture = try StoreFixture(.sqlite)
+        defer { fixture.close() }
+        let store = try fixture.store()
+        let session = try store.first("a", #"["x","y"]"#)
+        _ = try await store.created("a", session)
+        store.close()
+        let database = try SQLiteDatabase(path: fixture.database)
+        for statement in [
+            "DROP TABLE revocation", "ALTER TABLE session DROP COLUMN rows", "ALTER TABLE session DROP COLUMN bytes",
+            "PRAGMA user_version = 2",
+        ] { try database.execute(statement) }
+        database.close()
+        let later = try fixture.store()
+        let range = SessionRange(prefix: "", after: "", limit: 10)
+        let entry = try #require(try await later.list(range).value.entries.first)
+        #expect((entry.name, entry.revision) == ("a", session.head.revision.text))
+        #expect((entry.rows, entry.bytes) == (nil, nil))
+        #expect(!later.table.revocations.refuse(Self.token("a", made: 0)))
+        let view = try #require(try await later.opened("a"))
+        let next = try later.next("a", view.session, #"["x"]"#)
+        try await later.committed(next, to: view.slot, after: view.session)
+        #expect(try await later.list(range).value.entries.first?.rows == 1)
+        try await later.revokeTokens(of: "a", upTo: 5, on: .ofTests).value
+    }
 }

@@ -42,7 +42,7 @@ import Testing
         #expect(names(table, "abcd") == "acd")
         let slot = try #require(table.slot("c"))
         let kept = try #require(slot.session)
-        _ = table.commit(kept, to: slot, at: kept.head.revision)
+        _ = table.commit(kept, to: slot, after: kept)
         _ = try table.create("e", session("e")).get()
         #expect(names(table, "abcde") == "cde")
         #expect(table.counters.values.evictions == 2)
@@ -133,10 +133,34 @@ import Testing
             .init(fingerprint: .init(value: 1), made: false, before: one.head.revision, done: start),
             by: .init(writer: "", key: "k"))
         let same = one.with(replays: replays)
-        #expect(throws: Never.self) { try table.commit(same, to: slot, at: one.head.revision).get() }
+        #expect(throws: Never.self) { try table.commit(same, to: slot, after: one).get() }
         let two = writing("a").session(after: one, try Snapshot(json: "[1]"), maker: nil).0
-        #expect(throws: Never.self) { try table.commit(two, to: slot, at: one.head.revision).get() }
+        #expect(throws: Never.self) { try table.commit(two, to: slot, after: one).get() }
         #expect(slot.session?.replays.entries.map(\.key.key) == ["k"])
+    }
+
+    @Test func `what was made of other settings is not put in their place`() throws {
+        let table = table(.init())
+        let one = try session("a")
+        let slot = try table.create("a", one).get()
+        let reader = Reader()
+        _ = slot.add(reader, limit: 10)
+        let answers = slot.answers(in: table.answers)
+        var settings = one.settings
+        settings.timeToLive = .seconds(7)
+        let settled = writing("a").session(one, settled: settings)
+        #expect(throws: Never.self) { try table.commit(settled, to: slot, after: one).get() }
+        #expect(slot.recency.timeToLive == .seconds(7) && slot.recency.expires <= .now + .seconds(7))
+        #expect(reader.lines.isEmpty && slot.answers(in: table.answers) !== answers)
+        // Another change of settings, and a write: both were computed before.
+        settings.keepsExpanded = true
+        let other = writing("a").session(one, settled: settings)
+        let two = writing("a").session(after: one, try Snapshot(json: "[1]"), maker: nil).0
+        for next in [other, two] { #expect(table.commit(next, to: slot, after: one).isConflict) }
+        #expect(slot.rest() != nil && table.commit(two, to: slot, after: one).isConflict)
+        let next = writing("a").session(after: settled, try Snapshot(json: "[1]"), maker: nil).0
+        #expect(throws: Never.self) { try table.commit(next, to: slot, after: settled).get() }
+        #expect(slot.session?.settings == settled.settings && reader.lines == ["changed"])
     }
 
     @Test func `what a session weighs is its newest state, not its past`() throws {
@@ -147,7 +171,7 @@ import Testing
         for number in 0..<20 {
             let next = try Snapshot(json: #"[{"id":"\#(number)","content":"\#(String(repeating: "x", count: 5000))"}]"#)
             let after = writing("a").session(after: one, next, maker: nil).0
-            _ = try table.commit(after, to: slot, at: one.head.revision).get()
+            _ = try table.commit(after, to: slot, after: one).get()
             one = after
         }
         let after = try #require(table.peek("a")).bytes
@@ -262,19 +286,19 @@ import Testing
         let entry = ReplayWindow.Entry(fingerprint: .init(value: 1), made: false, before: nil, done: .now)
         replays.remember(entry, by: .init(writer: "", key: "k"))
         let next = writing("a").session(after: one, try Snapshot(json: "[1]"), maker: nil).0.with(replays: replays)
-        _ = try table.commit(next, to: slot, at: one.head.revision).get()
+        _ = try table.commit(next, to: slot, after: one).get()
         one = next
         _ = try table.create("b", session("b")).get()
         #expect(slot.awakeSession == nil)
         let two = writing("a").session(after: one, try Snapshot(json: "[2]"), maker: nil).0.with(
             replays: ReplayWindow())
-        #expect(throws: Never.self) { try table.commit(two, to: slot, at: one.head.revision).get() }
+        #expect(throws: Never.self) { try table.commit(two, to: slot, after: one).get() }
         #expect(slot.awakeSession?.replays.entries.map(\.key.key) == ["k"])
         #expect(slot.awakeSession?.history.entries.map(\.revision.sequence) == [1, 2])
         _ = table.peek("b").flatMap { table.session(in: $0.slot) }
         #expect(slot.awakeSession == nil)
         #expect(slot.version == two.version)
-        #expect(table.commit(two, to: slot, at: one.head.revision).isConflict)
+        #expect(table.commit(two, to: slot, after: one).isConflict)
     }
 
     @Test func `of sessions that left a cache only those that somebody holds are remembered`() throws {
@@ -289,6 +313,29 @@ import Testing
         held = nil
         _ = table.sweep(at: .now)
         #expect(table.registry.withLock { $0.away.isEmpty })
+    }
+
+    @Test func `a session that does not exist is awaited in a slot that it comes into`() throws {
+        let table = table(.init(sessions: 2))
+        let reader = Reader()
+        var awaited = table.slotToAwait("a")
+        #expect(awaited?.add(reader, limit: 1) == .added)
+        #expect(awaited?.isAwaited == true && awaited?.revision == nil && awaited?.version == nil)
+        #expect(table.slotToAwait("a") === awaited)
+        #expect(table.slot("a") == nil && !table.holds("a") && !table.isInUse("a"))
+        #expect(table.readWhileAway().isEmpty)
+        // No more of them than there may be sessions.
+        let other = table.slotToAwait("b")
+        #expect(table.slotToAwait("c") == nil)
+        withExtendedLifetime(other) {}
+        let slot = try table.create("a", session("a")).get()
+        #expect(slot === awaited && !slot.isAwaited)
+        #expect(reader.lines == ["changed"])
+        table.remove(reader, from: slot)
+        awaited = nil
+        _ = table.sweep(at: .now)
+        #expect(table.slotToAwait("a") === slot)
+        #expect(table.slotToAwait("c") != nil)
     }
 
     @Test func `many hands wake and write more sessions than may be awake, and lose nothing`() async throws {
@@ -307,7 +354,7 @@ import Testing
                             continue
                         }
                         let next = self.writing(name).session(after: reading.session, state, maker: nil).0
-                        if case .success = table.commit(next, to: reading.slot, at: reading.session.head.revision) {
+                        if case .success = table.commit(next, to: reading.slot, after: reading.session) {
                             written += 1
                         }
                     }

@@ -58,7 +58,7 @@ import Testing
         ) -> Stored<SessionSlot> {
             answer("swap") { [table] in
                 guard let before else { return table.create(name, next) }
-                return table.commit(next, to: before.slot, at: before.session.head.revision).map { before.slot }
+                return table.commit(next, to: before.slot, after: before.session).map { before.slot }
             }
         }
 
@@ -68,6 +68,8 @@ import Testing
 
         func discard(_ name: String, on loop: EventLoop) -> Stored<Void> { answer("discard") { .success(()) } }
 
+        func list(_ range: SessionRange) -> Stored<SessionPage> { .done(.success(table.page(range))) }
+        func revokeTokens(of name: String, upTo moment: Int, on loop: EventLoop) -> Stored<Void> { .done(.success(())) }
         func watch(_ slot: SessionSlot) {}
         func sweep() {}
         func close() {}
@@ -80,7 +82,8 @@ import Testing
         let service = DiffService(
             options: options, store: store, messages: MessageMemory(memory: 1 << 20, maxBody: 1024),
             access: Authenticator(
-                keys: KeyRing(keys: []), isLocal: true, tokenSecret: Array(repeating: 7, count: 32), origins: []),
+                keys: KeyRing(keys: []), isLocal: true, secrets: TokenSecrets([Array(repeating: 7, count: 32)]),
+                origins: []),
             journal: journal, workers: Workers(count: 2))
         let head = try RequestHead(parsing: "GET /v1/sessions/s HTTP/1.1\r\nHost: a\r\n\r\n")
         guard case .found(let route, let place) = routes.match(head) else { throw Missing() }
@@ -216,6 +219,8 @@ import Testing
         #expect(store.calls == ["load", "discard", "load", "swap"])
         let careful = ScriptedStore(hash, [.damaged("s")], isLate: true)
         let condition = WriteCondition(noneMatch: RevisionTags(isAny: true, texts: ["*"]))
+        let settle = ReplaceSession(state: nil, settings: put.settings, condition: WriteCondition())
+        #expect(try await run(settle, on: ScriptedStore(hash, [.damaged("s")], isLate: true)) == "store-unavailable")
         let create = ReplaceSession(state: put.state, settings: put.settings, condition: condition)
         #expect(try await run(create, on: careful) == "store-unavailable")
         #expect(careful.calls == ["load"])

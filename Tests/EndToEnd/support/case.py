@@ -115,7 +115,7 @@ class ServiceCase(unittest.TestCase):
         self.assertEqual(answer.status, status, answer)
         self.assertIn(answer.media_type, media_types(dialect), answer)
         changeset = answer.json
-        members = set(changeset) - {"warnings"} - ({"list"} if "changes" in changeset else set())
+        members = set(changeset) - {"warnings", "window"} - ({"list"} if "changes" in changeset else set())
         envelope = {"session", "from", "to", "dialect"}
         self.assertIn(members, (envelope | {"changes"}, envelope | {"reset", "state"}), answer)
         self.assertEqual(changeset["dialect"], dialect, answer)

@@ -1,7 +1,10 @@
 """Server-sent events, read as a browser reads them but nothing forgotten."""
 
+import itertools
 import json
 import socket
+import time
+import zlib
 from http.client import parse_headers
 
 from . import jsontext
@@ -41,12 +44,16 @@ class Event:
 
 
 class Stream:
-    """An open stream of one session's changes."""
+    """An open stream of changes; every other one is asked for as gzip, as browsers ask."""
+
+    _turns = itertools.count()
 
     def __init__(self, server, path, query=None, headers=None, timeout=20):
         self.connection = RawConnection(server, timeout)
-        named = {"Host": "localhost", "Accept": "text/event-stream", **(headers or {})}
-        fields = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in named.items() if value is not None)
+        named = {"Host": "localhost", "Accept": "text/event-stream",
+                 "Accept-Encoding": "gzip" if next(self._turns) % 2 else None,
+                 **{name.replace("_", "-"): value for name, value in (headers or {}).items()}}
+        fields = "".join(f"{name}: {value}\r\n" for name, value in named.items() if value is not None)
         self.target = target(path, query)
         self.connection.send(f"GET {self.target} HTTP/1.1\r\n{fields}\r\n")
         self.buffer = b""
@@ -59,10 +66,14 @@ class Stream:
         self.status = int(status_line.split()[1])
         self.headers = parse_headers(file)
         self.chunked = self.headers.get("Transfer-Encoding", "").lower() == "chunked"
+        # What is checked is what is read, not what was sent.
+        self.checked = [pair for pair in self.headers.items() if pair[0] != "Content-Encoding"]
+        self.octets = 0
+        self.inflater = zlib.decompressobj(31) if self.headers.get("Content-Encoding") == "gzip" else None
         self.body = b""
         if self.status != 200:
             self.body = file.read(int(self.headers.get("Content-Length", 0)))
-        check("GET", self.target, self.status, list(self.headers.items()), self.body)
+        check("GET", self.target, self.status, self.checked, self.body)
 
     @property
     def problem(self):
@@ -76,13 +87,16 @@ class Stream:
                 self.ended = True
                 return
             size = int(line.split(b";")[0], 16)
-            self.buffer += file.read(size)
+            data = file.read(size)
             file.readline()
             self.ended = size == 0
         else:
             data = file.read1(65536)
-            self.buffer += data
             self.ended = not data
+        self.octets += len(data)
+        self.buffer += self.inflater.decompress(data) if self.inflater else data
+        if self.ended and self.inflater:
+            assert self.inflater.eof and not self.inflater.unused_data, "a gzip stream ends with its sum"
 
     def next(self, seconds=20):
         """The next block; None at the end of the stream. Raises TimeoutError when nothing comes."""
@@ -92,13 +106,15 @@ class Stream:
                 return None
             self._more()
         block, self.buffer = self.buffer.split(b"\n\n", 1)
-        check("GET", self.target, self.status, list(self.headers.items()), block + b"\n\n")
+        check("GET", self.target, self.status, self.checked, block + b"\n\n")
         return Event(block.decode("utf-8").split("\n"))
 
     def next_event(self, seconds=20):
         """The next block that is neither a comment alone nor the primer."""
+        deadline = time.monotonic() + seconds
         while True:
-            event = self.next(seconds)
+            # Comments come for ever.
+            event = self.next(max(0.01, deadline - time.monotonic()))
             if event is None or event.event:
                 return event
 

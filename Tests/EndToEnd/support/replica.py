@@ -46,6 +46,11 @@ class Replica:
         """Whether it shows what the whole state says."""
         return self.model == self.rules.expected(document) and self.content == content(document)
 
+    def shows_rows(self, shown):
+        """Whether it shows these rows in their sections."""
+        flat = getattr(self.rules, "flat", None)
+        return self.model == (flat(shown) if flat else shown)
+
 
 def content(state):
     return {name: state[name] for name in ("content",) if name in state}

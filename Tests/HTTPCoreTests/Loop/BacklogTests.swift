@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func whatIsDoneIsDoneInOrderAndOnce() {
-        var random = SystemRandomNumberGenerator.seeded(3)
+        var random = SplitMix64(seed: 3)
         var backlog = Backlog<Int>()
         var (given, done) = (0, [Int]())
         let clock = Clock(step: .milliseconds(1))

@@ -6,7 +6,7 @@ import Testing
     private static let tick = TimerWheel.tick
 
     @Test func nothingIsEarlyAndNothingIsLateByMoreThanATick() {
-        var random = SystemRandomNumberGenerator.seeded(1)
+        var random = SplitMix64(seed: 1)
         let wheel = TimerWheel(now: Instant(nanoseconds: 0))
         var now = Instant(nanoseconds: 0)
         var fired: [Int] = []
@@ -76,21 +76,4 @@ import Testing
         #expect(wheel.expired(by: Instant(nanoseconds: 799_000_000)).isEmpty)
         #expect(wheel.expired(by: Instant(nanoseconds: 808_000_000)).count == 1)
     }
-}
-
-/// A small generator with a seed, so that a failure comes again (Steele, Lea and Flood 2014: SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
-extension SystemRandomNumberGenerator {
-    static func seeded(_ seed: UInt64) -> SeededGenerator { SeededGenerator(state: seed) }
 }

@@ -20,6 +20,8 @@ import Testing
         let query = try head("/?a=1&b&a=%20+&&=c&d=e=f?g").query.map { "\($0.name)→\($0.value)" }
         #expect(query == ["a→1", "b→", "a→ +", "→c", "d→e=f?g"])
         #expect(try head("/a").query.isEmpty && head("/a?").query.isEmpty)
+        let form = try head("/?a=1+2%2B3&b+c=+%20+").formQuery.map { "\($0.name)→\($0.value)" }
+        #expect(form == ["a→1 2+3", "b c→   "])
     }
 
     @Test func fieldsAreFoundWhateverTheirCase() throws {

@@ -28,7 +28,8 @@ import Testing
         ("POST / HTTP/1.1\r\n\(host)Content-Length: 0\r\n\r\n", ["POST /"]),
         ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: Chunked\r\n\r\n0\r\n\r\n", ["POST / "]),
         (
-            "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA ;x\r\n, world ok\r\n000\r\nX: y\r\n\r\n",
+            "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n"
+                + "5\r\nhello\r\nA ;x\r\n, world ok\r\n000\r\nX: y\r\n\r\n",
             ["POST / hello, world ok"]
         ),
         (

@@ -13,7 +13,7 @@ struct Authenticator: Sendable {
     var isLocal: Bool
     /// Whether no authentication is wanted: then whoever reaches the server may do everything.
     var isOpen = false
-    var tokenSecret: [UInt8]
+    var secrets: TokenSecrets
     /// Origins of pages that may call from a browser, as `https://example.org`.
     var origins: Set<String>
 
@@ -30,7 +30,7 @@ struct Authenticator: Sendable {
             }
             let secret = parts[1].trimmed
             if let key = keys.key(for: secret) { return .writer(name: key.name, prefix: key.prefix) }
-            if let token = Token(secret, secret: tokenSecret, at: .now) {
+            if let token = secrets.token(secret, at: .now) {
                 // 32 bytes in Base64.
                 return .client(token, signature: String(secret.suffix(43)))
             }

@@ -4,6 +4,8 @@ enum Permission: Sendable {
     case operate
     /// A key that is good for any session.
     case compute
+    /// To see which sessions there are: a key, which sees those that it is good for.
+    case list
     /// To read one session.
     case read
     /// To write one session: edits, and with a key whole states.

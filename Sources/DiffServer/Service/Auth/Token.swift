@@ -1,21 +1,32 @@
-// A thin client's token: a compact JWS (RFC 7515) by HS256 (RFC 7518 §3.2), bound to one session, a scope and an end.
-// The header must say HS256: every other algorithm, and none, is refused before anything else is looked at.
+// A thin client's token: a compact JWS (RFC 7515) by HS256 (RFC 7518 §3.2), bound to sessions, a scope and an end. The
+// header must say HS256: every other algorithm, and none, is refused before anything else is looked at.
 
 import SnapshotKit
 
 /// What a token allows, and for how long.
 struct Token: Sendable, Equatable {
-    enum Scope: String, Sendable, CaseIterable {
+    enum Scope: Hashable, Sendable {
         /// Every GET below the session.
         case read
         /// POST of edits.
         case edit
+        /// POST of edits that do nothing else.
+        case operation(EditOperation)
     }
 
-    var session: String
+    /// The sessions that it is good for, at least one.
+    var sessions: [String]
     var scopes: Set<Scope>
     var expires: WallTime
+    /// When it was made, in milliseconds since 1970; nil counts as before all others.
+    var made: Int?
+    /// What every answer to it is seen through; nil: all there is is shown.
+    var view: StateView?
 
+    /// Sessions of one token, at most.
+    static let maxSessions = 64
+    /// Room for the longest names of so many.
+    static let maxBytes = 16 * 1024
     /// How far ahead the clock of whoever makes tokens may be, in seconds.
     private static let clockSkew: Int64 = 60
 
@@ -23,10 +34,27 @@ struct Token: Sendable, Equatable {
     /// are two.
     func signed(by secret: [UInt8]) -> String {
         var claims = JSONWriter()
-        claims.append("{\"sub\":")
-        claims.append(string: session)
+        if sessions.count == 1 {
+            claims.append("{\"sub\":")
+            claims.append(string: sessions[0])
+        } else {
+            claims.append("{\"sessions\":")
+            for (index, session) in sessions.enumerated() {
+                claims.append(index == 0 ? "[" : ",")
+                claims.append(string: session)
+            }
+            claims.append("]")
+        }
         claims.append(",\"scope\":")
-        claims.append(string: scopes.map(\.rawValue).sorted().reversed().joined(separator: " "))
+        claims.append(string: scopes.map(\.text).sorted().reversed().joined(separator: " "))
+        if let made {
+            claims.append(",\"iat\":")
+            claims.append(verbatim: "\(made / 1000)." + String(made % 1000 + 1000).dropFirst())
+        }
+        if let view {
+            claims.append(",\"view\":")
+            claims.append(view.json)
+        }
         claims.append(",\"exp\":")
         claims.append(Int(expires.seconds))
         claims.append(",\"jti\":")
@@ -37,37 +65,103 @@ struct Token: Sendable, Equatable {
         return text + "." + Base64URL.encode(Digests.hmacSHA256(Array(text.utf8), key: secret))
     }
 
-    /// Reads and checks a token; nil unless it is whole, signed by `secret`, and valid at `now`.
-    init?(_ text: String, secret: [UInt8], at now: WallTime) {
+    /// Reads and checks a token; nil unless it is whole, signed by one of the secrets, and valid at `now`.
+    init?(_ text: String, secrets: [[UInt8]], at now: WallTime) {
         // By octets: to split a string by characters costs more than all the rest of the check.
         let octets = Array(text.utf8)
         let parts = octets.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 3, octets.count <= 4096,
+        guard parts.count == 3, octets.count <= Self.maxBytes,
             let header = Self.members(parts[0]), header["alg"]?.string == "HS256", header["crit"] == nil,
             let signature = Base64URL.decode(parts[2]),
-            Digests.isEqual(signature, Digests.hmacSHA256(Array(octets[..<parts[1].endIndex]), key: secret)),
-            let claims = Self.members(parts[1]), let session = claims["sub"]?.string,
+            Self.isSigned(Array(octets[..<parts[1].endIndex]), signature, by: secrets),
+            let claims = Self.members(parts[1]), let sessions = Self.sessions(claims),
             let scope = claims["scope"]?.string, let expires = claims["exp"]?.number, expires > Double(now.seconds)
         else { return nil }
+        if let claim = claims["view"] {
+            // One that is not understood, or not kept to, would show too much.
+            guard let view = try? StateView(claim, hidesContents: true) else { return nil }
+            self.view = view
+        }
         if let start = claims["nbf"] {
             guard let start = start.number, start <= Double(now.seconds) else { return nil }
         }
         if let made = claims["iat"] {
             guard let made = made.number, made <= Double(now.seconds + Self.clockSkew) else { return nil }
+            self.made = Self.milliseconds(made)
         }
-        self.session = session
-        scopes = Set(scope.split(separator: " ").compactMap { Scope(rawValue: String($0)) })
+        self.sessions = sessions
+        // A word that is not known permits nothing.
+        scopes = Set(scope.split(separator: " ").compactMap(Scope.init))
         self.expires = WallTime(seconds: expires < 1e15 ? Int64(expires) : 1_000_000_000_000_000)
+        guard view == nil || !mayEdit else { return nil }
     }
 
-    init(session: String, scopes: Set<Scope>, expires: WallTime) {
-        self.session = session
-        self.scopes = scopes
-        self.expires = expires
+    init(sessions: [String], scopes: Set<Scope>, expires: WallTime, made: Int? = nil, view: StateView? = nil) {
+        (self.sessions, self.scopes, self.expires, self.made) = (sessions, scopes, expires, made)
+        self.view = view
+    }
+
+    /// Whether some of its scopes are good for edits: of what is not seen, nobody may change anything.
+    var mayEdit: Bool { scopes.contains { $0 != .read } }
+
+    /// What its edits may do.
+    var operations: Set<EditOperation> {
+        if scopes.contains(.edit) { return Set(EditOperation.allCases) }
+        return Set(scopes.compactMap { if case .operation(let operation) = $0 { operation } else { nil } })
+    }
+
+    /// The sessions that the claims name: one as the subject, or some in a list; nil for both at once, which would mean
+    /// different things to different readers.
+    private static func sessions(_ claims: [String: JSONSlice]) -> [String]? {
+        guard let list = claims["sessions"] else { return claims["sub"]?.string.map { [$0] } }
+        guard claims["sub"] == nil, let names = list.strings, (1...maxSessions).contains(names.count) else {
+            return nil
+        }
+        return names
+    }
+
+    /// A NumericDate in whole milliseconds, rounded down: what was made later than it says is only refused sooner. A
+    /// thousandth is added, since decimal fractions have no exact double.
+    private static func milliseconds(_ seconds: Double) -> Int {
+        Int(min(max((seconds * 1000 + 0.001).rounded(.down), -1e15), 1e15))
+    }
+
+    private static func isSigned(_ text: [UInt8], _ signature: [UInt8], by secrets: [[UInt8]]) -> Bool {
+        secrets.contains { Digests.isEqual(signature, Digests.hmacSHA256(text, key: $0)) }
     }
 
     private static func members(_ part: ArraySlice<UInt8>) -> [String: JSONSlice]? {
         guard let json = Base64URL.decode(part) else { return nil }
         return JSONSlice.members(of: json)
     }
+}
+
+extension Token.Scope {
+    /// A word of the claim; nil for any other.
+    init?(_ text: some StringProtocol) {
+        switch text {
+        case "read": self = .read
+        case "edit": self = .edit
+        default:
+            guard text.hasPrefix(Self.editPrefix),
+                let operation = EditOperation(rawValue: String(text.dropFirst(Self.editPrefix.count)))
+            else { return nil }
+            self = .operation(operation)
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .read: "read"
+        case .edit: "edit"
+        case .operation(let operation): Self.editPrefix + operation.rawValue
+        }
+    }
+
+    private static let editPrefix = "edit:"
+
+    /// The words that there are, for who writes another.
+    static let words =
+        "read, edit, or edit: with one of "
+        + EditOperation.allCases.map(\.rawValue).joined(separator: ", ")
 }

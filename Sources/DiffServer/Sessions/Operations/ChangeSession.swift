@@ -33,16 +33,16 @@ final class ChangeSession: SessionOperation {
     var isWrite: Bool { true }
 
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome> {
-        let content = try body.content(session?.settings.shape, upon: session?.head.snapshot)
+        let content = try body.content(for: session)
         guard let before = session else { return try first(content, transition) }
         if let entry = try replayed(before, transition) {
             return .finish(.repeated(before, made: entry.made, from: entry.before))
         }
         let revision = before.head.revision
-        if try !condition.isMet(by: revision) {
+        if try !condition.isMet(by: before) {
             // Not the head that was named; but perhaps the head is what this very write made of it, and the answer was
             // lost.
-            guard let parent = before.head.parent, condition.match?.revision == parent,
+            guard let parent = before.head.parent, condition.match?.namesOnly(parent, of: before) == true,
                 try leads(content, to: before, transition)
             else { throw .mismatch(current: revision) }
             return .finish(.repeated(before, made: false, from: parent))

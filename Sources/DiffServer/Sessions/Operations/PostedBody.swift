@@ -1,6 +1,7 @@
 // What a body says depends on the session: where that keeps a shape, a body is a document of that shape. So it is read
-// when the session is known, on a guess before that: by the shape of the session that is in memory. A guess is seldom
-// wrong; then the body is read again, and an error of the first reading, which may be no error, is forgotten.
+// when the session is known, on a guess before that: by the shape of the session that is in memory, and upon its head
+// where what a state does not say is as it is there. A guess is seldom wrong; then the body is read again, and an error
+// of the first reading, which may be no error, is forgotten.
 
 import SnapshotKit
 
@@ -26,15 +27,31 @@ final class PostedBody: Sendable {
         var shape: StateShape?
         /// Whether a state is accepted at all.
         var takesStates = true
+        /// What edits may do; nil: anything.
+        var operations: Set<EditOperation>?
         var limits: StateLimits
         var defaults: Session.Settings
     }
 
     private let reading: Reading?
+    /// What a reading depends on, besides the body.
+    private struct Basis: Equatable {
+        var shape: StateShape?
+        /// The state that what is not said is taken from; nil where it is taken from nowhere.
+        var kept: Session.Head?
+
+        init(_ session: Session?) {
+            shape = session?.settings.shape
+            kept = session.flatMap { $0.settings.keepsExpanded ? $0.head : nil }
+        }
+
+        static func == (one: Basis, other: Basis) -> Bool { one.shape == other.shape && one.kept === other.kept }
+    }
+
     // These are only used by whoever carries the request on, before it is handed to the next one.
     private nonisolated(unsafe) var document: StateDocument
-    /// The shape of the last reading, and what that found.
-    private nonisolated(unsafe) var kept: StateShape?
+    /// What the last reading was based on, and what that found.
+    private nonisolated(unsafe) var basis = Basis(nil)
     private nonisolated(unsafe) var content: Content?
     private nonisolated(unsafe) var failure: SessionError?
 
@@ -47,18 +64,17 @@ final class PostedBody: Sendable {
     /// One that was read.
     init(_ value: Content.Value) { (reading, document, content) = (nil, StateDocument([]), Content(value)) }
 
-    /// What it says to a session that keeps a shape, or none.
-    ///
-    /// - Parameter known: what the state most likely resembles.
-    func content(_ kept: StateShape?, upon known: Snapshot?) throws(SessionError) -> Content {
+    /// What it says to a session; nil where that is to be made.
+    func content(for session: Session?) throws(SessionError) -> Content {
         guard let reading else { return content! }
-        if self.kept == kept {
+        let basis = Basis(session)
+        if self.basis == basis {
             if let content { return content }
             if let failure { throw failure }
         }
-        (self.kept, content, failure) = (kept, nil, nil)
+        (self.basis, content, failure) = (basis, nil, nil)
         do throws(SessionError) {
-            let content = Content(try read(reading, kept, upon: known))
+            let content = Content(try read(reading, session))
             self.content = content
             return content
         } catch {
@@ -75,12 +91,10 @@ final class PostedBody: Sendable {
 
     // MARK: Reading
 
-    private func read(
-        _ reading: Reading, _ kept: StateShape?, upon known: Snapshot?
-    ) throws(SessionError) -> Content.Value {
+    private func read(_ reading: Reading, _ session: Session?) throws(SessionError) -> Content.Value {
         let envelope: Envelope
         do throws(StateError) {
-            switch try found(reading, kept, upon: known) {
+            switch try found(reading, session) {
             case .document(let state): return .state(state, reading.defaults)
             case .envelope(let found): envelope = found
             }
@@ -90,22 +104,25 @@ final class PostedBody: Sendable {
                 throw .wrongMember("/" + name, "\(name) goes with \"state\", in the request that makes the session")
             }
             if let state = envelope.states.reading("state") {
-                return .state(state, try Session.Settings(envelope, defaults: reading.defaults))
+                return .state(state, try Session.SettingsChange(envelope).applied(to: reading.defaults))
             }
         } catch { throw .unreadable(error) }
         guard let edits = envelope.values["edits"] else { preconditionFailure("an envelope has a state or edits") }
-        do throws(EditError) {
-            let batch = try EditBatch(edits, limits: reading.limits)
-            return .edits(batch, reading.limits, text: envelope.text)
-        } catch { throw .edits(error) }
+        let batch: EditBatch
+        do throws(EditError) { batch = try EditBatch(edits, limits: reading.limits) } catch { throw .edits(error) }
+        if let permitted = reading.operations {
+            let refused = batch.operations.subtracting(permitted)
+            guard refused.isEmpty else { throw .notPermitted(refused) }
+        }
+        return .edits(batch, reading.limits, text: envelope.text)
     }
 
     /// What a body was found to be.
     private enum Found { case document(StateReading), envelope(Envelope) }
 
-    private func found(
-        _ reading: Reading, _ kept: StateShape?, upon known: Snapshot?
-    ) throws(StateError) -> Found {
+    private func found(_ reading: Reading, _ session: Session?) throws(StateError) -> Found {
+        let kept = session?.settings.shape
+        let (known, keepsExpanded) = (session?.head.snapshot, session?.settings.keepsExpanded ?? false)
         let shape = reading.shape ?? kept ?? .native
         // Of a session that keeps a shape, what has these members alone is no document.
         let names = kept == nil ? nil : document.names(among: Self.names)
@@ -113,15 +130,19 @@ final class PostedBody: Sendable {
             var members = Self.stateOrEdits
             if reading.shape != nil { members.shape = nil }
             members.refusesStates = !reading.takesStates
-            return .envelope(try document.envelope(members, limits: reading.limits, known: known))
+            return .envelope(
+                try document.envelope(members, limits: reading.limits, known: known, keepsExpanded: keepsExpanded))
         }
         if !reading.takesStates { throw .unwanted }
         guard let names, names.contains("state"), !names.contains("edits") else {
-            return .document(try document.state(shape, limits: reading.limits, upon: known))
+            return .document(
+                try document.state(shape, limits: reading.limits, upon: known, keepsExpanded: keepsExpanded))
         }
         var members = Session.Settings.besideState
         if reading.shape != nil { members.shape = nil }
-        return .envelope(try document.envelope(members, shape: shape, limits: reading.limits, known: known))
+        return .envelope(
+            try document.envelope(
+                members, shape: shape, limits: reading.limits, known: known, keepsExpanded: keepsExpanded))
     }
 
     /// A shape beside a state says how that is read, unless the request says so itself.

@@ -7,3 +7,12 @@ struct ReadSession: SessionOperation {
         return .finish(session)
     }
 }
+
+/// Reads the head, if there is one.
+struct FindSession: SessionOperation {
+    var isWrite: Bool { false }
+
+    func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Session?> {
+        .finish(session)
+    }
+}

@@ -9,7 +9,7 @@ struct RemoveSession: SessionOperation {
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Void> {
         guard let session else { return .finish(()) }
         let revision = session.head.revision
-        guard try condition.isMet(by: revision) else { throw .mismatch(current: revision) }
+        guard try condition.isMet(by: session) else { throw .mismatch(current: revision) }
         return .delete(at: condition.match == nil ? nil : revision, ())
     }
 }

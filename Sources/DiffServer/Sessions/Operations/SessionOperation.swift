@@ -47,4 +47,6 @@ enum SessionError: Error, Sendable {
     case unreadable(StateError)
     /// The edits cannot be read, or not be applied.
     case edits(EditError)
+    /// Who sends the edits may not do these.
+    case notPermitted(Set<EditOperation>)
 }

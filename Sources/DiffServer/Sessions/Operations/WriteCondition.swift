@@ -1,3 +1,5 @@
+import SnapshotKit
+
 /// What has to hold of the head for a write to be done.
 struct WriteCondition: Sendable {
     /// The head is one of these.
@@ -11,19 +13,21 @@ struct WriteCondition: Sendable {
     var isNone: Bool { match == nil && noneMatch == nil }
 
     /// Whether the head is what has to match, where anything has to.
-    func isMet(by head: Revision) throws(SessionError) -> Bool {
+    func isMet(by session: Session) throws(SessionError) -> Bool {
         guard let match else {
             if isRequired { throw .conditionRequired }
             return true
         }
-        return match.matches(head)
+        return match.names(session.head.revision, of: session)
     }
 }
 
 /// Revisions, by their texts; or any at all.
 struct RevisionTags: Sendable {
-    let isAny: Bool
-    let texts: [String]
+    var isAny: Bool
+    var texts: [String]
+    /// What the client sees states through: it may name them as it does.
+    var views: [StateView] = []
 
     /// Whether the text is among these.
     func names(_ text: String) -> Bool { isAny || texts.contains(text) }
@@ -31,6 +35,18 @@ struct RevisionTags: Sendable {
     /// Whether the revision is one of these.
     func matches(_ revision: Revision) -> Bool { names(revision.text) }
 
-    /// The one revision that is named, if it is one.
-    var revision: Revision? { texts.count == 1 ? Revision(texts[0]) : nil }
+    /// The same for one of a session, whichever part of it the client shows.
+    func names(_ revision: Revision, of session: Session) -> Bool {
+        if matches(revision) { return true }
+        let name = session.name(of: revision, through: views)
+        return texts.contains { text in
+            guard let named = Revision(text)?.showing(nil) else { return false }
+            return named == revision || named == name
+        }
+    }
+
+    /// Whether this revision and no other is named.
+    func namesOnly(_ revision: Revision, of session: Session) -> Bool {
+        !isAny && texts.count == 1 && names(revision, of: session)
+    }
 }

@@ -4,7 +4,7 @@
 //     v  the version: a new random name with each commit. Comparing revisions would not do: a commit that only
 //        remembers an answered key keeps the revision, and a session that was deleted and made again may come to one
 //        that it had.
-//     r  the revision, for people
+//     r  the revision, and i the visible rows and the bytes, for lists
 //     t  its time to live in milliseconds; what is read somewhere lives longer, since its readers are heard of only
 //        now and then
 //     n  the position of the last entry of its log, f that of the first, c that of the last one that the checkpoint
@@ -16,6 +16,9 @@
 // compare: that makes it the session's, or takes it away again. Both happen in one transaction. So large values never
 // pass through a script, where Lua would hash each of their bytes (31 in place of 78 µs of Redis's time for a state of
 // 13 KB). Most commits bring no checkpoint, and are one script.
+//
+// What was revoked is one sorted set for all sessions, `diffserver:revoked`: names by moments, in milliseconds since
+// 1970; and the empty name, which no session has, by a version, which is smaller than any moment.
 //
 // A record of an older process has neither n nor b: its version is that of its checkpoint. The next commit begins a
 // log.
@@ -29,11 +32,18 @@ enum RedisScripts {
     static let prefix = "diffserver:"
     /// The key of the digests, on which all nodes agree.
     static let digestKey = prefix + "key"
+    /// What was revoked, and the channel on which that is said.
+    static let revokedKey = prefix + "revoked"
+    /// In milliseconds since 1970; what is below is a version.
+    static let firstMoment = 1_000_000_000_000
     /// Is written, and spoken on, to see whether that can be done.
     static let probeKey = prefix + "probe"
 
+    /// What the keys of sessions begin with.
+    static let keyStart = prefix + "{"
+
     /// The key of a session, and its channel.
-    static func key(_ session: String) -> String { "\(prefix){\(session)}" }
+    static func key(_ session: String) -> String { "\(keyStart)\(session)}" }
 
     /// The session of a key.
     static func session(_ key: String) -> String? {
@@ -42,12 +52,15 @@ enum RedisScripts {
     }
 
     /// The version that is known (empty: none), by how much longer than its time it is to live, its position (empty:
-    /// none), the version as an entry begins with it, and the largest record that is wanted → nothing if there is none;
+    /// none), the version as an entry begins with it, the largest record that is wanted, and, but for a cluster, the
+    /// version of what is known of revocations, with their key → one element if that is another; nothing if there is
+    /// none;
     /// `{}` if it is the same; `{version, checkpoint's position, first position, entries}` if the log goes on from
     /// there; `{version, size}` if the record is larger; else what is there if the log goes on, with all entries, and
     /// behind it `meta, head`.
     static let read = RedisScript(
         """
+        if KEYS[2] and (redis.call('ZSCORE', KEYS[2], '') or '') ~= ARGV[6] then return {'revoked'} end
         local found = redis.call('HMGET', KEYS[1], 'v', 't', 'n', 'f', 'c', 'b')
         if not found[1] then return false end
         local time = tonumber(found[2])
@@ -79,12 +92,13 @@ enum RedisScripts {
         """)
 
     /// The version that is expected (empty: none), the new one, revision, time, the key of its digests, the position of
-    /// its entry, the entry, the position of the first entry that stays, and what becomes of the checkpoint: nothing
-    /// (empty), it is that of the new version, whose fields are there (`new`), and with it all begins anew (`start`) →
-    /// 1, also where somebody on the way had it done before; 0 where the version is another; -1 where nodes agree on
-    /// another key, or on none: then this node has not heard yet that Redis was emptied, and what it writes nobody else
-    /// could read. In a cluster, where the key is in a slot that may be another primary's, it is given to all nodes,
-    /// and nothing is compared: the argument is empty.
+    /// its entry, the entry, the position of the first entry that stays, what becomes of the checkpoint: nothing
+    /// (empty), it is that of the new version, whose fields are there (`new`), and with it all begins anew (`start`);
+    /// and rows and bytes → 1, also where somebody on the way had it done before; 0 where the version is another; -1
+    /// where nodes agree on another key, or on none: then this node has not heard yet that Redis was emptied, and what
+    /// it writes nobody else could read; -2 where there are revocations of which it has not heard (see `read`). In a
+    /// cluster, where the key is in a slot that may be another primary's, it is given to all nodes, and nothing is
+    /// compared: the argument is empty.
     static let commit = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't', 'b', 'f')
@@ -92,10 +106,11 @@ enum RedisScripts {
         local meta, head = 'm' .. ARGV[2], 'h' .. ARGV[2]
         if before == ARGV[2] then return 1 end
         local agrees = ARGV[5] == '' or redis.call('GET', '\(digestKey)') == ARGV[5]
-        if before ~= ARGV[1] or not agrees then
+        local knows = not KEYS[2] or (redis.call('ZSCORE', KEYS[2], '') or '') == ARGV[12]
+        if before ~= ARGV[1] or not agrees or not knows then
             -- One that is done a second time, later, finds the checkpoint that it brought in use.
             if ARGV[9] ~= '' and found[3] ~= ARGV[2] then redis.call('HDEL', KEYS[1], meta, head) end
-            return agrees and 0 or -1
+            return not agrees and -1 or not knows and -2 or 0
         end
         if ARGV[9] == 'start' then
             for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
@@ -105,7 +120,8 @@ enum RedisScripts {
             if ARGV[9] == 'new' then redis.call('HDEL', KEYS[1], 'm' .. found[3], 'h' .. found[3]) end
             for position = tonumber(found[4]), tonumber(ARGV[8]) - 1 do redis.call('HDEL', KEYS[1], 'e' .. position) end
         end
-        redis.call('HSET', KEYS[1], 'v', ARGV[2], 'r', ARGV[3], 'n', ARGV[6], 'e' .. ARGV[6], ARGV[7])
+        redis.call('HSET', KEYS[1], 'v', ARGV[2], 'r', ARGV[3], 'i', ARGV[10] .. ' ' .. ARGV[11])
+        redis.call('HSET', KEYS[1], 'n', ARGV[6], 'e' .. ARGV[6], ARGV[7])
         if ARGV[9] ~= '' then redis.call('HSET', KEYS[1], 'b', ARGV[2], 'c', ARGV[6]) end
         if ARGV[9] == 'start' or found[4] ~= ARGV[8] then redis.call('HSET', KEYS[1], 'f', ARGV[8]) end
         if ARGV[9] == 'start' or found[2] ~= ARGV[4] then redis.call('HSET', KEYS[1], 't', ARGV[4]) end
@@ -115,12 +131,42 @@ enum RedisScripts {
         return 1
         """)
 
+    /// Nothing → nothing if there is none, else `{revision, rows and bytes, time that is left}`. No use.
+    static let describe = RedisScript(
+        """
+        local found = redis.call('HMGET', KEYS[1], 'v', 'r', 'i')
+        if not found[1] then return false end
+        return {found[2], found[3] or '', redis.call('PTTL', KEYS[1])}
+        """)
+
     /// The version that is expected (empty: any) → 1, or 0 where it is another.
     static let drop = RedisScript(
         """
         if ARGV[1] ~= '' and redis.call('HGET', KEYS[1], 'v') ~= ARGV[1] then return 0 end
         if redis.call('DEL', KEYS[1]) == 1 then redis.call('PUBLISH', KEYS[1], '') end
         return 1
+        """)
+
+    /// A session, the moment up to which its tokens were made, the one before which all is forgotten, a version, how
+    /// long all of it is kept, and the database: a channel is of all databases → the version before.
+    static let revoke = RedisScript(
+        """
+        local before = redis.call('ZSCORE', KEYS[1], '') or ''
+        local moment = redis.call('ZSCORE', KEYS[1], ARGV[1])
+        if not moment or tonumber(moment) < tonumber(ARGV[2]) then redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1]) end
+        redis.call('ZREMRANGEBYSCORE', KEYS[1], '\(firstMoment)', ARGV[3])
+        redis.call('ZADD', KEYS[1], ARGV[4], '')
+        redis.call('PEXPIRE', KEYS[1], ARGV[5])
+        redis.call('PUBLISH', KEYS[1], table.concat({ARGV[6], before, ARGV[4], ARGV[2], ARGV[1]}, ' '))
+        return before
+        """)
+
+    /// The version that is known → nothing if it is that, else `{version, names and moments}`.
+    static let revoked = RedisScript(
+        """
+        local version = redis.call('ZSCORE', KEYS[1], '') or ''
+        if version == ARGV[1] then return {} end
+        return {version, redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')}
         """)
 
     /// A key that is proposed → the one that holds: what was there, or else the proposal.
@@ -167,6 +213,7 @@ enum RedisScripts {
                 RedisArgument(commit.id), RedisArgument(commit.entry),
                 RedisArgument(session.log.entries.first?.id ?? commit.id),
                 commit.isStart ? "start" : commit.isCheckpoint ? "new" : "",
+                RedisArgument(session.head.snapshot.rowCount), RedisArgument(session.log.bytes),
             ]
         }
     }

@@ -27,6 +27,7 @@ final class RedisStore: SessionStore {
     private let clients = Locked<[ObjectIdentifier: RedisClient]>([:])
     private let watch: RedisWatch
     private let agreement: KeyAgreement
+    private let revocations: RedisRevocations
     private let pendingWrites = PendingWrites()
     private let workers: Workers
     /// For what is written, and for large records that come. Small ones are read in the turn in which they come.
@@ -51,15 +52,18 @@ final class RedisStore: SessionStore {
         client = RedisClient(address, options, on: loop)
         watch = RedisWatch(address, options, on: loop, knowing: client.cluster)
         agreement = KeyAgreement(digestKey, client, options.health)
+        revocations = RedisRevocations(table.revocations, client, database: address.database)
         if let problem = agreement.settled() {
             client.close()
             loop.end()
             throw StoreError("\(address): \(problem)")
         }
         probe()
+        revocations.settle()
         watch.start(
             .init(
-                revalidate: { [weak self] in self?.revalidate($0) }, reassure: { [weak self] in self?.reassure() },
+                revoked: { [revocations] in revocations.hear($0) }, revalidate: { [weak self] in self?.revalidate($0) },
+                reassure: { [weak self] in self?.reassure() },
                 switched: { [weak self] in self?.leave(for: $0) }))
     }
 
@@ -129,16 +133,24 @@ final class RedisStore: SessionStore {
         followsLog: Bool = true, attempts: Int = 4, on loop: EventLoop, _ done: @escaping Completion<SessionView?>
     ) {
         guard agreement.holds else { return done(.failure(.disagreed)) }
+        let again = { @Sendable [self] (result: Result<Void, StoreFailure>) in
+            if case .failure(let failure) = result { return done(.failure(failure)) }
+            read(
+                name, known?.renewed ?? known, version: version, keepingFor: longer, most: most, followsLog: followsLog,
+                attempts: attempts - 1, on: loop, done)
+        }
+        guard revocations.areKnown else { return revocations.refresh(again) }
         let slot = known?.slot ?? table.awaySlot(name)
         let revision = known?.session.head.revision ?? slot?.revision
         let log = followsLog && known?.session.log.entries.isEmpty == false ? known?.session : nil
-        let arguments = [
+        var keys = [RedisArgument(RedisScripts.key(name))]
+        var arguments = [
             .version(version ?? 0), RedisArgument(Int(longer / .milliseconds(1))),
             log.map { RedisArgument($0.log.last) } ?? "",
             RedisArgument(log.map { LogEntry.digits($0.version) } ?? []), RedisArgument(most),
         ]
-        client(on: loop).run(RedisScripts.read, keys: [RedisArgument(RedisScripts.key(name))], arguments) {
-            [self] result in
+        revocations.compare(&keys, &arguments)
+        client(on: loop).run(RedisScripts.read, keys: keys, arguments) { [self] result in
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(.null):
@@ -146,6 +158,10 @@ final class RedisStore: SessionStore {
                 done(.success(nil))
             // It may have left memory meanwhile, and was the head all the same.
             case .success(.array(let parts)) where parts.isEmpty: done(.success(known?.renewed ?? known))
+            case .success(.array(let parts)) where parts.count == 1:
+                // Whoever asks may have come with a token that is refused now.
+                guard attempts > 0 else { return done(.failure(.unavailable("its revocations come too fast"))) }
+                revocations.refresh(again)
             case .success(let reply):
                 if most < .max, let large = LargeRecord(reply, of: name) { return load(large, known, on: loop, done) }
                 guard let found = FoundRecord(reply, behind: known?.session.log.last ?? 0) else {
@@ -187,7 +203,7 @@ final class RedisStore: SessionStore {
             let session = try found.session(
                 after: known?.session,
                 by: SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true))
-            let adopted = table.adopt(session, as: name, inPlaceOf: known?.slot, at: known?.session.head.revision)
+            let adopted = table.adopt(session, as: name, inPlaceOf: known)
             // Where somebody else was faster, it is asked again, so that nobody here is told something older than his
             // neighbour. At the last what was read is the answer: it was the head while it was asked for, and a write
             // that stands on it is compared.
@@ -263,11 +279,9 @@ final class RedisStore: SessionStore {
         _ done: @escaping Completion<SessionSlot>
     ) {
         guard table.hasRoom(for: next) else { return done(.failure(.capacity)) }
-        let revision = read.head.revision
-        guard case .session(let before) = pendingWrites.last(of: slot, read: read), next.follows(before, at: revision)
-        else {
-            return done(.failure(.conflict))
-        }
+        guard case .session(let before) = pendingWrites.last(of: slot, read: read),
+            next.follows(before, at: read.head.revision)
+        else { return done(.failure(.conflict)) }
         let commit = LogCommit(
             next.renamed(), after: before, id: before.log.last + 1, revisions: table.bounds.history.revisions, by: hash)
         let next = commit.session
@@ -275,7 +289,7 @@ final class RedisStore: SessionStore {
         // Other loops have connections of their own. One that comes in before those that it stands behind begins again.
         put(commit, slot.name, after: before, on: loop) { [table, pendingWrites] result in
             // A slot that moved on meanwhile is no loss: whoever needs the session next asks for it.
-            if case .success = result { _ = table.commit(next, to: slot, at: revision) }
+            if case .success = result { _ = table.commit(next, to: slot, after: before) }
             pendingWrites.leave(slot.name, result)
             done(result.map { slot })
         }
@@ -308,8 +322,9 @@ final class RedisStore: SessionStore {
         let key = RedisArgument(RedisScripts.key(name))
         let comparedKey = self.client.cluster == nil ? digestKey : ""
         let commit = RedisScripts.Commit(commit, to: key, after: before, by: hash, digestKey: comparedKey)
-        let client = client(on: loop)
-        client.run(RedisScripts.commit, keys: [key], commit.arguments, staging: commit.staging) { [self] result in
+        var (keys, arguments) = ([key], commit.arguments)
+        revocations.compare(&keys, &arguments)
+        client(on: loop).run(RedisScripts.commit, keys: keys, arguments, staging: commit.staging) { [self] result in
             if case .failure = result { heed(result) }
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
@@ -319,6 +334,8 @@ final class RedisStore: SessionStore {
                     if hasChanged { forgetOldKey() }
                     done(.failure(agreement.holds ? .conflict : .disagreed))
                 }
+            // Begun again, a write of a token that is refused now is refused.
+            case .success(.integer(-2)): revocations.refresh { done($0.flatMap { .failure(.conflict) }) }
             case .success(.integer(0)): done(.failure(.conflict))
             // To begin again would not end.
             case .success: done(.failure(.unavailable("it answers what no commit does")))
@@ -354,6 +371,14 @@ final class RedisStore: SessionStore {
         }
     }
 
+    func list(_ range: SessionRange) -> Stored<SessionPage> {
+        .of { RedisListing.begin(range, at: client, $0) }
+    }
+
+    func revokeTokens(of name: String, upTo moment: Int, on loop: EventLoop) -> Stored<Void> {
+        .of { revocations.add(name, upTo: moment, $0) }
+    }
+
     // MARK: Readers and time
 
     func watch(_ slot: SessionSlot) { watch.readersChanged(of: slot) }
@@ -372,6 +397,7 @@ final class RedisStore: SessionStore {
     private func reassure() {
         assertKey()
         probe()
+        revocations.refresh { _ in }
     }
 
     /// Does at each primary what a write does, and hears whether it can be done.

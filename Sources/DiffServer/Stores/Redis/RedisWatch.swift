@@ -11,6 +11,8 @@ import HTTPCore
 final class RedisWatch: @unchecked Sendable {
     /// What its owner hears, on the loop.
     struct Handlers: Sendable {
+        /// Tokens of a session are refused from now on.
+        var revoked: @Sendable (_ message: [UInt8]) -> Void
         /// Asks for the head of a slot, and says when it is `revalidated`.
         var revalidate: @Sendable (SessionSlot) -> Void
         /// What all nodes agree on may have been lost: behind each new connection, and in each round.
@@ -54,6 +56,7 @@ final class RedisWatch: @unchecked Sendable {
                 address, options, on: loop, knowing: cluster, probe: RedisScripts.probeKey,
                 .init(
                     message: { [weak self] in self?.hear($0, $1) }, confirmed: { [weak self] in self?.confirm($0) }))
+            hints?.subscribe(RedisScripts.revokedKey)
             if case .sentinels(let servers, let primary) = address.place {
                 sentinels = servers.map { listen(to: $0, about: primary) }
             }
@@ -107,6 +110,7 @@ final class RedisWatch: @unchecked Sendable {
     // MARK: Hints
 
     private func hear(_ channel: String, _ version: [UInt8]) {
+        if channel == RedisScripts.revokedKey { handlers?.revoked(version) }
         guard let name = RedisScripts.session(channel), let slot = slots[name] else { return }
         // Most often it was this process itself.
         if let known = slot.version, Session.text(known).utf8.elementsEqual(version) { return }
@@ -115,7 +119,7 @@ final class RedisWatch: @unchecked Sendable {
 
     /// What was said before was not heard.
     private func confirm(_ channel: String) {
-        if channel.hasPrefix(RedisScripts.probeKey) { handlers?.reassure() }
+        if channel.hasPrefix(RedisScripts.probeKey) || channel == RedisScripts.revokedKey { handlers?.reassure() }
         if let slot = RedisScripts.session(channel).flatMap({ slots[$0] }) { validate(slot) }
     }
 

@@ -4,8 +4,8 @@ import Glibc
 struct SQLiteFile {
     /// Tells our databases from those of other programs ("diff").
     private static let applicationID = 0x6469_6666
-    /// Of the tables. A process reads its own format and the one before, and upgrades that.
-    static let format = 2
+    /// Of the tables. A process upgrades those of formats before.
+    static let format = 3
 
     let path: String
     private let lock: Int32
@@ -53,10 +53,11 @@ struct SQLiteFile {
             // Some seven entries of a log.
             try database.run("PRAGMA page_size = 4096")
             // Made before the log is: the header has to tell, whenever the process ends.
+            let format = try database.integer("PRAGMA user_version")
             if try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
                 try create(database)
-            } else if try database.integer("PRAGMA user_version") < Self.format {
-                try change(database, by: SQLiteDatabase.upgrade)
+            } else if format < Self.format {
+                try change(database, by: SQLiteDatabase.upgrade(from: format))
             }
             try database.run("PRAGMA journal_mode = WAL")
             try database.run(isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")

@@ -19,6 +19,18 @@ extension SQLiteStore {
 
     func discard(_ name: String, on loop: EventLoop) -> Stored<Void> { .of { discard(name, $0) } }
 
+    func revokeTokens(of name: String, upTo moment: Int, on loop: EventLoop) -> Stored<Void> {
+        .of { done in
+            writer.submit { (database) throws(SQLiteDatabase.Failure) in
+                try database.revoke(name, upTo: moment)
+                return .written
+            } done: { [table] result in
+                if case .success = result { table.revocations.add(name, upTo: moment) }
+                done(result)
+            }
+        }
+    }
+
     private func create(_ name: String, _ session: Session, _ done: @escaping Completion<SessionSlot>) {
         guard table.hasRoom(for: session) else { return done(.failure(.capacity)) }
         guard !table.holds(name) else { return done(.failure(.conflict)) }
@@ -66,7 +78,7 @@ extension SQLiteStore {
             } done: { [self] result in
                 switch result {
                 // A session that made room meanwhile comes back with this.
-                case .success: _ = table.commit(next, to: slot, at: before.head.revision)
+                case .success: _ = table.commit(next, to: slot, after: before)
                 case .failure(let failure): failed(failure, before, slot)
                 }
                 pendingWrites.leave(slot.name, result)

@@ -54,6 +54,14 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         do throws(SQLiteDatabase.Failure) {
             lastEntry = Atomic(try connection.lastEntry())
         } catch { throw StoreError("\(path): \(error.message)") }
+        do throws(SQLiteDatabase.Failure) {
+            for (session, moment) in try connection.revoked() { table.revocations.add(session, upTo: moment) }
+        } catch {
+            health.warn(
+                "\(path): what tokens were revoked cannot be read (\(error.message)); all that were made before now "
+                    + "are refused")
+            table.revocations.addAll(upTo: WallTime.milliseconds)
+        }
         writer = SQLiteWriter(connection, watch, health)
         database = try file.connection(isDurable: isDurable, memory: table.bounds.bytes)
         database.clock = connection.clock
@@ -149,7 +157,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
                     by: transition)
             }
             guard session.head.revision.text == found.revision else { throw .damaged }
-            guard let slot = table.adopt(session, as: name, inPlaceOf: nil, at: nil) else { return self.found(name) }
+            guard let slot = table.adopt(session, as: name, inPlaceOf: nil) else { return self.found(name) }
             let left = database.clock.moment(milliseconds: found.expires) - .now
             table.stored(slot, until: .now + (left - session.settings.timeToLive / 16))
             return .success(SessionView(slot, session, of: table))
@@ -157,6 +165,26 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             switch error {
             case .damaged: return .failure(.damaged(name))
             case .format(let format): return .failure(.unavailable("the record of \"\(name)\" has format \(format)"))
+            }
+        }
+    }
+
+    // MARK: Listing
+
+    /// What the database has; of sessions that are here the table knows better when they end.
+    func list(_ range: SessionRange) -> Stored<SessionPage> {
+        .of { done in
+            readQueue.async { [self] in
+                let found = reading { (database) throws(SQLiteDatabase.Failure) in try database.sessions(range) }
+                done(
+                    found.map { found in
+                        let listed = found.prefix(range.limit)
+                        return SessionPage(
+                            entries: listed.compactMap { entry in
+                                guard let (expires, isAlive) = table.end(of: entry.name) else { return entry }
+                                return isAlive ? entry.ending(expires) : nil
+                            }, next: found.count > range.limit ? listed.last?.name : nil)
+                    })
             }
         }
     }

@@ -14,6 +14,10 @@ struct SessionRow: Sendable {
     let version: UInt64
     let revision: Revision
     let timeToLive: Duration
+    /// For lists.
+    let rows, bytes: Int
+    /// Whether the session lived as long before.
+    let keepsTime: Bool
     /// The entry before this one; 0 for the first.
     let previous: UInt64
     let commit: LogCommit
@@ -22,7 +26,9 @@ struct SessionRow: Sendable {
     init(_ commit: LogCommit, named name: String, after before: Session?, by hash: KeyedHash) {
         let session = commit.session
         (self.name, version, revision) = (name, session.version, session.head.revision)
+        keepsTime = before?.settings.timeToLive == session.settings.timeToLive
         (timeToLive, previous) = (session.settings.timeToLive, commit.isStart ? 0 : before?.log.last ?? 0)
+        (rows, bytes) = (session.head.snapshot.rowCount, session.log.bytes)
         self.commit = commit
         checkpoint = commit.checkpoint(by: hash)
     }
@@ -48,14 +54,14 @@ extension SQLiteDatabase {
     static let schema =
         [
             "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
-        ] + sessionSchema
+        ] + sessionSchema + revocationSchema
 
     private static let sessionSchema = [
         // `last` is the newest entry of the log, `covered` the newest that the checkpoint holds.
         """
         CREATE TABLE session (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, revision TEXT NOT NULL,
-            expires INTEGER NOT NULL, last INTEGER NOT NULL, covered INTEGER NOT NULL)
+            expires INTEGER NOT NULL, last INTEGER NOT NULL, covered INTEGER NOT NULL, rows INTEGER, bytes INTEGER)
         """,
         "CREATE INDEX session_by_end ON session (expires)",
         """
@@ -66,11 +72,24 @@ extension SQLiteDatabase {
         "CREATE TABLE entry (id INTEGER PRIMARY KEY, previous INTEGER NOT NULL, body BLOB NOT NULL)",
     ]
 
+    private static let revocationSchema = [
+        "CREATE TABLE revocation (session TEXT PRIMARY KEY, moment INTEGER NOT NULL) WITHOUT ROWID",
+        "CREATE INDEX revocation_by_moment ON revocation (moment)",
+    ]
+
+    /// What makes a database of a format before one of this.
+    static func upgrade(from format: Int) -> [String] {
+        (format == 1 ? firstUpgrade : secondUpgrade) + revocationSchema
+    }
+
+    /// From format 2, which had no lists.
+    private static let secondUpgrade = ["rows", "bytes"].map { "ALTER TABLE session ADD COLUMN \($0) INTEGER" }
+
     /// From format 1, which kept the whole of a session in one row, and of its past what could lead to no contents.
-    static let upgrade =
+    private static let firstUpgrade =
         ["DROP INDEX session_by_end", "DROP TABLE skeleton", "ALTER TABLE session RENAME TO session_1"]
         + sessionSchema + [
-            "INSERT INTO session SELECT id, name, version, revision, expires, 0, 0 FROM session_1",
+            "INSERT INTO session SELECT id, name, version, revision, expires, 0, 0, NULL, NULL FROM session_1",
             "INSERT INTO checkpoint SELECT id, sum, meta, head FROM session_1", "DROP TABLE session_1",
         ]
 
@@ -93,6 +112,26 @@ extension SQLiteDatabase {
         }
         guard var found else { return nil }
         (found.covered, found.behind, found.hasGap) = try log(from: last, covered: covered)
+        return found
+    }
+
+    /// Those in a range, in their order, and one more than is wanted.
+    func sessions(_ range: SessionRange) throws(Failure) -> [SessionEntry] {
+        var found: [SessionEntry] = []
+        try run(
+            """
+            SELECT name, revision, ifnull(rows, -1), ifnull(bytes, -1), expires FROM session
+                WHERE name >= ? AND name < ? AND expires > ? ORDER BY name LIMIT ?
+            """,
+            [.text(range.lower), .text(range.upper), .integer(now), .integer(range.limit + 1)]
+        ) { row in
+            let left = clock.moment(milliseconds: row.integer(4)) - .now
+            let (rows, bytes) = (row.integer(2), row.integer(3))
+            found.append(
+                SessionEntry(
+                    name: row.text(0), revision: row.text(1), rows: rows < 0 ? nil : rows,
+                    bytes: bytes < 0 ? nil : bytes, expires: WallTime.now.adding(left)))
+        }
         return found
     }
 
@@ -119,12 +158,12 @@ extension SQLiteDatabase {
         try forgetExpired(row.name)
         let count = try run(
             """
-            INSERT INTO session (name, version, revision, expires, last, covered) VALUES (?, ?, ?, ?, ?, ?)
-                ON CONFLICT (name) DO NOTHING
+            INSERT INTO session (name, version, revision, expires, last, covered, rows, bytes)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING
             """,
             [
                 .text(row.name), .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)),
-                .word(row.commit.id), .word(row.commit.id),
+                .word(row.commit.id), .word(row.commit.id), .integer(row.rows), .integer(row.bytes),
             ])
         if count == 1 { try write(row, hash) }
         return count == 1
@@ -134,22 +173,22 @@ extension SQLiteDatabase {
     func update(_ row: SessionRow, standingOn version: UInt64, hash: KeyedHash) throws(Failure) -> Bool {
         let values: [Value] = [
             .word(row.version), .text(row.revision.text), .word(row.commit.id),
-            .word(row.checkpoint == nil ? 0 : row.commit.id), .text(row.name), .word(version),
+            .word(row.checkpoint == nil ? 0 : row.commit.id), .integer(row.rows), .integer(row.bytes), .text(row.name),
+            .word(version),
         ]
         var count = 0
-        // Another time to live comes with a session that begins anew.
-        if !row.commit.isStart {
+        if row.keepsTime {
             count = try run(
                 """
-                UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?)
+                UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?), rows = ?, bytes = ?
                     WHERE name = ? AND version = ? AND expires >= ?
                 """, values + [.integer(leastEnd(row.timeToLive))])
         }
         if count == 0 {
             count = try run(
                 """
-                UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?), expires = ?7
-                    WHERE name = ?5 AND version = ?6
+                UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?), rows = ?, bytes = ?,
+                    expires = ?9 WHERE name = ?7 AND version = ?8
                 """, values + [.integer(end(row.timeToLive))])
         }
         if count == 1 { try write(row, hash) }
@@ -219,6 +258,23 @@ extension SQLiteDatabase {
         let end = clock.milliseconds(.now + span)
         _ = try delete(
             "DELETE FROM session WHERE name = ? AND expires <= ? RETURNING last", [.text(name), .integer(end)])
+    }
+
+    // MARK: Revocations
+
+    /// Writes down up to when tokens of a session were made that are refused, and forgets those of which no token can
+    /// be left.
+    func revoke(_ session: String, upTo moment: Int) throws(Failure) {
+        try run("DELETE FROM revocation WHERE moment <= ?", [.integer(moment - Revocations.life)])
+        try run(
+            "INSERT INTO revocation VALUES (?, ?) ON CONFLICT DO UPDATE SET moment = max(moment, excluded.moment)",
+            [.text(session), .integer(moment)])
+    }
+
+    func revoked() throws(Failure) -> [(session: String, moment: Int)] {
+        var all: [(String, Int)] = []
+        try run("SELECT session, moment FROM revocation") { all.append(($0.text(0), $0.integer(1))) }
+        return all
     }
 
     // MARK: Settings

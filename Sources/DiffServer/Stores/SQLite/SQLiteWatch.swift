@@ -36,7 +36,8 @@ final class SQLiteWatch: Sendable {
     }
 
     private let state: Locked<State>
-    /// Of the log, before its frames, and of each frame, before its page (https://www.sqlite.org/fileformat.html §4.1).
+    /// Of the log, before its frames, and of each frame, before its page
+    /// (https://www.sqlite.org/fileformat.html §4.1).
     private static let (logHeader, frameHeader) = (32, 24)
 
     /// - Parameter path: of a database that is open, and of which something was read.

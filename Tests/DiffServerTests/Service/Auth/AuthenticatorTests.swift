@@ -9,7 +9,7 @@ import Testing
     private func newAuthenticator(keys: [KeyRing.Key] = [], isLocal: Bool = true, isOpen: Bool = false) -> Authenticator
     {
         Authenticator(
-            keys: KeyRing(keys: keys), isLocal: isLocal, isOpen: isOpen, tokenSecret: Self.secret,
+            keys: KeyRing(keys: keys), isLocal: isLocal, isOpen: isOpen, secrets: TokenSecrets([Self.secret]),
             origins: ["https://named.example"])
     }
 
@@ -97,9 +97,9 @@ import Testing
     }
 
     @Test func `a token is taken until it ends`() throws {
-        let good = Token(session: "s", scopes: [.read], expires: WallTime.now.adding(.seconds(60))).signed(
+        let good = Token(sessions: ["s"], scopes: [.read], expires: WallTime.now.adding(.seconds(60))).signed(
             by: Self.secret)
-        let old = Token(session: "s", scopes: [.read], expires: WallTime.now).signed(by: Self.secret)
+        let old = Token(sessions: ["s"], scopes: [.read], expires: WallTime.now).signed(by: Self.secret)
         let authenticator = newAuthenticator(keys: [KeyRing.Key(name: "k", secret: "s")], isLocal: false)
         #expect(try status(authenticator, "Host: a\r\nAuthorization: Bearer \(good)\r\n", from: Self.outside) == 0)
         #expect(try status(authenticator, "Host: a\r\nAuthorization: Bearer \(old)\r\n", from: Self.outside) == 401)

@@ -14,15 +14,72 @@ import Testing
     }
 
     private func token(_ claims: String) -> Token? {
-        Token(signed(#"{"alg":"HS256"}"#, claims), secret: Self.secret, at: Self.now)
+        Token(signed(#"{"alg":"HS256"}"#, claims), secrets: [Self.secret], at: Self.now)
     }
 
     private static let claims = #"{"sub":"s","scope":"read","exp":1800000060}"#
 
     @Test func `what was signed is read`() {
-        let token = Token(session: "a~b", scopes: [.read, .edit], expires: WallTime(seconds: 1_800_000_001))
-        #expect(Token(token.signed(by: Self.secret), secret: Self.secret, at: Self.now) == token)
-        #expect(token.signed(by: Self.secret) != token.signed(by: Self.secret))
+        let made = 1_800_000_000_007
+        for sessions in [["a~b"], ["a", "b"], (0..<64).map { String(repeating: "x", count: 126) + "\($0 + 10)" }] {
+            for scopes: Set<Token.Scope> in [[.read, .edit], [.operation(.move)], [.read, .operation(.clear)]] {
+                for made in [nil, made, made - 7, made + 993] {
+                    let token = Token(
+                        sessions: sessions, scopes: scopes, expires: WallTime(seconds: 1_800_000_001), made: made)
+                    #expect(Token(token.signed(by: Self.secret), secrets: [Self.secret], at: Self.now) == token)
+                    #expect(token.signed(by: Self.secret) != token.signed(by: Self.secret))
+                }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("1800000000.123", 1_800_000_000_123), ("1800000000", 1_800_000_000_000),
+            // Between two milliseconds it is the earlier one.
+            ("1800000000.9999", 1_800_000_000_999), ("1763769600.001", 1_763_769_600_001), ("1.8e9", 1_800_000_000_000),
+            ("-1e999999999", -1_000_000_000_000_000), ("0", 0),
+        ])
+    func `when it was made is read in milliseconds`(_ made: String, _ milliseconds: Int) {
+        #expect(token(#"{"sub":"s","scope":"read","exp":1900000000,"iat":\#(made)}"#)?.made == milliseconds)
+    }
+
+    @Test func `each millisecond comes back as it was written`() {
+        for made in 1_799_999_990_000..<1_799_999_992_000 {
+            let token = Token(sessions: ["s"], scopes: [.read], expires: WallTime(seconds: 1_800_000_001), made: made)
+            #expect(Token(token.signed(by: Self.secret), secrets: [Self.secret], at: Self.now)?.made == made)
+        }
+    }
+
+    // A view is what a token leaves out: one that is not understood must not be taken for one that leaves out nothing.
+    @Test(arguments: [#"{"limits":1}"#, "null", "1", "[]", #"{"limit":-1}"#, #"{"order":[{},{},{},{},{}]}"#])
+    func `a token with a view that is not understood is refused`(_ view: String) {
+        #expect(token(#"{"sub":"s","scope":"read","exp":1900000000,"view":\#(view)}"#) == nil)
+    }
+
+    @Test(arguments: [
+        #"{"limit":1}"#, "{}", #"{"sectionFields":["/content/title"],"where":[{"at":"/content/a","is":"é\""}]}"#,
+    ])
+    func `a token keeps its view, and is good for reading only`(_ json: String) throws {
+        let view = try StateView(json: json, hidesContents: true)
+        let claims = { (scope: String) in #"{"sub":"s","scope":"\#(scope)","exp":1900000000,"view":\#(json)}"# }
+        #expect(token(claims("read"))?.view == view)
+        #expect(token(claims("read edit")) == nil)
+        #expect(token(claims("edit:move")) == nil)
+        let made = Token(sessions: ["s"], scopes: [.read], expires: WallTime(seconds: 1_800_000_001), view: view)
+        #expect(Token(made.signed(by: Self.secret), secrets: [Self.secret], at: Self.now)?.view == view)
+    }
+
+    @Test(
+        arguments: [
+            (#"["a"]"#, ["a"]), (#"["a","b"]"#, ["a", "b"]), ("[]", nil), (#""a""#, nil), ("null", nil), ("[1]", nil),
+            (#"["a",null]"#, nil),
+            ("[" + (0..<64).map { "\"\($0)\"" }.joined(separator: ",") + "]", (0..<64).map { "\($0)" }),
+            ("[" + (0..<65).map { "\"\($0)\"" }.joined(separator: ",") + "]", nil),
+        ] as [(String, [String]?)])
+    func `sessions are a list of up to 64`(_ list: String, _ sessions: [String]?) {
+        #expect(token(#"{"sessions":\#(list),"scope":"read","exp":1900000000}"#)?.sessions == sessions)
+        #expect(token(#"{"sub":"a","sessions":\#(list),"scope":"read","exp":1900000000}"#) == nil)
     }
 
     // RFC 7515, appendix A.1, whose signature others have checked; its claims have no session.
@@ -46,7 +103,7 @@ import Testing
         #"{"alg":"HS256""#,
     ])
     func `another header is refused, however well it is signed`(_ header: String) {
-        #expect(Token(signed(header, Self.claims), secret: Self.secret, at: Self.now) == nil)
+        #expect(Token(signed(header, Self.claims), secrets: [Self.secret], at: Self.now) == nil)
     }
 
     @Test func `without a signature, or with a wrong one, it is refused`() {
@@ -64,9 +121,9 @@ import Testing
             signed(#"{"alg":"HS256"}"#, Self.claims, by: Self.secret + [1]),
             signed(#"{"alg":"HS256"}"#, Self.claims, by: []),
         ] {
-            #expect(Token(text, secret: Self.secret, at: Self.now) == nil, "\(text)")
+            #expect(Token(text, secrets: [Self.secret], at: Self.now) == nil, "\(text)")
         }
-        #expect(Token(good, secret: Self.secret, at: Self.now) != nil)
+        #expect(Token(good, secrets: [Self.secret], at: Self.now) != nil)
     }
 
     @Test(arguments: [
@@ -106,14 +163,16 @@ import Testing
         #expect(token(#"{"sub":"s","exp":1900000000}"#) == nil)
         #expect(token(#"{"sub":"s","scope":["read"],"exp":1900000000}"#) == nil)
         #expect(token(#"{"sub":"s","scope":"read"}"#) == nil)
-        #expect(token(#"{"sub":"s","scope":"read","exp":1900000000,"aud":"x","x":{}}"#)?.session == "s")
+        #expect(token(#"{"sub":"s","scope":"read","exp":1900000000,"aud":"x","x":{}}"#)?.sessions == ["s"])
     }
 
     @Test(
         arguments: [
             ("read", [.read]), ("edit", [.edit]), ("read edit", [.read, .edit]), ("edit  read x", [.read, .edit]),
             ("", []), ("READ", []),
-            ("write", []), ("read,edit", []),
+            ("write", []), ("read,edit", []), ("edit:move", [.operation(.move)]),
+            ("read edit:insert edit:delete", [.read, .operation(.insert), .operation(.delete)]), ("edit:", []),
+            ("edit:Move", []), ("edit:write", []), ("read:move", []), ("read edit:sort", [.read]),
         ] as [(String, Set<Token.Scope>)])
     func `scopes are separated by spaces`(_ text: String, _ scopes: Set<Token.Scope>) {
         #expect(token(#"{"sub":"s","scope":"\#(text)","exp":1900000000}"#)?.scopes == scopes)
@@ -126,11 +185,30 @@ import Testing
             ("s2", [.read, .edit], .read, false), ("S", [.read, .edit], .edit, false),
             ("s", [.read, .edit], .write, false),
             ("s", [.read, .edit], .operate, false), ("s", [.read, .edit], .compute, false), ("s", [], .read, false),
+            ("s", [.operation(.move)], .edit, true), ("s", [.operation(.move)], .read, false),
+            ("t", [.operation(.move)], .edit, true), ("t", [.read], .read, true), ("t", [.read], .edit, false),
         ]
         for (session, scopes, permission, isGood) in permissions {
-            let identity = Identity.client(Token(session: "s", scopes: scopes, expires: Self.now), signature: "x")
+            let identity = Identity.client(
+                Token(sessions: ["s", "t"], scopes: scopes, expires: Self.now), signature: "x")
             #expect(identity.has(permission, session: session) == isGood, "\(session) \(scopes) \(permission)")
+            // Where several sessions are named, each of them is asked for.
+            #expect(identity.has(permission, session: nil) == (permission == .read && scopes.contains(.read)))
             #expect(!identity.maySendStates)
         }
+    }
+
+    @Test(
+        arguments: [
+            ("read", []), ("edit", Set(EditOperation.allCases)), ("edit:move", [.move]),
+            ("read edit:move edit:clear", [.move, .clear]), ("edit:move edit", Set(EditOperation.allCases)), ("", []),
+        ] as [(String, Set<EditOperation>)])
+    func `edits may do what the scope says`(_ scope: String, _ operations: Set<EditOperation>) {
+        #expect(token(#"{"sub":"s","scope":"\#(scope)","exp":1900000000}"#)?.operations == operations)
+    }
+
+    @Test func `a scope is written as it is read`() {
+        let all: [Token.Scope] = [.read, .edit] + EditOperation.allCases.map { .operation($0) }
+        for scope in all { #expect(Token.Scope(scope.text) == scope) }
     }
 }

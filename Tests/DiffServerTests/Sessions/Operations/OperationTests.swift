@@ -130,6 +130,91 @@ import Testing
         }
     }
 
+    @Test func `without a state settings are changed, and a session is made of none`() throws {
+        let session = try session("[1]", "[2]")
+        let (text, parent) = (session.head.revision.text, try #require(session.head.parent).text)
+        let (other, same) = (Session.SettingsChange(keepsExpanded: true), Session.SettingsChange(ignored: []))
+        let rows: [(String, Session?, Session.SettingsChange, WriteCondition)] = [
+            ("swap 2 2", session, other, .init()), ("finish 2", session, same, .init()),
+            ("finish 2", session, .init(), .init()), ("swap 2 2", session, other, .init(match: tags(text))),
+            ("swap 2 2", session, other, .init(match: tags("*"))),
+            ("exists 2", session, other, .init(noneMatch: tags("*"))),
+            // A head that a change of settings left as it was is made by no such change.
+            ("mismatch 2", session, other, .init(match: tags(parent))),
+            ("mismatch 2", session, .init(), .init(match: tags(parent))),
+            ("condition required", session, other, .init(isRequired: true)),
+            ("swap 1 new 1", nil, other, .init()), ("swap 1 new 1", nil, .init(), .init(noneMatch: tags("*"))),
+            ("mismatch nothing", nil, other, .init(match: tags("*"))),
+        ]
+        for (index, (expected, session, named, condition)) in rows.enumerated() {
+            let put = ReplaceSession(
+                state: nil, settings: named.applied(to: settings), named: named, condition: condition)
+            #expect(words { try put.decide(session, by: transition()) } == expected, "\(index)")
+            #expect(!put.replacesDamaged)
+        }
+    }
+
+    @Test func `settings that are not named stay, with all but them`() throws {
+        let before = try session("[1]", "[2]")
+        let shape = StateShape.pointers(idAt: JSONPointer("/k"))
+        let changes: [(Session.SettingsChange, (inout Session.Settings) -> Void)] = [
+            (.init(timeToLive: .seconds(5)), { $0.timeToLive = .seconds(5) }),
+            (.init(shape: shape), { $0.shape = shape }), (.init(keepsExpanded: true), { $0.keepsExpanded = true }),
+            (.init(ignored: [JSONPointer("/a")!]), { ($0.ignored, $0.digestEpoch) = ([JSONPointer("/a")!], 1) }),
+            (
+                .init(timeToLive: .seconds(6), keepsExpanded: false),
+                { ($0.timeToLive, $0.keepsExpanded) = (.seconds(6), false) }
+            ),
+        ]
+        var (session, expected) = (before, settings)
+        for (named, change) in changes {
+            change(&expected)
+            let put = ReplaceSession(state: nil, settings: settings, named: named, condition: .init())
+            guard case .swap(let next, _) = try put.decide(session, by: transition()) else {
+                Issue.record("nothing changed")
+                return
+            }
+            session = next
+            #expect(session.settings == expected && session.head.revision == before.head.revision)
+            #expect(session.head.snapshot.documentJSON() == before.head.snapshot.documentJSON())
+            #expect(session.history.entries.map(\.revision) == before.history.entries.map(\.revision))
+        }
+    }
+
+    @Test func `what is ignored from now on is left out of what comes, and no digest of before is taken for another`()
+        throws
+    {
+        let row = { (text: Int, seen: Int?) in
+            "[{\"id\":1,\"content\":{\"text\":\(text)\(seen.map { ",\"seen\":\($0)" } ?? "")}}]"
+        }
+        let settle = { (session: Session, ignored: [String]) in
+            var settings = session.settings
+            settings.ignored = ignored.compactMap { JSONPointer($0) }
+            return self.transition().session(session, settled: settings)
+        }
+        let after = { (session: Session, state: String) in
+            self.transition().session(after: session, try Snapshot(json: state), maker: nil).0
+        }
+        var session = settle(try self.session(row(1, 1)), ["/seen"])
+        #expect(try after(session, row(1, 2)) === session)
+        #expect(try after(session, row(1, nil)) === session)
+        // What was no difference is one again; the state without it has the digest that this one had, were they alike.
+        let first = session.head.revision
+        session = settle(session, [])
+        #expect(session.head.revision == first)
+        #expect(try after(session, row(1, 1)) === session)
+        let second = try after(session, row(1, nil))
+        #expect(second.head.revision.sequence == 2 && second.head.revision.digest != first.digest)
+        let ignoring = try self.session(row(1, nil))
+        #expect(second.head.revision.digest != ignoring.head.revision.digest)
+        // A revision that goes on by marks alone keeps the digest; so does what is remembered of it.
+        let marks = try second.head.snapshot.applying(EditBatch(json: #"[{"op":"reload","items":[1]}]"#)).marks
+        let settled = settle(second, ["/seen"])
+        let marked = transition().session(after: settled, settled.head.snapshot, marks: marks, maker: nil).0
+        #expect(marked.head.revision.sequence == 3 && marked.head.revision.digest == second.head.revision.digest)
+        #expect(marked.history.entries.map(\.revision) == [first, second.head.revision])
+    }
+
     // MARK: Changing
 
     @Test func `a state follows the head, and an equal one changes nothing`() throws {

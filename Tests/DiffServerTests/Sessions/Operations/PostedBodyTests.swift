@@ -7,27 +7,42 @@ struct PostedBodyTests {
     private static let defaults = Session.Settings(timeToLive: .seconds(60), ignored: [])
     private static let shape = StateShape.pointers(itemsAt: JSONPointer("/l"), idAt: JSONPointer("/k"))
 
-    private func body(_ text: String, asked: StateShape? = nil, takesStates: Bool = true) -> PostedBody {
+    /// An empty session that keeps a shape, or none.
+    private static func session(_ shape: StateShape?, keepsExpanded: Bool = false) -> Session {
+        var settings = defaults
+        (settings.shape, settings.keepsExpanded) = (shape, keepsExpanded)
+        return SessionTransition(name: "a", bounds: .init(), hash: KeyedHash(seed: 1, 2), now: .now)
+            .firstSession(.empty, settings: settings, after: nil, maker: nil)
+    }
+
+    private func body(
+        _ text: String, asked: StateShape? = nil, takesStates: Bool = true, operations: Set<EditOperation>? = nil
+    ) -> PostedBody {
         PostedBody(
             StateDocument(Array(text.utf8)),
             .init(
-                shape: asked, takesStates: takesStates, limits: StateLimits(), defaults: Self.defaults))
+                shape: asked, takesStates: takesStates, operations: operations, limits: StateLimits(),
+                defaults: Self.defaults))
     }
 
     /// What a body says, in words.
     private func words(_ body: PostedBody, _ kept: StateShape?) -> String {
         do throws(SessionError) {
-            switch try body.content(kept, upon: nil).value {
+            switch try body.content(for: Self.session(kept)).value {
             case .state(let reading, let settings):
                 let ids = (0..<reading.snapshot.itemCount).map { "\($0)" }.count
+                let isOther = settings.timeToLive != Self.defaults.timeToLive || settings.shape != nil
                 return "\(ids) items"
-                    + (settings == Self.defaults ? "" : ", \(settings.timeToLive.components.seconds) s")
+                    + (isOther ? ", \(settings.timeToLive.components.seconds) s" : "")
+                    + (settings.keepsExpanded ? ", keeping" : "")
                     + (settings.shape == nil ? "" : ", shaped")
             case .edits(let batch, _, let text): return "\(batch.count) edits of \(text.count)"
             }
         } catch {
             switch error {
             case .unreadable(.unwanted): return "unwanted"
+            case .notPermitted(let operations):
+                return "not " + operations.map(\.rawValue).sorted().joined(separator: " ")
             case .unreadable(.json): return "no JSON"
             case .unreadable(.invalid(let violations)), .unreadable(.wrongShape(let violations)),
                 .edits(.wrongShape(let violations)):
@@ -61,6 +76,11 @@ struct PostedBodyTests {
         (#"{"state":[],"shape":{}}"#, false, nil, "wrong-type /shape"),
         (#"{"items":[],"shape":{"idAt":"/n"}}"#, false, nil, "wrong-type /shape"),
         (#"{"edits":[],"ttl":5}"#, false, nil, "wrong-type /ttl"),
+        (#"{"state":["a"],"keep":["expanded","expanded"]}"#, false, nil, "1 items, keeping"),
+        (#"{"state":["a"],"keep":[]}"#, false, nil, "1 items"),
+        (#"{"state":["a"],"keep":["expanded","kind"]}"#, false, nil, "wrong-type /keep"),
+        (#"{"state":["a"],"keep":"expanded"}"#, false, nil, "wrong-type /keep"),
+        (#"{"edits":[],"keep":["expanded"]}"#, false, nil, "wrong-type /keep"),
     ]
 
     @Test(arguments: rows.indices)
@@ -99,5 +119,50 @@ struct PostedBodyTests {
             #expect(words(body(text, takesStates: false), Self.shape) == expected)
         }
         #expect(words(body(#"{"edits":[]}"#, asked: Self.shape, takesStates: false), nil) == "unwanted")
+    }
+
+    @Test(
+        arguments: [
+            (#"[{"op":"delete","items":["a"]}]"#, [.delete], "1 edits of 41"),
+            (#"[{"op":"delete","items":["a"]}]"#, [.move, .insert], "not delete"),
+            (
+                #"[{"op":"move","items":["a"]},{"op":"clear"},{"op":"expand","items":["a"]}]"#, [.move],
+                "not clear expand"
+            ),
+            ("[]", [], "0 edits of 12"),
+            // What nobody could carry out is told as such.
+            (#"[{"op":"sort","items":["a"]}]"#, [.move], "wrong-shape /edits/0/op"),
+        ] as [(String, Set<EditOperation>, String)])
+    func `edits do what is permitted`(_ edits: String, _ operations: Set<EditOperation>, _ expected: String) {
+        let text = #"{"edits":\#(edits)}"#
+        for kept in [nil, Self.shape] {
+            for asked in kept == nil ? [nil] : [nil, StateShape.native, Self.shape] {
+                let body = body(text, asked: asked, takesStates: false, operations: operations)
+                #expect(words(body, kept) == expected)
+            }
+        }
+    }
+
+    @Test func `what is kept is that of the head, however often a guess of that was wrong`() throws {
+        let made = Self.session(nil, keepsExpanded: true)
+        let transition = SessionTransition(name: "a", bounds: .init(), hash: KeyedHash(seed: 1, 2), now: .now)
+        let after = { (text: String) in
+            transition.session(after: made, try Snapshot(json: text), maker: nil).0
+        }
+        let heads = [
+            made, try after(#"[{"id":1,"expanded":false}]"#), try after(#"[1,{"id":2,"expanded":false}]"#),
+        ]
+        let read = body(#"[1,2,{"id":3,"expanded":true}]"#)
+        for (index, expected) in [(1, #"[{"id":1,"expanded":false},2,3]"#), (2, #"[1,{"id":2,"expanded":false},3]"#)] {
+            for other in heads { _ = try read.content(for: other) }
+            guard case .state(let state, _) = try read.content(for: heads[index]).value else {
+                Issue.record("no state")
+                return
+            }
+            #expect(state.snapshot.documentJSON() == (try Snapshot(json: expected)).documentJSON())
+            // Upon the same head it is not read again.
+            let content = try read.content(for: heads[index])
+            #expect(try read.content(for: heads[index]) === content)
+        }
     }
 }

@@ -123,16 +123,21 @@ class Shown:
         return place
 
     def check(self):
-        """Ids are unique, and every child stands below its parent with one level more."""
+        """Ids are unique, and every child stands below its parent with one level more. In a window the ancestors of its first
+        row are not shown."""
         require(len(set(self.order())) == len(self.sections), "a section is there twice")
         ids = [each["id"] for _, rows in self.sections for each in rows]
         require(len(set(ids)) == len(ids), "a row is there twice")
+        first = next((each for _, rows in self.sections for each in rows), None)
         for _, rows in self.sections:
-            path = []
+            path = [None] * first.get("level", 0) if first in rows[:1] else []
             for each in rows:
                 level = each.get("level", 0)
                 require(level <= len(path), "a level is jumped over at", each)
                 del path[level:]
+                if path and path[-1] is None:
+                    require(each["parent"] not in ids, "its parent stands behind it:", each)
+                    path[-1] = each["parent"]
                 require(level == 0 or each["parent"] == path[-1], "not under its parent:", each)
                 path.append(each["id"])
         return self

@@ -1,0 +1,164 @@
+import HTTPCore
+import SnapshotKit
+
+/// What changed of several sessions at once: one answer, or one stream.
+enum GetManyChanges {
+    /// Sessions of one request.
+    private static let maxSessions = 64
+
+    static func answer(_ call: Call) throws(Problem) -> Reply {
+        let options = try ChangesOptions(call, streams: true)
+        guard !options.form.isBarePatch else {
+            throw .notAcceptable(ChangesForm.mediaTypes.filter { $0 != ChangesForm.patchType })
+        }
+        let events = try EventForm(options, call.parameters, isOfMany: true)
+        var bases = try bases(call)
+        guard bases.allSatisfy({ call.identity.has(.read, session: $0.session) }) else {
+            throw Problem(.forbidden, "these credentials are not good for all of these sessions")
+        }
+        guard options.form.isEvent else { return .later { ManyAnswers(call, bases, options, $0).next() } }
+        resume(&bases, call)
+        call.share = MemoryShare(of: call.service.table.messages.incoming)
+        guard call.share?.resize(to: bases.count * StreamedList.footprint) == true else { throw .crowded }
+        return .now(try EventStream.response(call, bases, events))
+    }
+
+    /// The sessions that the query names, each with the revision that the reader has: `feed@2-0c4f77d1aa19be02`.
+    private static func bases(_ call: Call) throws(Problem) -> [FollowedBase] {
+        let items = call.parameters.all(["session"])
+        guard !items.isEmpty else { throw .malformed("say which sessions: ?session=a&session=b@2-0c4f77d1aa19be02") }
+        guard items.count <= maxSessions else {
+            var problem = Problem(.limitExceeded, "at most \(maxSessions) sessions are answered at once")
+            (problem.limit, problem.actual) = (maxSessions, items.count)
+            throw problem
+        }
+        var bases: [FollowedBase] = []
+        for item in items {
+            let (name, since) = try base(item.value)
+            try DiffService.check(session: name)
+            guard !bases.contains(where: { $0.session == name }) else {
+                throw .malformed("the session \"\(name)\" is given twice")
+            }
+            bases.append(FollowedBase(session: name, since: since))
+        }
+        return bases
+    }
+
+    private static func base(_ value: String) throws(Problem) -> (name: String, Since) {
+        guard let border = value.firstIndex(of: "@") else { return (value, .absent) }
+        let text = value[value.index(after: border)...]
+        if text.isEmpty { return (String(value[..<border]), .nothing) }
+        guard let revision = Revision(String(text)) else {
+            throw Problem(.malformedRevision, "\"\(text)\" is no revision")
+        }
+        return (String(value[..<border]), .revision(revision))
+    }
+
+    /// Has a reconnecting reader go on from the last event that it saw; from an id that is no cursor nothing goes on.
+    private static func resume(_ bases: inout [FollowedBase], _ call: Call) {
+        guard let id = call.head["last-event-id"], !id.isEmpty else { return }
+        guard let revisions = StreamCursor.revisions(id, count: bases.count) else {
+            for place in bases.indices { bases[place].since = .unreadable }
+            return
+        }
+        for (place, revision) in revisions {
+            (bases[place].since, bases[place].isOfCursor) = (.revision(revision), true)
+        }
+    }
+}
+
+/// One answer about several sessions, made of one after the other: what they hold need not be in memory together.
+private final class ManyAnswers: @unchecked Sendable {
+    // Sendable to be carried on, by one step at a time.
+
+    /// The longest answer, in bytes, unless the first session's alone is longer.
+    private static let longest = 16 << 20
+
+    private let call: Call
+    private let bases: [FollowedBase]
+    private let options: ChangesOptions
+    private let pending: Pending
+    /// Counts what is written.
+    private let share: MemoryShare
+    private var writer = JSONWriter(capacity: 4096)
+    private var place = 0
+    /// Whether one did not fit: those behind it are not even looked for.
+    private var isFull = false
+
+    init(_ call: Call, _ bases: [FollowedBase], _ options: ChangesOptions, _ pending: Pending) {
+        (self.call, self.bases, self.options, self.pending) = (call, bases, options, pending)
+        share = MemoryShare(of: call.service.table.answers.budget)
+    }
+
+    /// Goes on with the next session, or answers behind the last one.
+    func next() {
+        while place < bases.count {
+            if isFull {
+                put(later(bases[place]))
+                continue
+            }
+            switch call.of(bases[place].session).find() {
+            case .pending(let promise): return promise.whenKept { self.goOn(with: $0) }
+            case .done(let result) where !call.isLong && isLong(result): return goOn(with: result)
+            case .done(let result): put(answer(result))
+            }
+        }
+        finish()
+    }
+
+    private func goOn(with result: Result<SessionView?, Problem>) {
+        if isLong(result) { call.isLong = true }
+        call.goOn { [self] in
+            put(answer(result))
+            next()
+        }
+    }
+
+    private func isLong(_ result: Result<SessionView?, Problem>) -> Bool {
+        (try? result.get())?.isLong(options.sight) == true
+    }
+
+    private func finish() {
+        writer.append("]}")
+        let body = SharedBody(exchange(&writer, with: JSONWriter()).bytes(), in: call.service.table.answers.budget)
+        let fields = [Field("Content-Type", options.form.mediaType), Field("Cache-Control", "no-store")]
+        pending.answer(call.finish(Response(status: 200, fields: fields, body: .shared(body), isCompressible: true)))
+    }
+
+    private func put(_ answer: [UInt8]) {
+        writer.append(place == 0 ? "{\"answers\":[" : ",")
+        writer.append(answer)
+        place += 1
+    }
+
+    /// What the next session is answered.
+    private func answer(_ result: Result<SessionView?, Problem>) -> [UInt8] {
+        let base = bases[place]
+        do throws(Problem) {
+            guard let view = try result.get() else { throw .noSession(base.session) }
+            try view.checkRoom()
+            let answer = call.service.counted(view.answer(since: base.since, options)).bytes
+            let length = writer.count + answer.count
+            guard place == 0 || length <= Self.longest else {
+                isFull = true
+                return later(base)
+            }
+            guard share.resize(to: length) else { throw .crowded }
+            return answer
+        } catch {
+            return member(of: base, ",\"problem\":", error.json(instance: call.instance))
+        }
+    }
+
+    private func later(_ base: FollowedBase) -> [UInt8] { member(of: base, ",\"later\":", Array("true".utf8)) }
+
+    private func member(of base: FollowedBase, _ name: StaticString, _ value: [UInt8]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.append("{\"session\":")
+        writer.append(string: base.session)
+        writer.append(name)
+        writer.append(value)
+        writer.append("}")
+        return writer.bytes()
+    }
+}

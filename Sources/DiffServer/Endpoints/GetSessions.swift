@@ -1,0 +1,84 @@
+import HTTPCore
+import SnapshotKit
+
+/// Which sessions there are, in the order of their names, some at a time.
+enum GetSessions {
+    private static let standardLimit = 100
+    private static let limits = 1...1000
+
+    @Sendable
+    static func answer(_ call: Call) throws(Problem) -> Reply {
+        let limit = try call.parameters.count("limit") ?? standardLimit
+        guard limits.contains(limit) else {
+            throw .malformed("limit is \(limits.lowerBound) to \(limits.upperBound), not \(limit)")
+        }
+        let (asked, after) = (try start("prefix", call), try start("after", call))
+        let own = call.identity.prefix
+        guard asked.hasPrefix(own) || own.hasPrefix(asked) else { return .now(response(call, none)) }
+        let range = SessionRange(prefix: asked.hasPrefix(own) ? asked : own, after: after, limit: limit)
+        return .later { pending in
+            call.service.workers.run {
+                call.service.store.list(range).whenDone { result in
+                    call.answer(pending) { () throws(Problem) in
+                        switch result {
+                        case .success(let page): return .now(response(call, page))
+                        case .failure(let failure):
+                            call.service.metrics.count(failure)
+                            throw Problem(failure)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static let none = SessionPage(entries: [], next: nil)
+
+    /// A parameter with which names may start; empty where it is not given.
+    private static func start(_ parameter: String, _ call: Call) throws(Problem) -> String {
+        guard let text = call.parameters[parameter], !text.isEmpty else { return "" }
+        guard SessionName.isStart(text) else { throw .malformed("no session's name starts with the \(parameter)") }
+        return text
+    }
+
+    private static func response(_ call: Call, _ page: SessionPage) -> Response {
+        var writer = JSONWriter()
+        writer.append("{\"sessions\":[")
+        for (index, entry) in page.entries.enumerated() {
+            if index > 0 { writer.append(byte: UInt8(ascii: ",")) }
+            entry.write(readers: call.service.table.anySlot(entry.name)?.readerCount ?? 0, into: &writer)
+        }
+        writer.append("]")
+        if let next = page.next {
+            writer.append(",\"next\":")
+            writer.append(string: next)
+        }
+        writer.append(byte: UInt8(ascii: "}"))
+        return Response(
+            status: 200, fields: [Field("Content-Type", "application/json"), Field("Cache-Control", "no-store")],
+            body: .bytes(writer.bytes()), isCompressible: true)
+    }
+}
+
+extension SessionEntry {
+    /// - Parameter readers: who wait for it here.
+    fileprivate func write(readers: Int, into writer: inout JSONWriter) {
+        writer.append("{\"session\":")
+        writer.append(string: name)
+        writer.append(",\"revision\":")
+        writer.append(string: revision)
+        if let rows {
+            writer.append(",\"rows\":")
+            writer.append(rows)
+        }
+        if let bytes {
+            writer.append(",\"bytes\":")
+            writer.append(bytes)
+        }
+        writer.append(",\"expiresAt\":")
+        writer.append(string: expires.text)
+        writer.append(",\"readers\":")
+        writer.append(readers)
+        writer.append(byte: UInt8(ascii: "}"))
+    }
+}

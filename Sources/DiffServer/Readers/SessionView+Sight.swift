@@ -1,0 +1,252 @@
+// A reader that shows less than there is gets changes from what it shows to what it is to show: both are states, made
+// of the base and of the head by the same pure function.
+
+import HTTPCore
+import SnapshotKit
+
+/// What a reader shows, by what the session calls it.
+struct ReaderBase: Sendable {
+    let revision: Revision
+    /// Which rows; nil for all that it sees.
+    var place: WindowPlace?
+}
+
+/// What there is to tell a reader.
+enum News: Sendable {
+    /// It shows what is to be shown: this, by now.
+    case nothing(ReaderBase)
+    case changes(ChangesAnswer)
+}
+
+extension SessionView {
+    /// Whether it takes long to tell a reader what is new.
+    ///
+    /// - Parameter base: what it shows, by the session's name; nil where that has to be found out.
+    func isLong(_ sight: Sight, from base: Revision? = nil) -> Bool {
+        guard isLong(passes: sight.passes) else { return false }
+        // What is carried along, and of little, is not.
+        guard let seen = seen(of: sight), let known = seen.now, sight.views.count < 2,
+            sight.window != nil || known.seen.itemCount <= Self.few, let base, seen.state(at: base) != nil
+        else { return true }
+        let head = session.head
+        return known.revision != head.revision
+            && (known.revision != head.parent || (head.change?.counts.total ?? .max) > Self.few)
+    }
+
+    /// Items shown, and changes to carry a view over, that take some tens of microseconds.
+    private static let few = 512
+
+    /// Whether a reader of a revision of the session sees the same now.
+    func isSame(since revision: Revision, _ sight: Sight) -> Bool {
+        seen(through: sight.views).head.isSame(since: revision)
+    }
+
+    func resumePoint(_ revision: Revision, _ sight: Sight) -> ResumePoint {
+        session.resumePoint(revision, through: sight.views, at: .now, bounds: table.bounds.history)
+    }
+
+    /// The same of a revision of the session, where what is ignored tells it from others.
+    func resumePoint(of revision: Revision) -> ResumePoint {
+        session.resumePoint(of: revision, at: .now, bounds: table.bounds.history)
+    }
+
+    /// Whether changes can start from what a reader has; otherwise it gets the whole state.
+    func isUsable(_ since: Since, _ sight: Sight) -> Bool {
+        guard case .revision(let revision) = since else { return false }
+        if case .none = resumePoint(revision, sight) { return false }
+        return true
+    }
+
+    /// Whether what a reader has will be forgotten before long.
+    func isFading(_ revision: Revision) -> Bool {
+        session.history.isFading(revision.sequence, at: .now, bounds: table.bounds.history)
+    }
+
+    /// What a reader calls a base.
+    func name(of base: ReaderBase, _ sight: Sight) -> Revision {
+        session.name(of: base.revision, through: sight.views).showing(base.place)
+    }
+
+    /// What there is to tell a reader who shows less than there is.
+    ///
+    /// - Parameters:
+    ///   - since: what it said that it has.
+    ///   - base: what that shows the same as, if that is known.
+    ///   - always: whether it is told, too, that there is nothing.
+    func sightedNews(since: Since, from base: ReaderBase?, _ options: ChangesOptions, always: Bool) -> News {
+        SightedReader(view: self, options: options, since: since, base: base).news(always: always)
+    }
+
+    /// What a reader shows of the head without a usable base.
+    ///
+    /// - Parameter place: where its window stood.
+    func destination(_ sight: Sight, from place: WindowPlace? = nil) -> Destination {
+        let seen = seen(through: sight.views).head
+        return destination(sight, seen, sight.window.map { seen.seen.window($0, since: WindowBase(nil, place)) })
+    }
+
+    fileprivate func destination(_ sight: Sight, _ seen: SeenState, _ window: WindowedState?) -> Destination {
+        let base = ReaderBase(revision: session.head.revision, place: window?.place)
+        return Destination(
+            session: slot.name, revision: name(of: base, sight),
+            snapshot: window?.state ?? seen.shown(keptIn: table.answers), window: window, isPart: true)
+    }
+
+    /// The same options for a reader that comes back to a stream: what was the anchor of its window is that still.
+    func resuming(_ options: ChangesOptions, since: Since) -> ChangesOptions {
+        guard case .around = options.sight.window?.anchor, case .revision(let revision) = since,
+            let place = revision.place, let base = seen(at: revision, options.sight),
+            let anchor = base.seen.window(at: place)?.anchor
+        else { return options }
+        var options = options
+        options.sight.window?.anchor = .around(anchor)
+        return options
+    }
+}
+
+// MARK: What is seen
+
+extension SessionView {
+    /// What is carried along for a reader, for as long as the result is held; nil where that shows all there is.
+    func seen(of sight: Sight) -> SeenView? {
+        sight.showsAll ? nil : slot.answers(in: table.answers).seenStates.view(sight.views)
+    }
+
+    /// What views show of the head, and of the revision that was seen last, if it was another.
+    func seen(through views: [StateView]) -> (head: SeenState, before: SeenState?) {
+        let states = slot.answers(in: table.answers).seenStates
+        let view = states.view(views)
+        let known = view.now
+        if let known, known.revision == session.head.revision { return (known, nil) }
+        let next = known.flatMap { advanced($0, states) } ?? anew(views, session.head.snapshot, session.head.revision)
+        states.advance(view, to: next)
+        return (next, known)
+    }
+
+    /// What views show of a remembered revision that a reader named; nil where it is none.
+    func seen(at revision: Revision, _ sight: Sight) -> SeenState? {
+        switch resumePoint(revision, sight) {
+        case .none: nil
+        case .head: seen(through: sight.views).head
+        case .past(let place, _): seen(through: sight.views, at: place)
+        }
+    }
+
+    /// What views show of a past state. O(n) unless it was the head just before.
+    fileprivate func seen(through views: [StateView], at place: Int, before: SeenState? = nil) -> SeenState? {
+        let revision = session.history.revision(at: place)
+        let known =
+            before.flatMap { $0.isSame(since: revision) ? $0 : nil }
+            ?? slot.answers(in: table.answers).seenStates.view(views).state(at: revision)
+        if let known, session.knows(known.revision) { return known }
+        return session.state(at: place).map { anew(views, $0.snapshot, revision) }
+    }
+
+    private func anew(_ views: [StateView], _ snapshot: Snapshot, _ revision: Revision) -> SeenState {
+        SeenState(views, of: snapshot, at: revision, in: table.answers.views)
+    }
+
+    /// What is seen of the head, from what was seen of an earlier revision; nil where nothing leads from there.
+    private func advanced(_ known: SeenState, _ states: SeenStates) -> SeenState? {
+        let head = session.head
+        guard known.revision.sequence < head.revision.sequence else { return nil }
+        let marks: Marks
+        switch resumePoint(of: known.revision) {
+        case .none: return nil
+        case .head(let all), .past(_, let all): marks = all
+        }
+        if known.source.isIdentical(to: head.snapshot) {
+            return known.relabeled(head.revision, marks: marks, in: table.answers.views)
+        }
+        // What is ignored may be what a view looks at.
+        let step = states.step(
+            from: known.source, at: known.revision, to: head, over: session.settings.ignored.isEmpty ? head.change : nil
+        )
+        return known.advanced(to: head.revision, over: step, marks: marks, in: table.answers.views)
+    }
+}
+
+// MARK: One reader
+
+/// What one reader shows, and is to show.
+private struct SightedReader {
+    let view: SessionView
+    let options: ChangesOptions
+    let since: Since
+    let base: ReaderBase?
+
+    private var sight: Sight { options.sight }
+    private var head: Revision { view.session.head.revision }
+
+    func news(always: Bool) -> News {
+        guard case .revision(let named) = since else {
+            return .changes(view.reset(since == .unreadable ? .unknown : .initial, from: nil, options))
+        }
+        let place = base.map(\.place) ?? named.place
+        // A part is no document.
+        if place != nil, options.form.dialect == .jsonPatch { return reset(.unknown, named) }
+        let point = base.map { view.resumePoint(of: $0.revision) } ?? view.resumePoint(named, sight)
+        let marks: Marks
+        switch point {
+        case .none(let reason): return reset(reason, named)
+        case .head(let all), .past(_, let all): marks = all
+        }
+        let (seen, before) = view.seen(through: sight.views)
+        if !always, isSame(seen, point, marks), window(of: seen, since: seen, place)?.place == place {
+            return .nothing(ReaderBase(revision: head, place: place))
+        }
+        let key = AnswerCache.Key.changes(from: named, options)
+        let answers = view.slot.answers(in: view.table.answers)
+        if let known = answers.answer(key, at: head) { return .changes(known) }
+        let past: SeenState? =
+            if case .past(let index, _) = point { view.seen(through: sight.views, at: index, before: before) } else {
+                seen
+            }
+        guard let past else { return reset(.expired, named) }
+        let shown = place.map { past.seen.window(at: $0)?.state } ?? past.shown(keptIn: view.table.answers)
+        guard let shown else { return reset(.unknown, named) }
+        let window = window(of: seen, since: past, place)
+        let destination = view.destination(sight, seen, window)
+        let changeset = Changeset(
+            from: shown, to: destination.snapshot, marks: marks, ignoring: view.session.settings.ignored)
+        // One that asks for other rows than it shows is told where they stand, though they be the same.
+        let isAsked = base == nil && self.window(of: past, since: past, place)?.place != place
+        if !always, isEmpty(changeset), !isAsked {
+            return .nothing(ReaderBase(revision: head, place: window?.place))
+        }
+        let made = ChangesAnswer(changeset, from: named, to: destination, options)
+        let (answer, body) = made.shared(in: view.table.answers.budget)
+        answers.remember(body, of: answer.withoutBody, key, at: head)
+        return .changes(answer)
+    }
+
+    /// Whether all that the reader sees is as it was.
+    private func isSame(_ seen: SeenState, _ point: ResumePoint, _ marks: Marks) -> Bool {
+        switch point {
+        case .head: marks.isEmpty
+        case .past(let place, _): seen.isSame(since: view.session.history.revision(at: place))
+        case .none: false
+        }
+    }
+
+    /// Whether the reader has what a changeset leads to. Its rows do not say that of a document, which has hidden
+    /// items.
+    private func isEmpty(_ changeset: Changeset) -> Bool {
+        changeset.isEmpty && (options.form.dialect != .jsonPatch || changeset.json(.jsonPatch).count == 2)
+    }
+
+    private func window(of seen: SeenState, since base: SeenState, _ place: WindowPlace?) -> WindowedState? {
+        sight.window.map { seen.seen.window($0, since: place.map { WindowBase(base.seen, at: $0) }) }
+    }
+
+    private func reset(_ reason: ResetReason, _ named: Revision) -> News {
+        .changes(view.reset(reason, from: named, options))
+    }
+}
+
+extension WindowBase {
+    fileprivate init?(_ seen: ViewedState?, _ place: WindowPlace?) {
+        guard let place else { return nil }
+        self.init(seen, at: place)
+    }
+}

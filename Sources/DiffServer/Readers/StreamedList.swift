@@ -1,0 +1,273 @@
+import HTTPCore
+import Synchronization
+
+/// One session on a stream: what was sent of it, and whether there is more. Confined to the stream's loop.
+final class StreamedList: SessionReader, @unchecked Sendable {
+    // Sendable to be handed to the slot; everything but `isWoken` is confined to the loop.
+
+    let name: String
+    private let stream: EventStream
+    /// Among the sessions of the stream.
+    private let place: Int
+    private var slot: SessionSlot?
+    /// What the reader has: where the last event led, or, where that is not adopted, what it came with.
+    private var sent: Since
+    /// What that shows the same as by now, if nothing it shows has changed since.
+    private var base: ReaderBase?
+    /// Whether `sent` is not what the request says.
+    private var hasMoved = false
+    /// How events are written; a window's anchor is what it came to.
+    private var options: ChangesOptions
+    /// Whether a stream goes on that broke, and no session was found yet.
+    private var isResumed: Bool
+    /// Keeps what the reader sees, to be carried along.
+    private var seen: SeenView?
+    /// The head of which the reader was told last.
+    private var told: Revision?
+    private var isDirty = true
+    /// Whether the next event is being made: the store was asked for the session, or a worker compares states.
+    private var isBusy = false
+    private var lastWrite: Instant?
+    private var timer: Timer?
+    private let isWoken = Atomic<Bool>(false)
+
+    /// What one takes besides its slot, in bytes.
+    static let footprint = 256
+    /// Until a store that did not bring the session is asked again.
+    private static let retry = Duration.seconds(1)
+
+    init(_ stream: EventStream, _ place: Int, _ base: FollowedBase) {
+        (self.stream, self.place, name, sent, hasMoved) = (stream, place, base.session, base.since, base.isOfCursor)
+        (options, isResumed) = (stream.form.options, base.isResumed)
+    }
+
+    private var service: DiffService { stream.call.service }
+    private var writer: StreamWriter { stream.writer }
+
+    /// Where the reader is, if that is not what the request says.
+    var moved: Revision? {
+        if hasMoved, case .revision(let revision) = sent { revision } else { nil }
+    }
+
+    // MARK: Life
+
+    /// Waits where the session is, or will be; in vain, where too many wait already.
+    ///
+    /// - Parameter known: where it was found.
+    func join(at known: SessionSlot?) -> Problem? {
+        var known = known
+        while true {
+            guard let slot = known ?? service.table.slotToAwait(name) else { return .tooManyAwaited }
+            switch slot.add(self, limit: service.table.bounds.readers) {
+            case .tooMany: return Problem(.tooManyStreams, "too many readers wait already")
+            // It was deleted just now.
+            case .gone: known = nil
+            case .added:
+                self.slot = slot
+                service.store.watch(slot)
+                return nil
+            }
+        }
+    }
+
+    func leave() {
+        timer?.cancel()
+        timer = nil
+        guard let slot else { return }
+        service.table.remove(self, from: slot)
+        service.store.watch(slot)
+        (self.slot, seen) = (nil, nil)
+    }
+
+    /// Looks for the session, and sends what is new.
+    func begin() {
+        (isDirty, told) = (true, nil)
+        _ = send()
+    }
+
+    /// The same for one that was looked for already.
+    ///
+    /// - Parameters:
+    ///   - view: what was found.
+    ///   - prime: is given the base that changes can start from, before anything is sent.
+    func begin(from view: SessionView?, prime: (Revision?) -> Void) {
+        let isUsable = view?.isUsable(sent, options.sight) == true
+        if isUsable, case .revision(let revision) = sent { prime(revision) } else { prime(nil) }
+        // A commit may have come since.
+        guard slot?.revision == view?.session.head.revision else { return begin() }
+        isDirty = false
+        if let view { _ = send(view) }
+    }
+
+    func sessionChanged() {
+        guard !isWoken.exchange(true, ordering: .relaxed) else { return }
+        writer.loop.execute { [self] in
+            isWoken.store(false, ordering: .relaxed)
+            isDirty = true
+            stream.send()
+        }
+    }
+
+    func sessionEnded(_ problem: Problem) { writer.loop.execute { self.stream.ended(self, problem) } }
+
+    // MARK: Sending
+
+    /// Sends one changeset to the head, if there is news, the last one has left, and it was long enough ago.
+    ///
+    /// - Returns: how many bytes were written.
+    func send() -> Int {
+        guard isDirty, !isBusy, let slot else { return 0 }
+        if let lastWrite, .now - lastWrite < stream.form.pace {
+            after(stream.form.pace - (.now - lastWrite))
+            return keepUp(with: slot)
+        }
+        guard let view = SessionView(slot, of: service.table) else {
+            fetch()
+            return 0
+        }
+        return send(view)
+    }
+
+    /// Goes on from what the reader shows before it is forgotten, though it is too early for another event: nothing is
+    /// said, but where it is.
+    private func keepUp(with slot: SessionSlot) -> Int {
+        guard !options.sight.showsAll, let base, let session = slot.awakeSession else { return 0 }
+        let view = SessionView(slot, session, of: service.table)
+        guard view.isFading(base.revision), !view.isLong(options.sight, from: base.revision),
+            case .nothing(let same) = view.news(since: sent, from: base, options)
+        else { return 0 }
+        (told, self.base) = (session.head.revision, same)
+        return refresh(view)
+    }
+
+    /// Has the store look for the session. A stream stays open while the store is out of reach.
+    private func fetch() {
+        (isDirty, isBusy) = (false, true)
+        // One that was here once, and is away.
+        let known = slot?.revision
+        let call = stream.form.isOfMany ? stream.call.of(name) : stream.call
+        call.find().whenDone { [self] result in
+            writer.loop.execute { [self] in
+                isBusy = false
+                guard !writer.isClosed else { return }
+                switch result {
+                case .success(let view?): _ = send(view)
+                case .success(nil):
+                    // It has ended where nobody said so.
+                    if let slot, let known { _ = service.table.drop(slot, at: known) }
+                    // Or nobody had made it yet.
+                    _ = send()
+                case .failure:
+                    isDirty = true
+                    after(Self.retry)
+                }
+            }
+        }
+    }
+
+    private func send(_ view: SessionView) -> Int {
+        isDirty = false
+        guard told != view.session.head.revision else {
+            checkOvertaken(view)
+            return 0
+        }
+        seen = view.seen(of: options.sight)
+        guard view.isLong(options.sight, from: base?.revision) else { return write(news(of: view), from: view) }
+        isBusy = true
+        service.workers.run { [self, isCompressed = writer.isCompressed] in
+            // Nothing of this list changes while it is busy.
+            let news = view.hasRoom ? news(of: view) : nil
+            if isCompressed, case .changes(let answer) = news?.news { answer.deflate() }
+            writer.loop.execute { [self] in
+                isBusy = false
+                guard !writer.isClosed else { return }
+                if let news { _ = write(news, from: view) } else { isDirty = true }
+                if isDirty { after(news == nil ? Self.retry : stream.form.pace) }
+            }
+        }
+        return 0
+    }
+
+    /// What there is to tell, and how what follows is to be written.
+    private func news(of view: SessionView) -> (news: News, ChangesOptions) {
+        let options = isResumed ? view.resuming(options, since: sent) : options
+        // Of all there is each commit is told, but that the reader has what it came for; of what counts, each that
+        // is seen.
+        if let told, options.sight.showsAll || !options.form.dialect.isAdopted {
+            let isSame = !options.sight.showsAll && view.isSame(since: told, options.sight)
+            let head = ReaderBase(revision: view.session.head.revision)
+            return (isSame ? .nothing(head) : .changes(view.answer(since: sent, options)), options)
+        }
+        return (view.news(since: sent, from: base, options), options)
+    }
+
+    private func write(_ news: (news: News, options: ChangesOptions), from view: SessionView) -> Int {
+        (options, isResumed) = (news.options, false)
+        guard seen?.isRefused != true else {
+            stream.end(.crowded)
+            return 0
+        }
+        let head = view.session.head
+        let isAdopted = options.form.dialect.isAdopted
+        told = head.revision
+        defer { checkOvertaken(view) }
+        switch news.news {
+        case .nothing(let same):
+            guard isAdopted else { return 0 }
+            base = same
+            return options.sight.showsAll ? 0 : refresh(view)
+        case .changes(let answer):
+            let answer = service.counted(answer)
+            if isAdopted {
+                if let to = answer.to { sent = .revision(to) }
+                (base, hasMoved) = (ReaderBase(revision: head.revision, place: answer.to?.place), true)
+            }
+            if let anchor = answer.anchor, case .around = options.sight.window?.anchor {
+                options.sight.window?.anchor = .around(anchor)
+            }
+            let now = Instant.now
+            lastWrite = now
+            service.metrics.streamLagged(now - head.made)
+            return answer.write(to: writer, behind: stream.form.isOfMany ? Event.begin(stream.cursor) : [])
+        }
+    }
+
+    /// Tells where the reader is by now, before what it has is forgotten.
+    func refresh() {
+        guard !isBusy, !options.sight.showsAll, let slot, writer.isWritable, let session = slot.awakeSession,
+            session.head.revision == told
+        else { return }
+        _ = refresh(SessionView(slot, session, of: service.table))
+    }
+
+    private func refresh(_ view: SessionView) -> Int {
+        guard case .revision(let revision) = sent, let base, view.isFading(revision) else { return 0 }
+        let name = view.name(of: base, options.sight)
+        guard name != revision else { return 0 }
+        (sent, hasMoved) = (.revision(name), true)
+        let event = Event.moved(stream.form.isOfMany ? stream.cursor : name.text)
+        writer.write(event)
+        return event.count
+    }
+
+    /// What the store brought may have been overtaken on the way, and that wake was for nothing then.
+    private func checkOvertaken(_ view: SessionView) {
+        guard let now = slot?.revision, now.sequence > view.session.head.revision.sequence else { return }
+        isDirty = true
+        after(stream.form.pace)
+    }
+
+    private func after(_ time: Duration) {
+        guard timer == nil else { return }
+        timer = writer.loop.schedule(after: time) { [weak self] in
+            guard let self, !self.writer.isClosed else { return }
+            self.timer = nil
+            self.stream.send()
+        }
+    }
+}
+
+extension Problem {
+    /// More sessions that do not exist are waited for than may be.
+    static var tooManyAwaited: Problem { Problem(.capacity, "too many sessions are waited for that do not exist") }
+}

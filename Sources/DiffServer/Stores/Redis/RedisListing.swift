@@ -1,0 +1,93 @@
+// Which sessions there are Redis does not know in any order. An index of names would have to be written with each
+// session that is made and taken away, would know nothing of those that end by their time, and in a cluster would be in
+// another slot than they. So a list looks through all keys (SCAN), at each primary: nothing is written for it, nothing
+// can be out of date, and what is there all the while is found. That takes a round trip for each thousand keys.
+
+import HTTPCore
+
+/// Looks for the sessions in a range: all steps of one list.
+final class RedisListing: Sendable {
+    private let client: RedisClient
+    private let range: SessionRange
+    private let done: Completion<SessionPage>
+    /// One key of each primary that is still to be asked.
+    private let primaries: Locked<[String]>
+    private let first: Locked<FirstNames>
+
+    private static let keysAtOnce = 1000
+
+    /// Begins.
+    static func begin(_ range: SessionRange, at client: RedisClient, _ done: @escaping Completion<SessionPage>) {
+        RedisListing(range, client, done).scanNext()
+    }
+
+    private init(_ range: SessionRange, _ client: RedisClient, _ done: @escaping Completion<SessionPage>) {
+        (self.range, self.client, self.done) = (range, client, done)
+        primaries = Locked(client.cluster?.map.keys(RedisScripts.probeKey) ?? [RedisScripts.probeKey])
+        first = Locked(FirstNames(range))
+    }
+
+    // MARK: Names
+
+    private func scanNext() {
+        guard let primary = primaries.withLock({ $0.popLast() }) else { return describe() }
+        scan(primary, from: "0")
+    }
+
+    private func scan(_ primary: String, from cursor: RedisArgument) {
+        // No letter of a name means anything in a pattern.
+        let pattern = RedisScripts.keyStart + range.prefix + "*}"
+        let command = RedisCommand(
+            "SCAN", cursor, "MATCH", RedisArgument(pattern), "COUNT", RedisArgument(Self.keysAtOnce))
+        client.send(command, about: RedisArgument(primary)) { [self] result in
+            switch result {
+            case .failure(let failure): done(.failure(StoreFailure(failure)))
+            case .success(let reply):
+                guard let parts = reply.elements, parts.count == 2, let cursor = parts[0].text,
+                    let keys = parts[1].elements
+                else { return done(.failure(.unavailable("it does not look through its keys"))) }
+                first.withLock { first in
+                    for name in keys.lazy.compactMap({ $0.text.flatMap(RedisScripts.session) }) { first.meet(name) }
+                }
+                if cursor == "0" { scanNext() } else { scan(primary, from: RedisArgument(cursor)) }
+            }
+        }
+    }
+
+    // MARK: Sessions
+
+    /// Asks for each session by itself: they are at several primaries.
+    private func describe() {
+        let (names, next) = first.withLock { $0.page }
+        let found = Locked<(entries: [SessionEntry], left: Int, failure: StoreFailure?)>(([], names.count, nil))
+        guard !names.isEmpty else { return done(.success(SessionPage(entries: [], next: nil))) }
+        for name in names {
+            client.run(RedisScripts.describe, keys: [RedisArgument(RedisScripts.key(name))]) { [done] result in
+                let all = found.withLock { found -> Result<SessionPage, StoreFailure>? in
+                    switch result {
+                    case .failure(let failure): found.failure = StoreFailure(failure)
+                    case .success(let reply): if let entry = SessionEntry(name, reply) { found.entries.append(entry) }
+                    }
+                    found.left -= 1
+                    guard found.left == 0 else { return nil }
+                    if let failure = found.failure { return .failure(failure) }
+                    return .success(SessionPage(entries: found.entries.sorted { $0.name < $1.name }, next: next))
+                }
+                if let all { done(all) }
+            }
+        }
+    }
+}
+
+extension SessionEntry {
+    /// What `RedisScripts.describe` says; nil where there is none.
+    fileprivate init?(_ name: String, _ reply: RedisReply) {
+        guard let parts = reply.elements, parts.count == 3, let revision = parts[0].text,
+            case .integer(let left) = parts[2]
+        else { return nil }
+        let figures = (parts[1].text ?? "").split(separator: " ").map { Int($0) }
+        self.init(
+            name: name, revision: revision, rows: figures.first ?? nil, bytes: figures.last ?? nil,
+            expires: WallTime.now.adding(.milliseconds(max(0, left))))
+    }
+}

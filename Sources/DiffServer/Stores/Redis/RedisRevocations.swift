@@ -1,0 +1,103 @@
+// All nodes of a Redis know all revocations. Whoever makes one writes it down and says it on a channel, on which each
+// node listens. What is said may be lost, with a connection or a failover; so what is written down has a version, each
+// of them says which one it follows, and a node that has missed one reads all. Each session that is read or written
+// compares the version too, so that no node answers by what it knew before; but in a cluster, where the primary of the
+// session does not have it, and a node may be late by as long as a message takes.
+
+import Dispatch
+import HTTPCore
+
+/// What this node knows of the revocations in a Redis.
+final class RedisRevocations: Sendable {
+    private let known: Revocations
+    private let client: RedisClient
+    private let database: Int
+    /// Of what this node knows; nil before it has read all.
+    private let version = Locked<String?>(nil)
+    private let readings = SharedLoads<String, Void>()
+
+    private static let key = RedisArgument(RedisScripts.revokedKey)
+    /// A version that nothing has.
+    private static let unknown = "?"
+
+    /// - Parameter database: of Redis, in which the sessions are.
+    init(_ known: Revocations, _ client: RedisClient, database: Int) {
+        (self.known, self.client, self.database) = (known, client, database)
+    }
+
+    /// Whether all are known that there were at some moment since the start.
+    var areKnown: Bool { version.withLock { $0 != nil } }
+
+    /// Reads all for the first time, and waits for what comes of it.
+    func settle() {
+        let isThere = DispatchSemaphore(value: 0)
+        refresh { _ in isThere.signal() }
+        isThere.wait()
+    }
+
+    /// Has a script about a session compare what this node knows; in a cluster it cannot.
+    func compare(_ keys: inout [RedisArgument], _ arguments: inout [RedisArgument]) {
+        guard client.cluster == nil else { return }
+        keys.append(Self.key)
+        arguments.append(RedisArgument(version.withLock { $0 } ?? Self.unknown))
+    }
+
+    /// Writes one down, and has all nodes hear of it.
+    func add(_ session: String, upTo moment: Int, _ done: @escaping Completion<Void>) {
+        let version = String(Int.random(in: 1..<RedisScripts.firstMoment))
+        let arguments: [RedisArgument] = [
+            RedisArgument(session), RedisArgument(moment), RedisArgument(moment - Revocations.life),
+            RedisArgument(version), RedisArgument(Revocations.life), RedisArgument(database),
+        ]
+        client.run(RedisScripts.revoke, keys: [Self.key], arguments) { [self] result in
+            switch result {
+            case .failure(let failure): done(.failure(StoreFailure(failure)))
+            case .success(let reply):
+                take(session, upTo: moment, version: version, after: reply.text ?? "")
+                done(.success(()))
+            }
+        }
+    }
+
+    /// Takes in what was said on the channel.
+    func hear(_ message: [UInt8]) {
+        let words = String(decoding: message, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 5, Int(words[0]) == database, let moment = Int(words[3]) else { return }
+        take(String(words[4]), upTo: moment, version: String(words[2]), after: String(words[1]))
+    }
+
+    private func take(_ session: String, upTo moment: Int, version: String, after before: String) {
+        known.add(session, upTo: moment)
+        let hasMissed = self.version.withLock { known in
+            if known == before { known = version }
+            return known != version
+        }
+        if hasMissed { refresh { _ in } }
+    }
+
+    /// Reads all, if this node does not know them: once for all who want that at a time.
+    func refresh(_ done: @escaping Completion<Void>) {
+        guard readings.join("", done) else { return }
+        let arguments = [RedisArgument(version.withLock { $0 } ?? Self.unknown)]
+        client.run(RedisScripts.revoked, keys: [Self.key], arguments) { [self] result in
+            switch result {
+            case .failure(let failure): tell(.failure(StoreFailure(failure)))
+            case .success(.array(let parts)) where parts.isEmpty: tell(.success(()))
+            case .success(let reply):
+                guard let parts = reply.elements, parts.count == 2, let found = parts[0].text,
+                    let members = parts[1].elements
+                else { return tell(.failure(.unavailable("its revocations cannot be read"))) }
+                for index in stride(from: 0, to: members.count - 1, by: 2) {
+                    guard let session = members[index].text, !session.isEmpty,
+                        let moment = members[index + 1].text.flatMap({ Double($0) })
+                    else { continue }
+                    known.add(session, upTo: Int(min(moment, 1e15)))
+                }
+                version.withLock { $0 = found }
+                tell(.success(()))
+            }
+        }
+    }
+
+    private func tell(_ result: Result<Void, StoreFailure>) { for done in readings.taken("") { done(result) } }
+}

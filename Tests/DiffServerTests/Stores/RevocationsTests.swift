@@ -1,0 +1,93 @@
+import HTTPCore
+import Testing
+
+@testable import diffserver
+
+@Suite struct RevocationsTests {
+    /// Counts how often it is ended.
+    private final class Reader: SessionReader {
+        let problems = Locked<[ProblemType]>([])
+
+        func sessionChanged() {}
+        func sessionEnded(_ problem: Problem) { problems.withLock { $0.append(problem.type) } }
+    }
+
+    private func token(_ sessions: String..., made: Int? = nil) -> Token {
+        Token(sessions: sessions, scopes: [.read], expires: WallTime(seconds: 1), made: made)
+    }
+
+    @Test func `tokens that were made by then are refused, and no others`() {
+        let revocations = Revocations()
+        #expect(!revocations.refuse(token("a")))
+        revocations.add("a", upTo: 1000)
+        for (made, isRefused) in [(nil, true), (-5, true), (999, true), (1000, true), (1001, false)] as [(Int?, Bool)] {
+            #expect(revocations.refuse(token("a", made: made)) == isRefused)
+            #expect(revocations.refuse(token("b", "a", made: made)) == isRefused)
+            #expect(!revocations.refuse(token("b", "A", "a ", made: made)))
+        }
+    }
+
+    @Test func `a moment before that is known changes nothing`() {
+        let revocations = Revocations()
+        revocations.add("a", upTo: 1000)
+        revocations.add("a", upTo: 500)
+        #expect(revocations.refuse(token("a", made: 800)))
+        revocations.add("a", upTo: 1500)
+        #expect(revocations.refuse(token("a", made: 1200)))
+    }
+
+    @Test func `only tokens are looked at`() throws {
+        let revocations = Revocations()
+        revocations.add("a", upTo: 1000)
+        try revocations.check(.anyone)
+        try revocations.check(.writer(name: "k", prefix: ""))
+        #expect(throws: Problem.self) { try revocations.check(.client(token("a"), signature: "")) }
+        try revocations.check(.client(token("a", made: 2000), signature: ""))
+    }
+
+    @Test func `readers end with their tokens, whichever of its sessions they read`() {
+        let revocations = Revocations()
+        let (old, new, other, gone) = (Reader(), Reader(), Reader(), Reader())
+        revocations.follow(token("b", "a", made: 900), old)
+        revocations.follow(token("a", made: 1100), new)
+        revocations.follow(token("b", made: 900), other)
+        revocations.follow(token("a", made: 900), gone)
+        revocations.leave(token("a", made: 900), gone)
+        revocations.add("a", upTo: 1000)
+        #expect(old.problems.withLock { $0 } == [.unauthenticated])
+        for reader in [new, other, gone] { #expect(reader.problems.withLock { $0 } == []) }
+        // What was told already is not told again.
+        revocations.leave(token("b", "a", made: 900), old)
+        revocations.add("b", upTo: 1000)
+        #expect(old.problems.withLock { $0.count } == 1)
+        #expect(other.problems.withLock { $0.count } == 1)
+    }
+
+    @Test func `a reader whose token was revoked on its way is told at once`() {
+        let (revocations, reader) = (Revocations(), Reader())
+        revocations.add("a", upTo: 1000)
+        revocations.follow(token("a", made: 1000), reader)
+        #expect(reader.problems.withLock { $0 } == [.unauthenticated])
+    }
+
+    @Test func `where it is not known which were revoked, all are`() {
+        let revocations = Revocations()
+        revocations.addAll(upTo: 1000)
+        for (made, isRefused) in [(nil, true), (1000, true), (1001, false)] as [(Int?, Bool)] {
+            #expect(revocations.refuse(token("a", made: made)) == isRefused)
+        }
+    }
+
+    @Test func `their number has a bound, within which those of seven days stay`() {
+        let (revocations, now) = (Revocations(), 1_800_000_000_000)
+        for number in 0..<Revocations.limit {
+            #expect(revocations.hasRoom(for: "\(number)", at: now))
+            revocations.add("\(number)", upTo: now + number % 2)
+        }
+        #expect(!revocations.hasRoom(for: "new", at: now))
+        #expect(!revocations.hasRoom(for: "new", at: now + Revocations.life - 1))
+        #expect(revocations.hasRoom(for: "7", at: now))
+        #expect(revocations.hasRoom(for: "new", at: now + Revocations.life))
+        #expect(revocations.count == Revocations.limit / 2)
+    }
+}

@@ -1,0 +1,225 @@
+"""PUT without a state: settings of a session change, and nothing else (CONTRACT §3)."""
+
+import concurrent.futures
+import time
+import unittest
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+
+from support.case import ServiceCase
+from support.client import Client, session_path, target
+from support.database import SQLiteCase
+from support.node import Node
+from support.redis import IS_INSTALLED, MISSING, Redis
+from support.store import names_its_stores
+from test_events import StreamCase
+
+ROW = [{"id": 1, "content": {"text": "a", "seen": 1}}]
+SEEN = [{"id": 1, "content": {"text": "a", "seen": 2}}]
+
+
+class Settling(ServiceCase):
+    def settle(self, session, settings, query=None, **headers):
+        answer = self.put_session(session, settings, query, **headers)
+        self.assertStatus(answer, 200)
+        return answer.json["revision"]
+
+    def test_state_revision_and_history_stay(self):
+        session, first = self.made(["a"])
+        second = self.wrote(session, ["a", "b"])
+        for settings in ({}, {"ttl": 77}, {"ignore": ["/x"]}, {"keep": ["expanded"]}, {"shape": {"idAt": "/k"}},
+                         {"ttl": 78, "ignore": [], "keep": []}):
+            with self.subTest(settings):
+                answer = self.put_session(session, settings)
+                self.assertStatus(answer, 200)
+                self.assertEqual((answer.json["revision"], answer.headers["ETag"]), (second, f'"{second}"'))
+                self.assertEqual(set(answer.json), {"session", "revision", "expiresAt"})
+        changes = self.get_changes(session, {"since": first}).json
+        self.assertEqual([each["op"] for each in changes["changes"]], ["insert"])
+        self.assertEqual([each["id"] for each in self.get_session(session).json["state"]["sections"][0]["items"]], ["a", "b"])
+        # What was not named in the last is what it was before that.
+        self.assertStatus(self.post_changes(session, [{"k": 7}]), 200)
+        self.assertEqual(self.get_session(session).json["state"]["sections"][0]["items"][0]["id"], 7)
+
+    def test_a_session_that_does_not_exist_is_made_empty(self):
+        for body in ({}, {"ttl": 60, "ignore": ["/seen"]}, {"shape": {"itemsAt": "/l"}}):
+            session = self.new_name()
+            answer = self.put_session(session, body, If_None_Match="*")
+            self.assertStatus(answer, 201)
+            self.assertEqual(answer.headers["Location"], session_path(session))
+            self.assertEqual(self.get_session(session).json["state"], {"sections": []})
+        changes = self.post_changes(session, {"l": [{"id": 1}]}).json["changes"]
+        self.assertEqual([each["op"] for each in changes], ["insert"])
+
+    def test_parameters_of_a_shape_leave_the_body_what_it_is(self):
+        session, revision = self.made(["a"])
+        self.assertEqual(self.settle(session, {"ttl": 60}, {"idAt": "/ttl"}), revision)
+        self.assertEqual(self.settle(session, {}, {"itemsAt": "/a", "map": "true"}), revision)
+
+    def test_conditions_are_as_ever(self):
+        session, first = self.made(["a"])
+        head = self.wrote(session, ["b"])
+        for settings in ({}, {"ttl": 60}):
+            self.assertProblem(self.put_session(session, settings, If_None_Match="*"), 412, "session-exists")
+            self.assertProblem(self.put_session(session, settings, If_Match=f'"{first}"'), 412, "revision-mismatch", current=head)
+            self.assertProblem(self.put_session(self.new_name(), settings, If_Match="*"), 412, "revision-mismatch", current=None)
+            for tag in (f'"{head}"', "*", f'W/"{head}"'):
+                self.assertEqual(self.settle(session, settings, If_Match=tag), head)
+
+    def test_a_bad_setting_changes_none(self):
+        session, _ = self.made(ROW)
+        for bad in ({"ttl": 0}, {"ttl": "1"}, {"ignore": "/a"}, {"shape": {}}, {"keep": ["x"]}, {"state": None, "ttl": 1},
+                    {"title": 1}, {"edits": []}):
+            with self.subTest(bad):
+                answer = self.put_session(session, {"ignore": ["/seen"], **bad})
+                self.assertIn(self.assertProblem(answer, 422, answer.json["type"].split("/")[-1])["type"],
+                              ("/problems/wrong-shape", "/problems/invalid-state"))
+        for bad in ("[]", '["a"]', '"a"', "null"):
+            self.assertProblem(self.put_session(session, bad), 422, "wrong-shape")
+        self.assertProblem(self.put_session(session, ""), 400, "malformed-json")
+        self.assertEqual(len(self.post_changes(session, SEEN).json["changes"]), 1)
+
+    def test_what_is_ignored_from_now_on_is_no_change(self):
+        session, first = self.made(ROW)
+        self.settle(session, {"ignore": ["/seen"]})
+        answer = self.post_changes(session, SEEN).json
+        self.assertEqual((answer["to"], answer["changes"]), (first, []))
+        # What was ignored is a difference again, from the state that is there.
+        self.assertEqual(self.settle(session, {"ignore": []}), first)
+        self.assertEqual(self.post_changes(session, ROW).json["to"], first)
+        # A state that only differs in what was ignored has another digest than any before.
+        second = self.post_changes(session, [{"id": 1, "content": {"text": "a"}}]).json
+        self.assertEqual(second["changes"][0]["items"], [{"id": 1, "content": {"text": "a"}}])
+        self.settle(session, {"ignore": ["/seen"]})
+        third = self.post_changes(session, [{"id": 1, "content": {"text": "b", "seen": 9}}]).json["to"]
+        for since, count in ((first, 1), (second["to"], 1), (third, 0)):
+            self.assertEqual(len(self.get_changes(session, {"since": since}).json["changes"]), count)
+
+    def test_digests_of_before_are_never_those_of_other_states(self):
+        session = self.new_name()
+        self.assertStatus(self.put_session(session, {"state": ROW, "ignore": ["/seen"]}), 201)
+        first = self.get_session(session).json["revision"]
+        self.settle(session, {"ignore": []})
+        # Without the salt this would have the digest that the first one had.
+        self.wrote(session, [{"id": 1, "content": {"text": "a"}}])
+        self.assertEqual(len(self.get_changes(session, {"since": first}).json["changes"]), 1)
+
+    def test_a_time_to_live_counts_at_once(self):
+        session, _ = self.made(["a"])
+        for seconds in (5000, 100):
+            answer = self.put_session(session, {"ttl": seconds})
+            for told in (answer.json["expiresAt"], self.get_session(session).headers["Diffserver-Expires"]):
+                left = datetime.fromisoformat(told) - parsedate_to_datetime(answer.headers["Date"])
+                self.assertLessEqual(abs(left.total_seconds() - seconds), 2)
+        self.settle(session, {"ttl": 1})
+        time.sleep(3.5)
+        self.assertProblem(self.get_session(session), 404, "session-not-found")
+
+    def test_none_of_many_at_once_is_lost(self):
+        session, _ = self.made(ROW)
+        settings = [{"ttl": 500}, {"ignore": ["/seen"]}, {"keep": ["expanded"]}, {"shape": {"idAt": "/id", "expandedAt": "/x"}}]
+        with concurrent.futures.ThreadPoolExecutor(9) as pool:
+            puts = [pool.submit(self.alone, "PUT", session_path(session), each) for each in settings]
+            posts = [pool.submit(self.alone, "POST", session_path(session, "changes"),
+                                 {"edits": [{"op": "insert", "items": [{"id": f"n{each}"}]}]}) for each in range(20)]
+            self.assertEqual({each.result().status for each in puts + posts}, {200})
+        self.assertEqual(len(self.get_session(session).json["state"]["sections"][0]["items"]), 21)
+        self.wrote(session, [{"id": 1, "x": False}])
+        after = self.wrote(session, [{"id": 1, "x": None}])
+        self.assertFalse(self.get_session(session).json["state"]["sections"][0]["items"][0]["expanded"])
+        self.assertEqual(self.wrote(session, [{"id": 1, "x": None, "seen": 3}]), after)
+
+    def alone(self, method, path, body):
+        client = Client(self.server)
+        try:
+            return client.request(method, path, body)
+        finally:
+            client.close()
+
+
+class Quietly(StreamCase):
+    def test_nobody_is_woken(self):
+        session, revision = self.made(ROW)
+        stream = self.opened(session, revision)
+        waiting = Client(self.server)
+        self.addCleanup(waiting.close)
+        path = target(session_path(session, "changes"), {"since": revision, "wait": 20})
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            held = pool.submit(waiting.request, "GET", path)
+            for settings in ({"ttl": 60}, {"ignore": ["/seen"]}, {"keep": ["expanded"]}):
+                time.sleep(0.1)
+                self.assertStatus(self.put_session(session, settings), 200)
+            self.wrote(session, [{"id": 1, "content": {"text": "b", "seen": 1}}])
+            # Whoever was woken before would have been told that nothing changed.
+            for answer in (held.result().json, stream.next().json):
+                self.assertEqual([each["op"] for each in answer["changes"]], ["update"])
+
+
+class AwayAndBack(SQLiteCase):
+    def test_what_changed_is_kept(self):
+        self.assertEqual(self.request("PUT", "s", {"state": ROW, "ttl": 90}).status, 201)
+        first = self.request("GET", "s").json["revision"]
+        self.assertEqual(self.request("PUT", "s", {"ignore": ["/seen"], "ttl": 80}).status, 200)
+        second = self.post("s", [{"id": 1, "content": {"text": "b", "seen": 3}}]).json["to"]
+        self.assertEqual(self.request("PUT", "s", {"ttl": 70}).status, 200)
+        for number in range(2):
+            self.restarted()
+            self.assertEqual(self.post("s", [{"id": 1, "content": {"text": "b", "seen": 4 + number}}]).json["to"], second)
+            self.assertEqual(len(self.changes("s", first)["changes"]), 1)
+            left = datetime.fromisoformat(self.request("GET", "s").headers["Diffserver-Expires"]).timestamp() - time.time()
+            self.assertLessEqual(left, 71)
+
+
+@names_its_stores
+@unittest.skipUnless(IS_INSTALLED, MISSING)
+class OfTwoNodes(unittest.TestCase):
+    def test_what_one_node_changed_holds_for_the_other(self):
+        redis = Redis()
+        self.addCleanup(redis.close)
+        one, other = (self.client("--store", f"redis://127.0.0.1:{redis.port}/0") for _ in range(2))
+        path, changes = session_path("s"), session_path("s", "changes")
+        self.assertEqual(one.request("PUT", path, {}).status, 201)
+        revision = other.request("POST", changes, ROW).json["to"]
+        for turn in range(4):
+            writer, reader = (one, other) if turn % 2 else (other, one)
+            answer = writer.request("PUT", path, {"ignore": ["/seen"]} if turn < 2 else {"keep": ["expanded"]})
+            self.assertEqual((answer.status, answer.json["revision"]), (200, revision))
+            answer = reader.request("POST", changes, [{"id": 1, "content": {"text": "a", "seen": turn + 7}}]).json
+            self.assertEqual((answer["to"], answer["changes"]), (revision, []))
+
+    def test_two_that_write_at_once_lose_nothing(self):
+        redis = Redis()
+        self.addCleanup(redis.close)
+        nodes = [self.node("--store", f"redis://127.0.0.1:{redis.port}/0") for _ in range(2)]
+        first = self.connected(nodes[0])
+        for turn in range(10):
+            name = f"s{turn}"
+            self.assertEqual(first.request("PUT", session_path(name), {"state": ROW}).status, 201)
+            settings = [{"ignore": ["/seen"]}, {"keep": ["expanded"]}, {"ttl": 99}, {"shape": {"idAt": "/id", "expandedAt": "/x"}}]
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                clients = [self.connected(nodes[each % 2]) for each in range(4)]
+                answers = [pool.submit(client.request, "PUT", session_path(name), body)
+                           for client, body in zip(clients, settings)]
+                self.assertEqual({each.result().status for each in answers}, {200})
+            changes = session_path(name, "changes")
+            for client in clients[:2]:
+                self.assertEqual(client.request("POST", changes, [{"id": 1, "x": False, "text": "b"}]).status, 200)
+                after = client.request("POST", changes, [{"id": 1, "text": "c"}]).json["to"]
+                self.assertEqual(client.request("POST", changes, [{"id": 1, "text": "c", "seen": 5}]).json["to"], after)
+                self.assertFalse(client.request("GET", session_path(name)).json["state"]["sections"][0]["items"][0]["expanded"])
+
+    def node(self, *options):
+        node = Node(*options)
+        self.addCleanup(node.stop)
+        return node
+
+    def connected(self, node):
+        client = Client(node)
+        self.addCleanup(client.close)
+        return client
+
+    def client(self, *options):
+        return self.connected(self.node(*options))
+
+
+del StreamCase

@@ -1,0 +1,162 @@
+"""Readers who wait, and see less than there is: what is not seen wakes nobody: CONTRACT §3 and §10."""
+
+from test_views import SHOWN, ViewCase, board, view_query
+
+
+class Held(ViewCase):
+    def test_what_is_not_seen_wakes_nobody(self):
+        session, _ = self.made(board(1, 1))
+        base = self.base(session, SHOWN)
+        answer = self.held(session, view_query(SHOWN, since=base, wait=30))
+        self.wait_for_readers(session)
+        for hidden in (2, 3):
+            self.wrote(session, board(1, hidden))
+        self.wrote(session, board(2, 3))
+        changeset = self.assertChangeset(answer())
+        self.assertEqual([operation["op"] for operation in changeset["changes"]], ["insert"])
+        self.assertEqual(changeset["to"], self.base(session, SHOWN))
+
+    def test_what_changed_before_comes_at_once(self):
+        session, _ = self.made(board(1, 1))
+        base = self.base(session, SHOWN)
+        self.wrote(session, board(2, 1))
+        answer = self.get_changes(session, view_query(SHOWN, since=base, wait=30)).json
+        self.assertEqual(len(answer["changes"]), 1)
+
+    def test_an_unusable_base_is_not_held(self):
+        session, plain = self.made(board(1, 1))
+        self.assertReset(self.get_changes(session, view_query(SHOWN, since=plain, wait=30)), "unknown")
+
+    def test_when_its_time_is_up_there_is_nothing(self):
+        session, _ = self.made(board(1, 1))
+        base = self.base(session, SHOWN)
+        answer = self.held(session, view_query(SHOWN, since=base, wait=1))
+        self.wrote(session, board(1, 2))
+        self.assertEqual(answer().json["changes"], [])
+
+
+class Ignored(ViewCase):
+    """A view may look at what equality leaves out: then states that are equal show different things."""
+
+    VIEW = {"where": [{"at": "/content/seen", "is": True}]}
+
+    def setUp(self):
+        super().setUp()
+        self.session = self.new_name()
+        self.assertStatus(self.put_session(self.session, {"ignore": ["/seen"], "state": self.state(False, 1)}), 201)
+
+    def state(self, seen, text):
+        return [{"id": "a", "content": {"seen": seen, "t": text}}]
+
+    def test_a_base_with_the_digest_of_the_head_is_not_the_head(self):
+        base = self.base(self.session, self.VIEW)
+        held = self.held(self.session, view_query(self.VIEW, since=base, wait=30))
+        self.wait_for_readers(self.session)
+        stream = self.opened(self.session, base, **view_query(self.VIEW))
+        self.wrote(self.session, self.state(False, 2))
+        self.wrote(self.session, self.state(True, 1))
+        for answer in (held().json, self.get_changes(self.session, view_query(self.VIEW, since=base)).json,
+                       self.assertBatch(stream.next_event())):
+            self.assertEqual([each["op"] for each in answer["changes"]], ["insert"], answer)
+
+    def test_a_view_follows_what_changes_beside_another_change(self):
+        state = self.state(False, 1) + [{"id": "b", "content": {"seen": True, "t": 1}}]
+        self.wrote(self.session, state)
+        stream = self.opened(self.session, self.base(self.session, self.VIEW), **view_query(self.VIEW))
+        state[0]["content"]["seen"], state[1]["content"]["t"] = True, 2
+        self.wrote(self.session, state)
+        changes = self.assertBatch(stream.next_event())["changes"]
+        self.assertEqual([each["op"] for each in changes], ["insert", "update"], changes)
+        self.assertEqual(self.ids(self.session, self.VIEW), ["a", "b"])
+
+
+class Counts(ViewCase):
+    def test_counts_tell_of_what_is_seen_and_of_nothing_else(self):
+        session, _ = self.made(board(1, 1))
+        stream = self.opened(session, self.base(session, SHOWN), **view_query(SHOWN, dialect="counts"))
+        for number in range(2, 5):
+            self.wrote(session, board(2, number))
+            if number == 2:
+                self.assertEqual(stream.next_event().json["changes"], {"items": {"inserted": 1}})
+        self.wrote(session, board(1, 4))
+        self.assertEqual(stream.next_event().json["changes"], {})
+
+
+class Streams(ViewCase):
+    options = ("--history-revisions", "4")
+
+    def test_a_stream_through_a_view(self):
+        session, _ = self.made(board(1, 1))
+        base = self.base(session, SHOWN)
+        stream = self.opened(session, base, **view_query(SHOWN))
+        self.wrote(session, board(1, 2))
+        self.wrote(session, board(2, 2))
+        changeset = self.assertBatch(stream.next_event())
+        self.assertEqual([operation["op"] for operation in changeset["changes"]], ["insert"])
+        self.assertEqual(changeset["to"], self.base(session, SHOWN))
+        self.wrote(session, board(2, 3))
+        self.wrote(session, board(2, 3, extra=1))
+        self.wrote(session, board(1, 3))
+        changeset = self.assertBatch(stream.next_event())
+        self.assertEqual([operation["op"] for operation in changeset["changes"]], ["remove"])
+
+    def test_its_base_is_renewed_before_it_is_forgotten(self):
+        session, _ = self.made(board(1, 1))
+        base = self.base(session, SHOWN)
+        stream = self.opened(session, base, **view_query(SHOWN))
+        answer = self.held(session, view_query(SHOWN, since=base, wait=60))
+        self.wait_for_readers(session)
+        for number in range(2, 8):
+            self.wrote(session, board(1, number))
+        event = stream.next()
+        self.assertEqual(set(event.fields), {"id"}, event)
+        found = answer().json
+        self.assertEqual((found["from"], found["changes"]), (base, []))
+        self.assertNotEqual(found["to"], base)
+        stream.close()
+        self.wrote(session, board(2, 1))
+        again = self.stream(session, view_query(SHOWN), Last_Event_ID=event.id)
+        self.assertEqual(self.primer(again).id, event.id)
+        self.assertEqual([each["op"] for each in self.assertBatch(again.next_event())["changes"]], ["insert"])
+
+    def test_a_base_that_is_forgotten_has_expired(self):
+        session, _ = self.made(board(1, 1))
+        cursors = []
+        for number in range(2, 8):
+            cursors.append(self.base(session, SHOWN))
+            self.wrote(session, board(1, number))
+        self.assertReset(self.get_changes(session, view_query(SHOWN, since=cursors[0])), "expired")
+        self.assertReset(self.get_changes(session, view_query(SHOWN, since=cursors[0] + "~0.1.0", at=0)), "expired")
+        self.assertEqual(self.get_changes(session, view_query(SHOWN, since=cursors[-1])).json["changes"], [])
+
+    def test_a_document_has_hidden_items_too(self):
+        def state(kind, expanded):
+            return {"sections": [{"id": "s", "expanded": expanded, "items": [{"id": "a", "kind": kind, "content": {"shown": True}}]}]}
+
+        session, _ = self.made(state("x", False))
+        base = self.base(session, SHOWN)
+        patches = self.opened(session, base, **view_query(SHOWN, dialect="json-patch"))
+        rows_alone = self.opened(session, base, **view_query(SHOWN))
+        for kind, expanded, changes in (("y", False, [{"op": "replace", "path": "/sections/0/items/0/kind", "value": "y"}]),
+                                        ("y", True, [{"op": "remove", "path": "/sections/0/expanded"}])):
+            self.wrote(session, state(kind, expanded))
+            self.assertEqual(self.assertBatch(patches.next_event(), "json-patch")["changes"], changes)
+        self.assertEqual([each["op"] for each in self.assertBatch(rows_alone.next_event())["changes"]], ["insert", "update"])
+
+    def test_cursors_of_another_view_begin_anew(self):
+        session, plain = self.made(board(1, 1))
+        for headers, query in (({"Last-Event-ID": plain}, {}), ({}, {"since": plain}), ({"Last-Event-ID": "nonsense"}, {})):
+            stream = self.stream(session, view_query(SHOWN, **query), **headers)
+            changeset = self.assertBatch(stream.next_event())
+            self.assertEqual((changeset["reset"], len(changeset["state"]["sections"][0]["items"])), ("unknown", 1))
+
+    def test_readers_of_many_views_share_nothing_but_the_session(self):
+        session, _ = self.made([{"id": number, "content": {"n": number}} for number in range(6)])
+        views = [None] + [{"where": [{"at": "/content/n", "is": number}]} for number in range(6)]
+        streams = [(view, self.opened(session, self.head(session, view).json["revision"], **(view_query(view) if view else {})))
+                   for view in views]
+        for number in range(6):
+            self.wrote(session, {"edits": [{"op": "update", "items": [{"id": number, "content": {"n": number, "x": 1}}]}]})
+        for view, stream in streams[1:]:
+            changes = self.assertBatch(stream.next_event())["changes"]
+            self.assertEqual([item["id"] for each in changes for item in each["items"]], [view["where"][0]["is"]])
