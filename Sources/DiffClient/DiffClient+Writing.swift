@@ -34,7 +34,8 @@ extension DiffClient {
     private func post(
         _ name: String, _ value: JSONText, _ since: String?, _ revision: String?
     ) async throws(Problem) -> [UInt8] {
-        var request = URLRequest(url: changesURL(since.map { [URLQueryItem(name: "since", value: $0)] } ?? []))
+        let query = since.map { [URLQueryItem(name: "since", value: $0)] } ?? []
+        var request = URLRequest(url: changesURL(query, in: window?.rows))
         request.httpMethod = "POST"
         request.timeoutInterval = 30
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")

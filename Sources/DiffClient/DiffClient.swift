@@ -48,9 +48,16 @@ public struct DiffClient: Sendable {
     public let session: String
     /// How changes are wanted; by id, unless it is set.
     public var form = Form.keyed
+    /// What is followed of the session, as a view in JSON; nil for all of it. The same as what `updates(from:)` begins
+    /// with was seen through, or all comes anew.
+    public var view: JSONText?
+    /// Which rows are followed; nil for all of them. Copies of a client share it.
+    public var window: ListWindow?
     /// Whether updates bring what changed of a content, where that is smaller. The list has the whole content all the
     /// same.
     public var receivesPatches = false
+    /// Whether an update is a reset, `large`, where the changes would take more bytes than the whole list.
+    public var prefersSmallest = false
     /// How long the server holds a request while nothing changes, at most 60 s.
     public var wait = Duration.seconds(25)
     /// How long to wait before asking again.
@@ -97,23 +104,43 @@ public struct DiffClient: Sendable {
 // MARK: Requests
 
 extension DiffClient {
-    /// Asks what changed since a revision, and lets the server hold the request while that is nothing.
-    func changes(since revision: String?) async throws(Problem) -> [UInt8] {
+    /// Asks what changed since a revision, and lets the server hold the request while that is nothing; nil if the
+    /// window was moved before an answer came.
+    func nextChanges(since revision: String?) async throws(Problem) -> [UInt8]? {
+        guard let window else { return try await changes(since: revision, in: nil) }
+        return try await window.answer { rows throws(Problem) in try await changes(since: revision, in: rows) }
+    }
+
+    private func changes(since revision: String?, in rows: StateWindow?) async throws(Problem) -> [UInt8] {
         let seconds = max(0, min(wait.components.seconds, 60))
         var query = [URLQueryItem(name: "wait", value: "\(seconds)")]
         if let revision { query.append(URLQueryItem(name: "since", value: revision)) }
         if receivesPatches { query.append(URLQueryItem(name: "content", value: "patch")) }
+        if prefersSmallest { query.append(URLQueryItem(name: "smallest", value: "true")) }
         // Beyond what the server holds it, the request is lost.
-        return try await answer(to: URLRequest(url: changesURL(query), timeoutInterval: Double(seconds) + 20))
+        let request = URLRequest(url: changesURL(query, in: rows), timeoutInterval: Double(seconds) + 20)
+        return try await answer(to: request)
     }
 
-    /// The session's `changes`, in the form that is wanted.
-    func changesURL(_ query: [URLQueryItem] = []) -> URL {
+    /// What is followed of the session, as a query says it.
+    var viewQuery: [URLQueryItem] {
+        view.map { [URLQueryItem(name: "view", value: String(decoding: $0.bytes, as: UTF8.self))] } ?? []
+    }
+
+    /// The session's `changes`, in the form that is wanted, of what is followed.
+    func changesURL(_ query: [URLQueryItem], in rows: StateWindow?) -> URL {
+        changesURL(of: form.query + viewQuery + (rows?.query ?? []) + query)
+    }
+
+    /// The session's `changes`, as this query wants them.
+    func changesURL(of query: [URLQueryItem]) -> URL {
         let base = url.absoluteString.trimmingSuffix("/")
         // Whatever a name is made of, it stays one segment of the path.
         let name = session.addingPercentEncoding(withAllowedCharacters: .nameCharacters) ?? ""
         var components = URLComponents(string: "\(base)/v1/sessions/\(name)/changes") ?? URLComponents()
-        components.queryItems = form.query + query
+        components.queryItems = query
+        // Some read a plus as a space.
+        components.percentEncodedQuery = components.percentEncodedQuery?.replacingOccurrences(of: "+", with: "%2B")
         return components.url ?? url
     }
 

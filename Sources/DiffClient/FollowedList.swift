@@ -10,6 +10,8 @@ public struct FollowedList: Sendable {
     public private(set) var list = RowList()
     /// What is shown, by name; nil before the first answer, and after one that did not fit.
     public private(set) var revision: String?
+    /// Where what is shown stands among all rows; nil where it is all of them.
+    public private(set) var window: WindowBounds?
 
     /// A list that has seen nothing.
     public init() {}
@@ -51,7 +53,7 @@ public struct FollowedList: Sendable {
     private mutating func take(_ answer: Answer) throws(ApplyError) -> Outcome {
         if let reset = answer.reset {
             list = try RowList(state: answer.body)
-            revision = answer.to
+            (revision, window) = (answer.to, answer.window)
             return .replaced(reason: reset)
         }
         guard let mine = revision, answer.from == mine else {
@@ -60,7 +62,7 @@ public struct FollowedList: Sendable {
         var list = list
         if let change = answer.list { list = try list.applying(list: change) }
         let outcome = try apply(answer, to: &list)
-        (self.list, revision) = (list, answer.to)
+        (self.list, revision, window) = (list, answer.to, answer.window)
         return answer.to == mine ? .current : outcome
     }
 
@@ -92,6 +94,7 @@ private struct Answer {
     let body: JSONSlice
     /// What became of the list's own content, if that changed.
     let list: JSONSlice?
+    let window: WindowBounds?
 
     init(_ answer: JSONSlice) throws(ApplyError) {
         guard let members = answer.members else { throw answer.wrong("an object is expected") }
@@ -99,6 +102,7 @@ private struct Answer {
         from = members["from"]?.string
         to = members["to"]?.string
         list = members["list"]
+        window = if let bounds = members["window"] { try WindowBounds(bounds) } else { nil }
         dialect = members["dialect"]?.string.flatMap(Dialect.init(rawValue:))
         guard let body = members[reset == nil ? "changes" : "state"], to != nil else {
             throw answer.wrong("an answer has changes, or reset and a state")

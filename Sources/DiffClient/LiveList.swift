@@ -23,6 +23,8 @@
         public private(set) var list = RowList()
         /// Its revision; nil before the first answer.
         public private(set) var revision: String?
+        /// Where what is shown stands among all rows, if the client that is followed has a window.
+        public private(set) var window: WindowBounds?
         /// Why it follows no more; nil while it does.
         public private(set) var problem: Problem?
 
@@ -43,6 +45,7 @@
                     adopt(update) {
                         list = update.list
                         revision = update.revision
+                        window = update.window
                     }
                 }
             } catch {

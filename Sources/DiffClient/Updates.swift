@@ -18,6 +18,8 @@ public struct ListUpdate: Sendable {
     public let list: RowList
     /// Its revision.
     public let revision: String
+    /// Where `list` stands among all rows, if the client has a window.
+    public let window: WindowBounds?
     /// How it came about.
     public let change: Change
 }
@@ -80,12 +82,13 @@ public struct Updates: AsyncSequence, Sendable {
         private mutating func poll() async throws(Problem) -> ListUpdate? {
             let clock = ContinuousClock()
             let start = clock.now
-            let answer = try await client.changes(since: followed.revision)
+            // Nil where the window was moved meanwhile.
+            guard let answer = try await client.nextChanges(since: followed.revision) else { return nil }
             client.onStatus?(.live)
             let outcome = try take(answer)
             failures = 0
             if let change = ListUpdate.Change(outcome, client.form), let revision = followed.revision {
-                return ListUpdate(list: followed.list, revision: revision, change: change)
+                return ListUpdate(list: followed.list, revision: revision, window: followed.window, change: change)
             }
             // Where something on the way does not let the server hold the request, it must not go in a circle.
             if clock.now - start < .seconds(1) { try? await Task.sleep(for: pause(nil)) }

@@ -31,7 +31,8 @@ struct FaultTests {
             testDescription: "an answer is for another list",
             fault: .answered(
                 status: 200,
-                #"{"session":"list","from":"8-0000000000000000","to":"9-0000000000000000","dialect":"keyed","changes":[]}"#
+                #"{"session":"list","from":"8-0000000000000000","to":"9-0000000000000000","dialect":"keyed","#
+                    + #""changes":[]}"#
             ),
             status: nil),
         Row(

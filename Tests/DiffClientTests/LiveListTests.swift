@@ -36,6 +36,30 @@ struct LiveListTests {
         #expect(inbox.problem == nil)
     }
 
+    @Test("it shows a window, and moves with it")
+    func window() async throws {
+        let server = try RunningServer()
+        var client = DiffClient.hasty(server)
+        _ = try await client.post(state: JSONText(#"["a","b","c","d","e"]"#))
+        let window = ListWindow(StateWindow(.start, after: 1))
+        client.window = window
+        let (updates, continuation) = AsyncStream.makeStream(of: String?.self)
+        let list = LiveList { update, change in
+            change()
+            continuation.yield(update.reason)
+        }
+        var seen = updates.makeAsyncIterator()
+        let following = Task { [client] in await list.follow(client) }
+        #expect(await seen.next() == "initial")
+        #expect(list.window == WindowBounds(anchor: "a", above: 0, below: 3))
+        window.show(StateWindow(.around("d"), before: 1, after: 0))
+        #expect(await seen.next() == .some(nil))
+        #expect(list.list.sections[0].rows.map(\.id) == ["c", "d"])
+        #expect(list.window == WindowBounds(anchor: "d", above: 2, below: 1))
+        following.cancel()
+        await following.value
+    }
+
     @Test("it says why it follows no more")
     func stopping() async throws {
         let server = try RunningServer()

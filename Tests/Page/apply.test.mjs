@@ -94,3 +94,51 @@ for (const content of ['full', 'patch']) {
     }
   });
 }
+
+for (const content of ['full', 'patch']) {
+  test(`apply: random histories with everything switched on, content=${content}`, async () => {
+    const pick = chance(7 + content.length);
+    const session = `${server.url}/v1/sessions/all-${content}`;
+    const parts = (state) => state.sections.flatMap((section) => [section, ...below(section)]);
+    const below = (parent) => (parent.items ?? []).flatMap((item) => [item, ...below(item)]);
+    const state = () => {
+      const made = randomState(pick);
+      if (pick(2)) made.content = { page: pick(3), title: 'a title that stays as it is', more: { a: pick(2) } };
+      return made;
+    };
+    const deeds = {
+      state: () => call('POST', `${session}/changes`, state()),
+      reload: () => call('POST', `${session}/changes?reload=true`, state()),
+      replace: () => call('PUT', session, { state: state(), keep: pick(2) ? ['expanded'] : [] }),
+      settings: () => call('PUT', session, { ttl: 600 + pick(100), keep: pick(2) ? ['expanded'] : [] }),
+      own: () => call('POST', `${session}/changes?itemsAt=/rows&idAt=/key&kindAt=/type&rest=true&duplicates=first`,
+        { rows: Array.from({ length: pick(9) }, () => ({ key: `k${pick(9)}`, type: pick(2) ? 'ad' : null, n: pick(3) })), next: pick(4) }),
+      async edits() {
+        const { body } = await call('GET', session);
+        const ids = body.state.sections.flatMap(below).map((item) => item.id);
+        const edits = [{ op: 'insert', sections: [{ id: `new-${pick(1e9)}`, items: ['a new one'].filter((id) => !ids.includes(id)) }] }];
+        if (ids.length) {
+          const some = ids[pick(ids.length)];
+          edits.push({ op: ['reload', 'reconfigure', 'expand', 'collapse'][pick(4)], items: [some] }, { op: 'move', items: [some], at: 'end' });
+        }
+        const [first] = parts(body.state);
+        if (first) edits.unshift({ op: ['reload', 'reconfigure', 'expand', 'collapse'][pick(4)], sections: [first.id] });
+        return call('POST', `${session}/changes`, { edits });
+      },
+    };
+    let shown = null;
+    let revision = '';
+    await deeds.state();
+    for (let round = 0; round < 120; round += 1) {
+      const deed = Object.keys(deeds)[pick(6)];
+      const { status, body: written } = await deeds[deed]();
+      assert.ok(status < 300, `${deed}: ${JSON.stringify(written)}`);
+      const more = ['', '&smallest=true', '&maxChanges=4'][pick(3)];
+      const { body } = await call('GET', `${session}/changes?since=${revision}&content=${content}${more}`);
+      shown = body.reset ? body.state : apply(shown, body.changes, body.list);
+      revision = body.to;
+      const whole = await call('GET', `${session}/changes`);
+      assert.deepEqual(shown, whole.body.state, `round ${round}, ${deed}: ${JSON.stringify(body)}`);
+    }
+  });
+}

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { connect, eventParser } from '../../Sources/DiffServer/Page/client.js';
 import { append, fake, reset, watch } from './support/fake.mjs';
-import { call, freePort, start } from './support/server.mjs';
+import { call, chance, freePort, start } from './support/server.mjs';
 
 /** Follows a scripted server until `claim` holds; gives what was asked and seen. */
 async function follow(script, claim, more = {}) {
@@ -19,7 +20,7 @@ const stopped = (seen) => seen.statuses.at(-1)?.status === 'stopped';
 // MARK: Events
 
 const text = ': note\r\nretry: 7\n\nevent: changes\nid: 1-a\ndata: {"é":1,\ndata:  "b":2}\n\ndata\n\nevent:end\ndata:x\r\n\r\nid: 9\n\ndata: unfinished';
-const events = [['retry', '7'], ['changes', '{"é":1,\n "b":2}'], ['message', ''], ['end', 'x']];
+const events = [['retry', '7'], ['changes', '{"é":1,\n "b":2}'], ['message', ''], ['end', 'x'], ['id', '9']];
 
 test('events: every split of the bytes gives the same', () => {
   const bytes = new TextEncoder().encode(text);
@@ -58,7 +59,7 @@ test('events: one line of 8 MB in pieces is quick', () => {
 test('a reset, then changes from mine', async () => {
   const { asked, connection } = await follow([(talk) => talk.stream(reset('1-a', 'ab'), append('1-a', '2-b', 'c'))], shows('abc'));
   assert.equal(asked[0].headers.accept, 'text/event-stream');
-  assert.equal(asked[0].headers['last-event-id'], undefined);
+  assert.equal(asked[0].query.since, undefined);
   assert.equal(asked[0].url, '/v1/sessions/s/changes?dialect=keyed&content=full');
   assert.equal(connection.revision, '2-b');
 });
@@ -76,7 +77,7 @@ test('an answer that was lost is asked for again at once, from mine', async () =
     (talk) => talk.stream(reset('1-a', 'a'), append('2-b', '3-c', 'z')),
     (talk) => talk.stream(append('1-a', '3-c', 'b', 'c')),
   ], shows('abc'));
-  assert.equal(asked[1].headers['last-event-id'], '1-a');
+  assert.equal(asked[1].query.since, '1-a');
   assert.ok(asked[1].at - asked[0].at < 200);
 });
 
@@ -91,7 +92,7 @@ test('a changeset that does not fit leads to a reset', async () => {
     (talk) => talk.stream(reset('1-a', 'a'), { ...append('1-a', '2-b'), changes: [{ op: 'remove', items: ['q'] }] }),
     (talk) => talk.stream(reset('2-b', 'xy')),
   ], shows('xy'));
-  assert.equal(asked[1].headers['last-event-id'], undefined);
+  assert.equal(asked[1].query.since, undefined);
 });
 
 test('a stream is closed before the wait that follows it', async () => {
@@ -112,7 +113,7 @@ test('marks alone are news of another revision', async () => {
 test('since and state of an earlier connection go on', async () => {
   const { state } = reset('1-a', 'a');
   const { asked } = await follow([(talk) => talk.stream(append('1-a', '2-b', 'b'))], shows('ab'), { since: '1-a', state });
-  assert.equal(asked[0].headers['last-event-id'], '1-a');
+  assert.equal(asked[0].query.since, '1-a');
 });
 
 test('other dialects hand their answers on', async () => {
@@ -125,6 +126,121 @@ test('other dialects hand their answers on', async () => {
   assert.equal(asked[0].query.dialect, 'staged');
 });
 
+test('an id without data is the revision of what is shown', async () => {
+  const { asked, seen } = await follow([
+    (talk) => talk.stream(reset('1-a', 'a')).raw('id: 1-a\n\n').raw('id: 3-a\n\n').close(),
+    (talk) => talk.stream(append('3-a', '4-b', 'b')),
+  ], shows('ab'));
+  assert.equal(asked[1].query.since, '3-a');
+  assert.equal(seen.answers.length, 2);
+});
+
+// MARK: Views and windows
+
+const placed = (answer, above, below) => ({ ...answer, window: { anchor: 'a', above, below } });
+
+test('a view and a window are asked for, and the place of the window is handed on', async () => {
+  const view = { where: [{ at: '/content/name', has: 'a+b & c' }] };
+  const { asked, seen } = await follow(
+    [(talk) => talk.stream(placed(reset('1-a~4.1.4', 'a'), 4, 2))], shows('a'),
+    { view, window: { at: undefined, around: 'ü/1', before: 2, after: 0 } });
+  const { view: sent, ...query } = asked[0].query;
+  assert.deepEqual(JSON.parse(sent), view);
+  assert.ok(!asked[0].url.includes('+'), 'a space is %20');
+  assert.deepEqual(query, { dialect: 'keyed', content: 'full', around: 'ü/1', before: '2', after: '0' });
+  assert.deepEqual(seen.answers[0].window, { anchor: 'a', above: 4, below: 2 });
+});
+
+/** Follows as `follow` does; `act` is called with the connection after each answer. */
+async function move(script, claim, act, more = {}) {
+  const server = await fake(...script);
+  const { seen, options, until } = watch();
+  const onChange = (...values) => { options.onChange(...values); act(connection, seen.answers.length); };
+  const connection = connect(server.url, { ...options, onChange, window: { at: 'start' }, ...more });
+  try { await until(claim); } finally { connection.close(); server.close(); }
+  return { asked: server.asked, seen, connection };
+}
+
+const first = ({ show }, count) => { if (count === 1) show({ at: 7 }); };
+
+for (const transport of ['stream', 'poll']) {
+  test(`another window is asked for at once, from mine: ${transport}`, async () => {
+    const give = (talk, answer) => (transport === 'poll' ? talk.json(answer) : talk.stream(answer));
+    const { asked, seen, connection } = await move([
+      (talk) => give(talk, reset('1-a~0.2.0', 'ab')), (talk) => give(talk, append('1-a~0.2.0', '1-a~0.3.2', 'c')), () => {},
+    ], shows('abc'), first, { transport });
+    assert.deepEqual(asked.slice(0, 2).map(({ query }) => query.at), ['start', '7']);
+  assert.equal(asked[1].query.since, '1-a~0.2.0');
+    assert.ok(asked[1].at - asked[0].at < 500);
+    assert.ok(seen.statuses.every(({ status }) => status === 'live'), 'to move is no failure');
+    assert.equal(connection.revision, '1-a~0.3.2');
+  });
+}
+
+test('a held request is given up for another window', async () => {
+  const { state } = reset('1-a', 'a');
+  let connection;
+  const server = await fake(
+    () => connection.show({ at: 'end' }), (talk) => talk.json(append('1-a', '1-a~1.2.2', 'b')), () => {});
+  const { seen, options, until } = watch();
+  connection = connect(server.url, { ...options, transport: 'poll', since: '1-a', state });
+  await until(shows('ab'));
+  connection.close();
+  server.close();
+  assert.deepEqual(server.asked.slice(0, 2).map(({ query }) => query.at), [undefined, 'end']);
+  assert.ok(seen.statuses.every(({ status }) => status === 'live'));
+});
+
+test('what still comes for the window before is taken by the rule, and asked for again where it is lost', async () => {
+  for (const late of [append('1-a', '2-b', 'b'), append('0-z', '1-a', 'a'), append('8-x', '9-y', 'z')]) {
+    const from = late.from === '1-a' ? '2-b' : '1-a';
+    const { asked, seen } = await move([
+      (talk) => talk.stream().raw([reset('1-a', 'a'), late].map((answer) => (
+        `event: changes\nid: ${answer.to}\ndata: ${JSON.stringify(answer)}\n\n`)).join('')),
+      (talk) => talk.stream(append(from, '3-c', 'c')),
+    ], (seen) => seen.ids.endsWith('c'), first);
+    assert.equal(seen.ids, from === '2-b' ? 'abc' : 'ac');
+    assert.equal(asked[1].query.since, from);
+    assert.equal(asked[1].query.at, '7');
+    assert.ok(asked[1].at - asked[0].at < 500);
+  }
+});
+
+test('the same window again is no failure, and none is all rows', async () => {
+  const window = { at: 'end' };
+  const { asked, seen } = await move([
+    (talk) => talk.stream(reset('1-a', 'a')), (talk) => talk.stream(append('1-a', '2-b', 'b')), (talk) => talk.stream(append('2-b', '3-c', 'c')),
+  ], shows('abc'), ({ show }, count) => { if (count < 3) show(count === 1 ? window : null); }, { window });
+  assert.deepEqual(asked.map(({ query }) => query.at), ['end', 'end', undefined]);
+  assert.ok(seen.statuses.every(({ status }) => status === 'live'));
+});
+
+test('windows asked for before a stream has begun do not lead to polls', async () => {
+  let connection;
+  const server = await fake(
+    () => connection.show({ at: 1 }), () => connection.show({ at: 2 }), (talk) => talk.stream(reset('1-a~0.1.0', 'a')));
+  const { options, until } = watch();
+  connection = connect(server.url, { ...options, window: { at: 0 } });
+  await until(shows('a'));
+  connection.close();
+  server.close();
+  assert.deepEqual(server.asked.map(({ query, headers }) => [query.at, headers.accept]),
+    ['0', '1', '2'].map((at) => [at, 'text/event-stream']));
+});
+
+test('another window waits as Retry-After says, too', async () => {
+  let connection;
+  const server = await fake((talk) => talk.refuse(503, { 'Retry-After': '1' }), (talk) => talk.stream(reset('1-a', 'a')));
+  const { options, until } = watch();
+  const onStatus = (status) => { options.onStatus(status); if (status.status === 'waiting') connection.show({ at: 3 }); };
+  connection = connect(server.url, { ...options, onStatus, window: { at: 0 } });
+  await until(shows('a'));
+  connection.close();
+  server.close();
+  assert.ok(server.asked[1].at - server.asked[0].at >= 1_000);
+  assert.equal(server.asked[1].query.at, '3');
+});
+
 // MARK: Faults
 
 test('a dropped stream resumes from what was applied', async () => {
@@ -133,7 +249,7 @@ test('a dropped stream resumes from what was applied', async () => {
     (talk) => talk.stream(append('2-b', '3-c', 'c')).close(),
     (talk) => talk.stream(append('3-c', '4-d', 'd')),
   ], shows('abcd'));
-  assert.deepEqual(asked.map(({ headers }) => headers['last-event-id']), [undefined, '2-b', '3-c']);
+  assert.deepEqual(asked.map(({ query }) => query.since), [undefined, '2-b', '3-c']);
   assert.ok(seen.statuses.filter(({ status }) => status === 'waiting').every(({ delay }) => delay >= 10 && delay <= 40));
 });
 
@@ -143,7 +259,7 @@ test('half an event at the end of a stream is not taken', async () => {
     (talk) => talk.stream(reset('1-a', 'a')).raw(whole.slice(0, -1)).close(),
     (talk) => talk.stream(append('1-a', '2-b', 'b')),
   ], shows('ab'));
-  assert.equal(asked[1].headers['last-event-id'], '1-a');
+  assert.equal(asked[1].query.since, '1-a');
 });
 
 test('chunks split inside a character', async () => {
@@ -167,7 +283,7 @@ test('429 and 503 are obeyed, what is shown stays', async () => {
   assert.ok(asked[2].at - asked[1].at >= 1_000, 'seconds');
   assert.ok(asked[3].at - asked[2].at >= 400, 'a date');
   assert.ok(asked[3].at - asked[1].at < 4_000);
-  assert.equal(asked[3].headers['last-event-id'], '1-a');
+  assert.equal(asked[3].query.since, '1-a');
   assert.equal(seen.statuses.filter(({ problem }) => problem?.status === 503)[0].problem.title, 'Refused 503');
 });
 
@@ -189,7 +305,7 @@ test('404, then the session is made again', async () => {
     (talk) => talk.refuse(404), (talk) => talk.refuse(404),
     (talk) => talk.stream(reset('1-c', 'xy', 'unknown')),
   ], shows('xy'));
-  assert.deepEqual(asked.map(({ headers }) => headers['last-event-id']), [undefined, '5-a', '5-a', '5-a']);
+  assert.deepEqual(asked.map(({ query }) => query.since), [undefined, '5-a', '5-a', '5-a']);
   assert.equal(seen.answers.at(-1).reset, 'unknown');
 });
 
@@ -198,7 +314,7 @@ test('an end keeps what is shown, and asks again', async () => {
     (talk) => talk.stream(reset('1-a', 'a')).end({ title: 'Gone', status: 404 }),
     (talk) => talk.stream(append('1-a', '2-b', 'b')),
   ], shows('ab'));
-  assert.equal(asked[1].headers['last-event-id'], '1-a');
+  assert.equal(asked[1].query.since, '1-a');
   assert.equal(seen.statuses.find(({ status }) => status === 'waiting').problem.title, 'Gone');
 });
 
@@ -280,7 +396,7 @@ test('close ends everything, and no callback comes after it', async () => {
 
 // MARK: The real server
 
-test('the real server: changes, restart, 404 and re-creation', async () => {
+test('the real server: changes, restart and re-creation', async () => {
   const port = await freePort();
   let server = await start(port);
   const path = `${server.url}/v1/sessions/s`;
@@ -296,7 +412,7 @@ test('the real server: changes, restart, 404 and re-creation', async () => {
   await until((seen) => seen.statuses.at(-1).status === 'waiting');
   assert.equal(seen.ids, 'ba', 'what is shown stays');
   server = await start(port);
-  await until((seen) => seen.statuses.at(-1).problem?.status === 404);
+  await until((seen) => seen.statuses.at(-1).status === 'live');
   await call('PUT', path, { state: ['n', 'a'] });
   await until(shows('na'));
   assert.equal(seen.answers.at(-1).reset, 'unknown');
@@ -319,6 +435,51 @@ test('the real server: polls', async () => {
   await server.stop();
 });
 
+for (const transport of ['stream', 'poll']) {
+  test(`the real server: a window of a view that moves while the list changes: ${transport}`, async () => {
+    const server = await start(await freePort());
+    const pick = chance(transport.length);
+    const path = `${server.url}/v1/sessions/s/changes`;
+    const row = (id) => ({ id, content: { n: pick(4), text: `row ${id}` } });
+    const ids = Array.from({ length: 200 }, (_, at) => at);
+    const view = { where: [{ at: '/content/n', below: 3 }], fields: ['/content/n'] };
+    await call('POST', path, { state: ids.map(row) });
+    const { seen, options } = watch();
+    const connection = connect(server.url, { ...options, view, window: { at: 'start' }, transport });
+    for (let round = 0; round < 60; round += 1) {
+      const { items } = (await call('GET', `${path}?view=${encodeURIComponent(JSON.stringify(view))}`)).body.state.sections[0];
+      const anchor = items[pick(items.length)].id;
+      const size = { before: pick(20), after: pick(20) };
+      const window = { ...[{ at: 'start' }, { at: 'end' }, { at: pick(200) }, { around: anchor }][pick(4)], ...size };
+      const gone = ids.filter((id) => id !== anchor)[pick(ids.length - 1)];
+      const edits = [
+        { op: 'delete', items: [gone] }, { op: 'insert', items: [row(200 + round)], at: ['start', 'end'][pick(2)] },
+        { op: 'move', items: [anchor], after: ids.find((id) => id !== gone && id !== anchor) },
+      ];
+      // Now before the list changes, now behind it, now both at once.
+      if (pick(2)) connection.show(window);
+      const writing = call('POST', path, { edits });
+      if (pick(2)) await writing;
+      connection.show(window);
+      assert.equal((await writing).status, 200);
+      ids.splice(ids.indexOf(gone), 1);
+      ids.push(200 + round);
+      const query = new URLSearchParams({ view: JSON.stringify(view), ...window });
+      const { body } = await call('GET', `${path}?${query}`);
+      for (let tries = 0; !isDeepStrictEqual(connection.state, body.state) && tries < 300; tries += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      assert.deepEqual(connection.state, body.state, `round ${round}: ${query}`);
+      // A write that changes nothing shown is not told.
+      if (connection.revision === body.to) assert.deepEqual(seen.answers.at(-1).window, body.window);
+    }
+    assert.ok(seen.answers.slice(1).every(({ reset }) => !reset), 'one reset, the first');
+    assert.ok(seen.statuses.every(({ status }) => status === 'live'));
+    connection.close();
+    await server.stop();
+  });
+}
+
 test('counts are handed on, and not adopted', async () => {
   const counted = (to, inserted) => ({ session: 's', from: '1-a', to, dialect: 'counts', changes: { items: { inserted } } });
   const { asked, seen, connection } = await follow([
@@ -327,7 +488,7 @@ test('counts are handed on, and not adopted', async () => {
   ], (seen) => seen.answers.length === 3, { dialect: 'counts', since: '1-a' });
   assert.deepEqual(seen.answers.map(({ changes }) => changes.items.inserted), [1, 12, 13]);
   assert.equal(connection.revision, '1-a');
-  assert.equal(asked[1].headers['last-event-id'], '1-a');
+  assert.equal(asked[1].query.since, '1-a');
 });
 
 test('counts are polled without waiting', async () => {

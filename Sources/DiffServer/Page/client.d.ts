@@ -1,6 +1,6 @@
 /** A string, or an integer up to 2^53. `1` and `"1"` are the same id. */
 export type ID = string | number;
-/** `<sequence>-<digest>`; opaque, compared for equality. */
+/** Which rows of which state; opaque, compared for equality. */
 export type Revision = string;
 /**
  * `keyed` is applied here; the changes of any other are handed on as they came. `counts` are never adopted: each answer
@@ -52,6 +52,48 @@ export type Operation =
 
 export type Manner = 'reconfigure' | 'reload';
 
+export type JSONValue = null | boolean | number | string | JSONValue[] | { [name: string]: JSONValue };
+
+/** A test of an item, at a pointer into it such as `/id`, `/kind` or `/content/price`. */
+export type Test = { at: string } & (
+  | { is: JSONValue }
+  | { not: JSONValue }
+  | { in: JSONValue[] }
+  | { below: number | string }
+  | { above: number | string }
+  | { atMost: number | string }
+  | { atLeast: number | string }
+  | { has: string }
+  | { exists: boolean });
+
+/** What is followed of a session, applied in this order. */
+export interface View {
+  /** These sections only. */
+  sections?: ID[];
+  /** Items for which all tests hold. */
+  where?: Test[];
+  /** How siblings are sorted. */
+  order?: { at: string; descending?: boolean }[];
+  /** The first items of the top level. */
+  limit?: number;
+  /** Contents of items, with these members only. */
+  fields?: string[];
+  sectionFields?: string[];
+  listFields?: string[];
+}
+
+/** Rows around one of them, the anchor, over all sections in order. At most 1,000 on either side. */
+export type ListWindow = {
+  /** Rows before the anchor; default 0, with `end` 50. */
+  before?: number;
+  /** Rows behind the anchor; default 50, with `end` 0. */
+  after?: number;
+} & (
+  /** Always the first row, the last, or the one of this number. */
+  | { at: 'start' | 'end' | number }
+  /** The row with this id, wherever it goes. */
+  | { around: ID });
+
 /** What the server answers: either `changes`, or `reset` with `state`. */
 export interface Answer {
   session: string;
@@ -67,6 +109,8 @@ export interface Answer {
   state?: any;
   /** In place of `state`, in the dialect counts: how many rows there are. */
   rows?: number;
+  /** In a window: the id of its anchor, and how many rows are outside of it. */
+  window?: { anchor: ID | null; above: number; below: number };
   warnings?: { code: string; pointer?: string; id?: ID }[];
 }
 
@@ -100,6 +144,10 @@ export interface ConnectOptions {
   dialect?: Dialect;
   /** `patch` sends what changed of a content, where that is smaller. */
   content?: 'full' | 'patch';
+  /** What is followed of the session; all of it, if there is none. */
+  view?: View;
+  /** Which rows are followed; all of them, if there is none. Not with `counts` and `json-patch`. */
+  window?: ListWindow | null;
   /** `poll` where streams cannot be read at all. Otherwise a stream is tried, and polling is the fallback. */
   transport?: 'poll';
   /** Called with each answer that brings news; `state` is null in dialects other than keyed. */
@@ -112,6 +160,11 @@ export interface Connection {
   readonly state: State | null;
   readonly revision: Revision | null;
   readonly status: 'connecting' | 'live' | 'waiting' | 'stopped' | 'closed';
+  /**
+   * Follows another window, or with null all rows. It is asked for at once, from `revision`: rows that stay are not sent
+   * again. What is shown stays until the answer comes, to `onChange`.
+   */
+  show(window: ListWindow | null): void;
   /** Ends it. No callback is called any more. */
   close(): void;
 }
@@ -152,5 +205,8 @@ export interface Binding {
 /** Shows rows as elements in `container`, by id. What moves glides, unless reduced motion is asked for; the focus stays. */
 export function bind(container: Element, options: BindOptions): Binding;
 
-/** Reads server-sent events from pieces of text that may break anywhere. `retry` comes as an event of that name. */
+/**
+ * Reads server-sent events from pieces of text that may break anywhere. `retry`, and the `id` of an event without data,
+ * come as events of that name.
+ */
 export function eventParser(emit: (type: string, data: string) => void): (text: string) => void;

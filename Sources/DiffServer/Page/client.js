@@ -4,33 +4,40 @@
 const key = String; // `1` and `"1"` are the same id; beyond 2^53 only strings are safe
 
 export function connect(url, options) {
-  const { session, token, since = null, state = null, dialect = 'keyed', content = 'full' } = options;
-  const path = `/v1/sessions/${encodeURIComponent(session)}/changes?dialect=${dialect}&content=${content}`;
-  const address = String(url).replace(/\/+$/, '') + path;
-  const self = { state, revision: since, status: 'connecting', close };
+  const { session, token, since = null, state = null, view, dialect = 'keyed', content = 'full' } = options;
+  const address = `${String(url).replace(/\/+$/, '')}/v1/sessions/${encodeURIComponent(session)}/changes?`;
+  const self = { state, revision: since, status: 'connecting', show, close };
+  let { window } = options;
   let polls = options.transport === 'poll' ? Infinity : 0; // until a stream is tried again
   let failures = 0;
   let retry = 1_000;
   let isClosed = false;
-  let request, timer, wake;
+  let request, timer;
   run();
   return self;
+
+  /** The next request leads from what is shown to another window. */
+  function show(next) {
+    window = { ...next };
+    request?.abort();
+  }
 
   function close() {
     isClosed = true;
     self.status = 'closed';
     request?.abort();
-    wake?.();
+    clearTimeout(timer);
   }
 
   async function run() {
     await null; // no callback before `connect` has returned
     while (!isClosed) {
       request = new AbortController();
+      const asked = window;
       const error = await (polls > 0 ? poll() : stream()).catch((error) => error);
       clearTimeout(timer);
       request.abort();
-      if (!error || isClosed) continue;
+      if (!error || isClosed || asked !== window) continue;
       const problem = error.problem ?? { title: 'No connection', detail: error.message };
       if (error.isFinal) return tell('stopped', { problem });
       const delay = error.isStale && !failures ? 0 : pause(error.retryAfter);
@@ -48,10 +55,8 @@ export function connect(url, options) {
   }
 
   function sleep(delay) {
-    return new Promise((resolve) => {
-      const alarm = setTimeout(resolve, delay);
-      wake = () => { clearTimeout(alarm); resolve(); };
-    });
+    clearTimeout(timer);
+    return new Promise((resolve) => { timer = setTimeout(resolve, delay); });
   }
 
   function tell(status, detail) {
@@ -65,18 +70,18 @@ export function connect(url, options) {
   }
 
   /** Gives the request up if nothing arrives in time. */
-  function expect(seconds, title) {
+  function expect(seconds) {
     clearTimeout(timer);
-    const own = request;
-    timer = setTimeout(() => own.abort(failure({ title })), seconds * 1_000);
+    timer = setTimeout(() => request.abort(failure({ title: 'The server fell silent' })), seconds * 1_000);
   }
 
-  async function ask(more, headers, seconds) {
+  async function ask(headers, seconds, more) {
+    const query = { dialect, content, view: view && JSON.stringify(view), ...window, since: self.revision, ...more };
     const secret = typeof token === 'function' ? await token() : token;
-    if (isClosed) throw failure();
     if (secret) headers.Authorization = `Bearer ${secret}`;
-    expect(seconds, 'The server does not answer');
-    const answer = await fetch(address + more, { headers, cache: 'no-store', signal: request.signal });
+    expect(seconds);
+    const pairs = Object.entries(query).filter(([, value]) => value != null).map((pair) => pair.map(encodeURIComponent).join('='));
+    const answer = await fetch(address + pairs.join('&'), { headers, cache: 'no-store', signal: request.signal });
     if (answer.ok) return answer;
     const { status } = answer;
     const problem = { title: answer.statusText, status, ...await answer.json().catch(() => null) };
@@ -87,41 +92,37 @@ export function connect(url, options) {
   async function stream() {
     let hasBegun = false;
     try {
-      const headers = { Accept: 'text/event-stream' };
-      if (self.revision) headers['Last-Event-ID'] = self.revision;
       // A stream says `retry` at once, and a word every 15 s.
-      const answer = await ask('', headers, 5);
-      const type = answer.headers.get('Content-Type') ?? '';
-      if (!answer.body || !type.startsWith('text/event-stream')) throw failure({ status: 406 });
+      const answer = await ask({ Accept: 'text/event-stream' }, 5);
+      const type = answer.headers.get('Content-Type');
+      if (!answer.body || !type?.startsWith('text/event-stream')) throw failure({ status: 406 });
       const parse = eventParser(take);
       const decoder = new TextDecoder();
       const reader = answer.body.getReader();
       for (let piece; !(piece = await reader.read()).done;) {
         if (!hasBegun) tell('live', { transport: 'stream' });
         hasBegun = true;
-        expect(45, 'The stream fell silent');
+        expect(45);
         parse(decoder.decode(piece.value, { stream: true }));
       }
+      throw failure({ title: 'The stream broke off' });
     } catch (error) {
       // There are no streams here, or something on the way holds them back: poll for a while.
-      if ((hasBegun || !request.signal.aborted) && error.problem?.status !== 406) throw error;
+      if ((hasBegun || !request.signal.reason?.problem) && error.problem?.status !== 406) throw error;
       polls = 5;
-      return;
     }
-    throw failure({ title: 'The stream broke off' });
   }
 
   function take(event, data) {
     if (event === 'retry') retry = Number(data) || 1_000;
+    if (event === 'id') self.revision = data; // nothing shown has changed
     if (event === 'changes') receive(JSON.parse(data));
     if (event === 'end') throw failure(JSON.parse(data));
   }
 
   async function poll() {
     const start = Date.now();
-    const from = self.revision ? `&since=${encodeURIComponent(self.revision)}` : '';
-    const hold = dialect === 'counts' ? '' : '&wait=25';
-    const answer = await (await ask(hold + from, { Accept: 'application/json' }, 45)).json();
+    const answer = await (await ask({ Accept: 'application/json' }, 45, dialect !== 'counts' && { wait: 25 })).json();
     polls -= 1;
     tell('live', { transport: 'poll' });
     const isNews = receive(answer);
@@ -153,7 +154,7 @@ export function connect(url, options) {
   }
 }
 
-const failure = (problem, more) => Object.assign(new Error(problem?.title), { problem }, more);
+const failure = (problem, more) => Object.assign(new Error(problem.title), { problem }, more);
 
 /** `Retry-After` in milliseconds: seconds or a date. */
 function delayOf(text) {
@@ -163,24 +164,25 @@ function delayOf(text) {
 
 /** Reads server-sent events from pieces of text that may break anywhere. */
 export function eventParser(emit) {
-  let [held, type, data] = ['', '', []];
+  let held = '';
+  let event = {};
   const take = (line) => {
     const [, name, value] = /^([^:]*):? ?([^]*)$/.exec(line);
-    if (name === 'event') type = value;
-    if (name === 'data') data.push(value);
     if (name === 'retry' && /^\d+$/.test(value)) emit(name, value);
-    if (line) return;
-    const event = data.length && [type || 'message', data.join('\n')];
-    [type, data] = ['', []];
-    if (event) emit(...event);
+    if (name === 'data' && name in event) event.data += `\n${value}`;
+    else if (line) event[name] = value;
+    else {
+      const { event: type, data, id } = event;
+      event = {};
+      if (data != null) emit(type || 'message', data);
+      else if (id) emit('id', id);
+    }
   };
   return (text) => {
-    let start = 0;
-    for (let end; (end = text.indexOf('\n', start)) >= 0; start = end + 1) {
-      take((held + text.slice(start, end)).replace(/\r$/, ''));
-      held = '';
-    }
-    held += text.slice(start);
+    const lines = text.split('\n');
+    lines[0] = held + lines[0];
+    held = lines.pop();
+    for (const line of lines) take(line.replace(/\r$/, ''));
   };
 }
 
@@ -192,7 +194,7 @@ function perform(changes, sections, rows, host) {
   };
   const insert = (nodes, value, home, before) => {
     if (nodes.has(key(value.id))) throw new Error(`the id "${value.id}" is here already`);
-    const node = host.make(value, nodes);
+    const node = host.make(undefined, value, nodes);
     nodes.set(key(value.id), node);
     host.place(node, home, before);
     return node;
@@ -205,11 +207,9 @@ function perform(changes, sections, rows, host) {
       if (op === 'insert') {
         const node = insert(nodes, value, ...place());
         for (const row of section?.items ?? []) insert(rows, row, node, null);
-      } else if (op === 'move') host.move(find(nodes, id), ...place());
-      else if (op === 'update') host.update(find(nodes, id), value, nodes);
-      else if (op === 'remove') {
-        host.remove(find(nodes, id));
-        nodes.delete(key(id));
+      } else {
+        host[op](find(nodes, id), ...(op === 'move' ? place() : [value, nodes]));
+        if (op === 'remove') nodes.delete(key(id));
       }
     }
   }
@@ -219,11 +219,12 @@ function perform(changes, sections, rows, host) {
 export function apply(state, changes, list) {
   const [sections, rows, order] = [new Map(), new Map(), ring()];
   const host = {
-    make: (value) => ({ value, rows: ring(), isChanged: true }),
+    make: (_, value) => ({ value, rows: ring(), isChanged: true }),
     place(node, home, before) {
       if (home) home.isChanged = true;
-      node.home = home;
-      link(node, before ?? home?.rows ?? order);
+      const next = before ?? home?.rows ?? order;
+      Object.assign(node, { home, next, previous: next.previous });
+      next.previous = next.previous.next = node;
     },
     move(node, home, before) {
       host.remove(node);
@@ -258,12 +259,8 @@ export function apply(state, changes, list) {
 /** Stands behind the last of its nodes and before the first. */
 function ring() {
   const end = {};
-  return Object.assign(end, { next: end, previous: end });
-}
-
-function link(node, next) {
-  Object.assign(node, { next, previous: next.previous });
-  next.previous = next.previous.next = node;
+  end.next = end.previous = end;
+  return end;
 }
 
 function each(end) {
@@ -304,24 +301,24 @@ export function bind(container, { render, renderSection = plain, duration = 250,
       host.place(element, ...place);
     },
     remove: (element) => gone.push(element),
-    update: (element, value, nodes) => nodes.set(key(value.id), draw(value, nodes, element)),
+    update: draw,
   };
 
   /** Makes an element, or renews it: then one that differs takes its place. */
-  function draw(value, nodes, old) {
+  function draw(old, value, nodes) {
     const id = key(value.id);
     // Contents come from the state after it: an update may carry a patch only.
     const element = (nodes === rows ? render : renderSection)(values.get(nodes).get(id), old) ?? old;
     element.dataset.id = id;
     if (old && old !== element) old.replaceWith(element);
+    nodes.set(id, element);
     return element;
   }
 
   /** Shows a whole state with the elements that are there. */
   function replace(state) {
     const renew = (value, nodes, home, before) => {
-      const element = draw(value, nodes, nodes.get(key(value.id)));
-      nodes.set(key(value.id), element);
+      const element = draw(nodes.get(key(value.id)), value, nodes);
       host.place(element, home, before);
       return element;
     };

@@ -35,7 +35,8 @@ struct RowListTests {
                 "a row of no section", #"[{"name":"deletes","counts":[2,1,0],"items":{"deleted":[[3,0]]}}]"#,
                 .outOfRange),
             Refused(
-                "a row below zero", #"[{"name":"deletes","counts":[2,1,0],"items":{"deleted":[[0,-1]]}}]"#, .outOfRange),
+                "a row below zero",
+                #"[{"name":"deletes","counts":[2,1,0],"items":{"deleted":[[0,-1]]}}]"#, .outOfRange),
             Refused(
                 "an arrival behind the end",
                 #"[{"name":"items","counts":[2,1,1],"items":{"inserted":[{"at":[2,1],"item":{"id":"x"}}]}}]"#,
@@ -59,14 +60,16 @@ struct RowListTests {
                 .namedTwice),
             Refused(
                 "two arrivals at one place",
-                #"[{"name":"items","counts":[3,1,0],"items":{"inserted":[{"at":[0,0],"item":{"id":"x"}}],"moved":[{"from":[1,0],"to":[0,0]}]}}]"#,
+                #"[{"name":"items","counts":[3,1,0],"items":{"inserted":[{"at":[0,0],"item":{"id":"x"}}],"#
+                    + #""moved":[{"from":[1,0],"to":[0,0]}]}}]"#,
                 .namedTwice),
             Refused(
                 "a section deleted twice", #"[{"name":"deletes","counts":[1,0],"sections":{"deleted":[0,0]}}]"#,
                 .namedTwice),
             Refused(
                 "a row updated twice",
-                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,0],"item":{"id":"a"},"as":"reload"},{"at":[0,0],"item":{"id":"a"},"as":"reload"}]}}]"#,
+                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,0],"item":{"id":"a"},"#
+                    + #""as":"reload"},{"at":[0,0],"item":{"id":"a"},"as":"reload"}]}}]"#,
                 .namedTwice),
             Refused(
                 "a row deleted in a deleted section",
@@ -74,19 +77,23 @@ struct RowListTests {
                 .insideChangingSection),
             Refused(
                 "a row moved out of a deleted section",
-                #"[{"name":"deletes","counts":[2,0],"sections":{"deleted":[0]},"items":{"moved":[{"from":[0,0],"to":[0,0]}]}}]"#,
+                #"[{"name":"deletes","counts":[2,0],"sections":{"deleted":[0]},"items":{"moved":[{"from":[0,0],"#
+                    + #""to":[0,0]}]}}]"#,
                 .insideChangingSection),
             Refused(
                 "a row inserted into an inserted section",
-                #"[{"name":"sections","counts":[1,2,1,0],"sections":{"inserted":[{"at":0,"section":{"id":"v","items":[]}}]},"items":{"inserted":[{"at":[0,0],"item":{"id":"x"}}]}}]"#,
+                #"[{"name":"sections","counts":[1,2,1,0],"sections":{"inserted":[{"at":0,"section":{"id":"v","#
+                    + #""items":[]}}]},"items":{"inserted":[{"at":[0,0],"item":{"id":"x"}}]}}]"#,
                 .insideChangingSection),
             Refused(
                 "a row inserted into a moved section",
-                #"[{"name":"sections","counts":[1,0,3],"sections":{"moved":[{"from":0,"to":2}]},"items":{"inserted":[{"at":[2,0],"item":{"id":"x"}}]}}]"#,
+                #"[{"name":"sections","counts":[1,0,3],"sections":{"moved":[{"from":0,"to":2}]},"#
+                    + #""items":{"inserted":[{"at":[2,0],"item":{"id":"x"}}]}}]"#,
                 .insideChangingSection),
             Refused(
                 "a row deleted from a moved section",
-                #"[{"name":"sections","counts":[1,0,1],"sections":{"moved":[{"from":0,"to":2}]},"items":{"deleted":[[0,0]]}}]"#,
+                #"[{"name":"sections","counts":[1,0,1],"sections":{"moved":[{"from":0,"to":2}]},"#
+                    + #""items":{"deleted":[[0,0]]}}]"#,
                 .insideChangingSection),
             Refused(
                 "sections deleted among moves of sections",
@@ -94,11 +101,13 @@ struct RowListTests {
                 .unsafeTogether),
             Refused(
                 "an update among other operations",
-                #"[{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]],"updated":[{"at":[0,0],"item":{"id":"a"},"as":"reload"}]}}]"#,
+                #"[{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]],"updated":[{"at":[0,0],"#
+                    + #""item":{"id":"a"},"as":"reload"}]}}]"#,
                 .unsafeTogether),
             Refused(
                 "a header among other operations",
-                #"[{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]]},"sections":{"updated":[{"at":0,"section":{"id":"s"},"as":"reconfigure"}]}}]"#,
+                #"[{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]]},"sections":{"updated":[{"at":0,"#
+                    + #""section":{"id":"s"},"as":"reconfigure"}]}}]"#,
                 .unsafeTogether),
             Refused(
                 "wrong counts", #"[{"name":"deletes","counts":[2,1,0],"items":{"deleted":[[0,0]]}}]"#, .wrongCounts),
@@ -107,7 +116,8 @@ struct RowListTests {
                 #"[{"name":"deletes","counts":[1,1],"items":{"deleted":[[0,0]]}}]"#, .wrongCounts),
             Refused(
                 "the second stage as well",
-                #"[{"name":"deletes","counts":[1,1,0],"items":{"deleted":[[0,0]]}},{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]]}}]"#,
+                #"[{"name":"deletes","counts":[1,1,0],"items":{"deleted":[[0,0]]}},"#
+                    + #"{"name":"items","counts":[1,1,0],"items":{"deleted":[[0,1]]}}]"#,
                 .outOfRange),
             Refused(
                 "an id that is there",
@@ -115,11 +125,13 @@ struct RowListTests {
                 .duplicateID),
             Refused(
                 "an update of another row",
-                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,0],"item":{"id":"b"},"as":"reload"}]}}]"#,
+                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,0],"item":{"id":"b"},"#
+                    + #""as":"reload"}]}}]"#,
                 .unknownID),
             Refused(
                 "a patch without content",
-                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,1],"item":{"id":"b","patch":{}},"as":"reload"}]}}]"#,
+                #"[{"name":"updates","counts":[2,1,0],"items":{"updated":[{"at":[0,1],"item":{"id":"b","#
+                    + #""patch":{}},"as":"reload"}]}}]"#,
                 .noContent),
             Refused(
                 "a header's update that does not say how",
