@@ -64,6 +64,7 @@ format: ## format all Swift files
 
 lint: ## check the format of all Swift files, the order of folders, and that docs/architecture.md names what is there
 	@swift format lint -s -p $(SWIFT_FILES)
+	@.ci/check-width $(SWIFT_FILES)
 	@.ci/check-folders
 	@.ci/check-walks
 

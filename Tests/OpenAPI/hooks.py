@@ -17,6 +17,8 @@ import validator
 SESSIONS = ["a", "board:1", "with~all._-", "groceries"]
 IDS = {"item": ["1", "3", "4"], "section": ["today", "later"]}
 DIALECTS = validator.description().document["components"]["schemas"]["Dialect"]["enum"]
+VIEWS = ['{"limit":2}', '{"order":[{"at":"/id","descending":true}],"fields":["/content/text"]}', '{"where":[{"at":"/id","not":1}]}']
+WINDOWS = [{}, {"at": "start"}, {"at": "end", "before": "1"}, {"around": "3", "before": "1", "after": "1"}]
 ACCEPTED = ["*/*", "application/json", "application/json-patch+json"] + [f"application/vnd.diffserver.{name}+json" for name in DIALECTS]
 
 dice = random.Random(1)
@@ -52,6 +54,14 @@ def make_fit(case, query):
     for name in sorted(validator.POINTERS & set(query)):
         if mostly():
             del query[name]
+    if "view" in query and mostly():
+        query["view"] = dice.choice(VIEWS)
+    if case.path.endswith("/changes") and {"at", "around", "before", "after"} & set(query) and mostly():
+        for name in ("at", "around", "before", "after"):
+            query.pop(name, None)
+        query.update(dice.choice(WINDOWS))
+    if case.path == "/v1/diff" and isinstance(case.body, dict) and mostly():
+        case.body = {"old": ["a", "b"], "new": [dice.choice("abc")]}
     if "since" in query and mostly():
         query["since"] = dice.choice(revisions[-4:])
     if "revision" in query and mostly():
@@ -68,7 +78,7 @@ def make_fit(case, query):
 @schemathesis.hook
 def after_call(context, case, response):
     """Remembers revisions, for others to name."""
-    if found := re.search(rb'"(?:to|revision)":"([0-9]+-[0-9a-f]{16})"', response.content or b""):
+    if found := re.search(rb'"(?:to|revision)":"([0-9]+-[0-9a-f]{16}(?:~[0-9.]+)?)"', response.content or b""):
         revisions.append(found.group(1).decode())
 
 

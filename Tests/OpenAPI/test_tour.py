@@ -4,6 +4,7 @@ import gzip
 import json
 import threading
 import unittest
+from urllib.parse import quote
 
 import story
 import validator
@@ -231,6 +232,14 @@ class Tour(unittest.TestCase):
         self.service.stream(CHANGES, '"reset":"unknown"', Last_Event_ID="broken")
         self.service.stream(CHANGES, f'"from":"{revision}"', Last_Event_ID=revision)
         self.ask("HEAD", CHANGES, Accept="text/event-stream")
+        self.ask("HEAD", "/v1/changes?session=nobody")
+        for dialect in DIALECTS:
+            found = self.ask("GET", f"/v1/changes?session={SESSION.rsplit('/', 1)[1]}@{revision}&session=nobody&dialect={dialect}").json["answers"]
+            named = self.ask("GET", f"/v1/changes?session={SESSION.rsplit('/', 1)[1]}", Accept=media_type(dialect))
+            self.assertEqual(named.media_type, media_type(dialect))
+            self.assertEqual([each["session"] for each in found], [SESSION.rsplit("/", 1)[1], "nobody"])
+            answer = self.service.stream(f"/v1/changes?session={SESSION.rsplit('/', 1)[1]}&dialect={dialect}&every=0.5", "event: changes")
+            self.assertEqual(answer.media_type, "text/event-stream")
         head = self.ask("GET", SESSION).json["revision"]
         streams = []
         reading = threading.Thread(target=lambda: streams.append(self.service.stream(f"{CHANGES}?since={head}", "event: end")))
@@ -241,6 +250,35 @@ class Tour(unittest.TestCase):
             reading.join(0.1)
             self.ask("PUT", SESSION, {"state": OLD})
         self.assertIn(b"session-not-found", streams[0].body)
+
+    # Views and windows
+
+    def test_views_and_windows(self):
+        revision = self.made(OLD)
+        view = quote('{"where":[{"at":"/id","not":2}],"order":[{"at":"/id","descending":true}],"limit":9,"fields":["/content/text"]}')
+        seen = self.ask("GET", f"{SESSION}?view={view}")
+        self.assertEqual(self.ask("GET", f"{SESSION}?view={view}", If_None_Match=seen.headers["ETag"]).status, 304)
+        self.wrote(NEW, f"{CHANGES}?view={view}&at=start&after=1")
+        for window in ("at=start&after=1", "at=end&before=1", "at=1", "around=1&before=1&after=1"):
+            shown = self.ask("GET", f"{CHANGES}?{window}").json
+            self.assertIn("~", shown["to"])
+            for dialect in ("keyed", "indexed", "staged", "diffable", "sequential"):
+                self.ask("GET", f"{CHANGES}?{window}&dialect={dialect}")
+                moved = self.ask("GET", f"{CHANGES}?at=start&after=0&since={shown['to']}&dialect={dialect}").json
+                self.assertEqual(moved["from"], shown["to"])
+        for dialect in DIALECTS:
+            self.ask("GET", f"{CHANGES}?view={view}&since={seen.json['revision']}&dialect={dialect}")
+            self.service.stream(f"{CHANGES}?view={view}&dialect={dialect}", "event: changes")
+        self.ask("GET", f"{SESSION}/items?id=1&view={view}")
+        self.ask("GET", f"{SESSION}/items/1?revision={seen.json['revision']}&view={view}")
+        self.ask("GET", f"{SESSION}/sections?at=0&view={view}")
+        self.ask("GET", f"{SESSION}/sections/today?view={view}")
+        self.assertEqual(self.ask("POST", f"/v1/diff?view={view}", {"old": OLD, "new": NEW}).status, 200)
+        self.assertIsNone(self.ask("GET", CHANGES + "?at=0&view=" + quote('{"limit":0}')).json["window"]["anchor"])
+        self.assertEqual(self.ask("GET", f"{SESSION}?view=" + quote('{"order":' + str([{"at": "/id"}] * 5).replace("'", '"') + "}")).status, 422)
+        self.assertEqual(self.ask("GET", f"{CHANGES}?after=3").status, 400)
+        minted = self.ask("POST", SESSION + "/tokens", {"view": {"limit": 1}}).json["token"]
+        self.assertEqual(self.ask("GET", SESSION, Authorization="Bearer " + minted).status, 200)
 
     # Look-ups
 
@@ -273,6 +311,24 @@ class Tour(unittest.TestCase):
         self.assertEqual(self.ask("GET", "/v1/sessions/not-yet", **held).status, 200)
         self.assertEqual(self.ask("POST", "/v1/sessions/not-yet/changes", {"edits": [{"op": "clear"}]}, **held).status, 200)
         self.assertEqual(self.ask("PUT", "/v1/sessions/not-yet", {"state": []}, **held).status, 403)
+        several = self.ask("POST", "/v1/tokens", {"sessions": ["not-yet", "nor-this"], "scope": ["read", "edit:move"]})
+        held = {"Authorization": "Bearer " + several.json["token"]}
+        self.assertEqual(self.ask("GET", "/v1/sessions/not-yet", **held).status, 200)
+        self.assertEqual(self.ask("POST", "/v1/sessions/not-yet/changes", {"edits": [{"op": "clear"}]}, **held).status, 403)
+        self.assertEqual(self.ask("POST", "/v1/tokens", {"sessions": ["s"] * 65}).status, 422)
+        self.assertEqual(self.ask("DELETE", "/v1/sessions/nor-this/tokens").status, 204)
+        self.assertEqual(self.ask("GET", "/v1/sessions/not-yet", **held).status, 401)
+
+    def test_lists(self):
+        self.made(OLD, SESSION + "-of-others")
+        self.made(OLD)
+        self.wrote(NEW)
+        page = self.ask("GET", "/v1/sessions?prefix=groceries&limit=1").json
+        self.assertEqual((page["sessions"][0]["session"], page["next"]), ("groceries", "groceries"))
+        page = self.ask("GET", "/v1/sessions?prefix=groceries&after=groceries").json
+        self.assertEqual(page["sessions"][0]["session"], "groceries-of-others")
+        self.assertEqual(self.ask("HEAD", "/v1/sessions").status, 200)
+        self.assertEqual(self.ask("GET", "/v1/sessions?limit=1001").status, 400)
 
     def test_operations_and_pages(self):
         for target in ("/livez", "/readyz", "/metrics", "/openapi.json", "/client.js", "/client.d.ts", "/"):
