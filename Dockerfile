@@ -11,7 +11,7 @@ ARG BASE_IMAGE=docker.io/library/debian:bookworm-slim
 
 FROM ${SWIFT_IMAGE} AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libssl-dev libsqlite3-dev zlib1g-dev pkg-config \
+    && apt-get install -y --no-install-recommends libssl-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY Package.swift ./
@@ -28,7 +28,7 @@ LABEL org.opencontainers.image.title="diffserver" \
       org.opencontainers.image.description="The fewest operations between two states of a list, over HTTP" \
       org.opencontainers.image.version="${VERSION}"
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libssl3 libsqlite3-0 zlib1g \
+    && apt-get install -y --no-install-recommends libssl3 libsqlite3-0 libcurl4 zlib1g ca-certificates \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log
 COPY --from=build /usr/local/bin/diffserver /usr/local/bin/diffserver
 # For --store sqlite:/data/sessions.db. A named volume that is mounted here takes its owner over.

@@ -16,6 +16,7 @@ let package = Package(
         .systemLibrary(name: "CSystem"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CDiffCURL", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         .target(name: "SnapshotKit", swiftSettings: strict),
@@ -23,7 +24,7 @@ let package = Package(
         .target(name: "HTTPCore", dependencies: ["CSystem", "COpenSSL", "CZlib"], swiftSettings: strict),
         .executableTarget(
             name: "diffserver",
-            dependencies: ["SnapshotKit", "HTTPCore", "COpenSSL", "CSQLite", "CSystem", "PageFiles"],
+            dependencies: ["SnapshotKit", "HTTPCore", "COpenSSL", "CDiffCURL", "CSQLite", "CSystem", "PageFiles"],
             path: "Sources/DiffServer", exclude: ["Page"], swiftSettings: strict),
         .target(name: "PageFiles", path: "Sources/DiffServer/Page"),
 

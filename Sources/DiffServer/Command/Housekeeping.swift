@@ -26,7 +26,7 @@ struct Housekeeping {
     }
 
     private mutating func turn() {
-        service.store.sweep()
+        service.sweep()
         freeMemory.giveBack(used: service.table.size.bytes)
         if file?.follow() == true { service.journal.log("the log goes on here: its file was moved or removed") }
         if let line = saturation.line(for: server.counters) { service.journal.log(line, level: "warning") }

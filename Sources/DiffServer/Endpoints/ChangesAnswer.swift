@@ -45,6 +45,8 @@ struct ChangesAnswer: Sendable {
     var counts = OperationCounts()
     /// Of the window that it leads to.
     private(set) var anchor: ElementID?
+    /// Whether it says that the session's source is silent.
+    private(set) var isStale = false
     let form: ChangesForm
 
     private init(
@@ -69,15 +71,31 @@ struct ChangesAnswer: Sendable {
 
     /// The same with warnings, which are its alone. A bare patch has no place for them.
     func with(_ warnings: Warnings) -> ChangesAnswer {
-        guard !warnings.isEmpty, !form.isBarePatch else { return self }
+        warnings.isEmpty ? self : with { warnings.write(into: &$0) }
+    }
+
+    /// The same for a reader of a list whose source has been silent for so many seconds.
+    func with(staleness seconds: Int) -> ChangesAnswer {
+        var answer = with { writer in
+            writer.append(",\"stale\":")
+            writer.append(seconds)
+        }
+        answer.isStale = true
+        return answer
+    }
+
+    /// The same with further members, each behind a comma, which are its alone. A bare patch has no place for them.
+    private func with(_ members: (inout JSONWriter) -> Void) -> ChangesAnswer {
+        guard !form.isBarePatch else { return self }
+        let close: [UInt8] = form.isEvent ? Event.ended(Array("}".utf8)) : Array("}".utf8)
         var end = JSONWriter()
-        warnings.write(into: &end)
-        end.append(byte: UInt8(ascii: "}"))
+        members(&end)
         var answer = self
         if let rest { answer.own += rest.bytes }
         answer.rest = nil
-        precondition(answer.own.removeLast() == UInt8(ascii: "}"), "an answer is an object")
-        answer.own += end.bytes()
+        precondition(answer.own.suffix(close.count).elementsEqual(close), "an answer is an object")
+        answer.own.removeLast(close.count)
+        answer.own += end.bytes() + close
         return answer
     }
 

@@ -41,13 +41,13 @@ struct GetChanges: SessionEndpoint {
         guard wait > 0 else {
             guard let view else { throw .noSession(call.session) }
             try view.checkRoom(since: since, options)
-            return .now(call.service.counted(view.answer(since: since, options)).response())
+            return .now(call.told(view.answer(since: since, options)).response())
         }
         var base: ReaderBase?
         if let view {
             try view.checkRoom(since: since, options)
             switch view.news(since: since, options) {
-            case .changes(let answer): return .now(call.service.counted(answer).response())
+            case .changes(let answer): return .now(call.told(answer).response())
             case .nothing(let same):
                 if view.seen(of: options.sight)?.isRefused == true { throw .crowded }
                 base = same

@@ -137,7 +137,7 @@ private final class ManyAnswers: @unchecked Sendable {
         do throws(Problem) {
             guard let view = try result.get() else { throw .noSession(base.session) }
             try view.checkRoom()
-            let answer = call.service.counted(view.answer(since: base.since, options)).bytes
+            let answer = call.service.told(view.answer(since: base.since, options), of: base.session).bytes
             let length = writer.count + answer.count
             guard place == 0 || length <= Self.longest else {
                 isFull = true

@@ -5,7 +5,7 @@ enum GetMetrics {
     @Sendable
     static func answer(_ call: Call) throws(Problem) -> Reply {
         let service = call.service
-        let text = service.metrics.text(service.store, service.connections, service.journal.output)
+        let text = service.metrics.text(service.store, service.connections, service.journal.output, service.upstream)
         return .now(
             Response(
                 status: 200,

@@ -13,10 +13,13 @@ struct GetSession: ReadingEndpoint {
 
     func reply(_ view: SessionView) throws(Problem) -> Reply {
         let revision = view.name(of: ReaderBase(revision: view.session.head.revision), sight)
-        let fields = [
+        var fields = [
             Field("ETag", "\"\(revision.text)\""), Field("Cache-Control", "private, no-cache"),
             Field("Diffserver-Expires", view.table.expiry(of: view.slot).text),
         ]
+        if let seconds = call.service.upstream?.staleness(of: call.session) {
+            fields.append(Field("Diffserver-Stale", "\(seconds)"))
+        }
         if RevisionTags(call.head, "if-none-match")?.matches(revision) == true {
             return .now(Response(status: 304, fields: fields))
         }

@@ -33,6 +33,7 @@ final class PostChanges: SessionEndpoint {
         let key = try key()
         let said = call.parameters.shapeMembers + (isReload ? ["reload"] : [])
         let fingerprint = key == nil ? nil : RequestFingerprint(of: copy bytes, said, by: call.service.store.hash)
+        let consent = call.service.upstream == nil ? nil : EditConsent(call, key: key, body: copy bytes)
         let options = call.service.options
         let body = PostedBody(
             StateDocument(consume bytes),
@@ -50,7 +51,8 @@ final class PostChanges: SessionEndpoint {
         }
         return ChangeSession(
             body, isReload: isReload, condition: WriteCondition(match: call, through: self.options.sight.views),
-            key: key, fingerprint: fingerprint, parameters: said)
+            key: key, fingerprint: fingerprint, parameters: said,
+            hasSource: call.service.upstream?.hasSource(call.session) ?? false, consent: consent)
     }
 
     /// At most one, of 1 to 255 bytes.
@@ -82,7 +84,7 @@ final class PostChanges: SessionEndpoint {
 
     private func reply(_ view: SessionView, _ changeset: Changeset, from before: Revision) -> Reply {
         let answer = ChangesAnswer(changeset, from: before, to: view.destination, options)
-        return .now(call.service.counted(answer.with(warnings.adding(changeset))).response())
+        return .now(call.told(answer.with(warnings.adding(changeset))).response())
     }
 
     /// - Parameter before: where the head was before the write; nil if that made the session.
@@ -94,7 +96,7 @@ final class PostChanges: SessionEndpoint {
         let before = before.map { view.name(of: ReaderBase(revision: $0), options.sight) }
         if isMinimal { return .now(minimal(from: before, view, status, fields)) }
         let seen = warnings.seen(in: [view.seen(through: options.sight.views).head.seen.snapshot], options.sight)
-        let answer = call.service.counted(view.answer(since: since.orElse(before), options).with(seen))
+        let answer = call.told(view.answer(since: since.orElse(before), options).with(seen))
         return .now(answer.response(status: status, fields: fields))
     }
 

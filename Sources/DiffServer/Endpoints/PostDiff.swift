@@ -12,8 +12,9 @@ enum PostDiff {
             let (old, new) = (envelope.states["old"]!.seen(options.sight), envelope.states["new"]!.seen(options.sight))
             let changeset = Changeset(from: old, to: new)
             let answer = ChangesAnswer(changeset, from: nil, to: Destination(snapshot: new), options)
+            call.service.metrics.count(answer)
             let warnings = Warnings(envelope.warnings).seen(in: [old, new], options.sight).adding(changeset)
-            return .now(call.service.counted(answer.with(warnings)).response())
+            return .now(answer.with(warnings).response())
         }
     }
 

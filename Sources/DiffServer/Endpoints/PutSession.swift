@@ -11,6 +11,7 @@ final class PutSession: SessionEndpoint {
 
     init(_ call: Call) throws(Problem) {
         self.call = call
+        if call.service.upstream?.hasSource(call.session) == true { throw .hasSource(call.session) }
         shape = try call.parameters.shape()
     }
 

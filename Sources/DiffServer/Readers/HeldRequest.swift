@@ -47,7 +47,7 @@ final class HeldRequest: SessionReader {
         case .tooMany:
             return request.refuse(Problem(.tooManyStreams, "\(call.service.table.bounds.readers) readers wait already"))
         case .gone: return request.refuse(.noSession(call.session))
-        case .added: call.service.store.watch(slot)
+        case .added: call.service.watch(slot)
         }
         call.follow(request)
         request.timer.withLock { $0 = pending.loop.schedule(after: time) { request.finish() } }
@@ -120,7 +120,7 @@ final class HeldRequest: SessionReader {
             call.answer(pending) { () throws(Problem) in
                 try view.checkRoom(since: since, options)
                 let base = look.withLock { $0.base }
-                return .now(call.service.counted(view.answer(since: since, from: base, options)).response())
+                return .now(call.told(view.answer(since: since, from: base, options)).response())
             }
         }
     }
@@ -140,7 +140,7 @@ final class HeldRequest: SessionReader {
         guard !isDone.exchange(true, ordering: .relaxed) else { return false }
         call.service.table.remove(self, from: slot)
         call.leave(self)
-        call.service.store.watch(slot)
+        call.service.watch(slot)
         look.withLock { $0.seen = nil }
         stopTimer()
         return true

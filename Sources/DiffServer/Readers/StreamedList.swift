@@ -24,6 +24,8 @@ final class StreamedList: SessionReader, @unchecked Sendable {
     private var seen: SeenView?
     /// The head of which the reader was told last.
     private var told: Revision?
+    /// Whether the last event said that the session's source is silent.
+    private var isToldStale = false
     private var isDirty = true
     /// Whether the next event is being made: the store was asked for the session, or a worker compares states.
     private var isBusy = false
@@ -64,7 +66,7 @@ final class StreamedList: SessionReader, @unchecked Sendable {
             case .gone: known = nil
             case .added:
                 self.slot = slot
-                service.store.watch(slot)
+                service.watch(slot)
                 return nil
             }
         }
@@ -75,7 +77,7 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         timer = nil
         guard let slot else { return }
         service.table.remove(self, from: slot)
-        service.store.watch(slot)
+        service.watch(slot)
         (self.slot, seen) = (nil, nil)
     }
 
@@ -107,6 +109,12 @@ final class StreamedList: SessionReader, @unchecked Sendable {
             stream.send()
         }
     }
+
+    /// The next event says so, even if it has nothing else to say.
+    func sourceChanged() { sessionChanged() }
+
+    /// Whether the reader has to be told that the session's source is silent, or is heard again.
+    private var isNewsOfSource: Bool { (service.upstream?.staleness(of: name) != nil) != isToldStale }
 
     func sessionEnded(_ problem: Problem) { writer.loop.execute { self.stream.ended(self, problem) } }
 
@@ -167,7 +175,7 @@ final class StreamedList: SessionReader, @unchecked Sendable {
 
     private func send(_ view: SessionView) -> Int {
         isDirty = false
-        guard told != view.session.head.revision else {
+        guard told != view.session.head.revision || isNewsOfSource else {
             checkOvertaken(view)
             return 0
         }
@@ -196,9 +204,12 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         if let told, options.sight.showsAll || !options.form.dialect.isAdopted {
             let isSame = !options.sight.showsAll && view.isSame(since: told, options.sight)
             let head = ReaderBase(revision: view.session.head.revision)
-            return (isSame ? .nothing(head) : .changes(view.answer(since: sent, options)), options)
+            let isSilent = isSame && !isNewsOfSource
+            return (isSilent ? .nothing(head) : .changes(view.answer(since: sent, options)), options)
         }
-        return (view.news(since: sent, from: base, options), options)
+        let news = view.news(since: sent, from: base, options)
+        guard case .nothing(let same) = news, isNewsOfSource else { return (news, options) }
+        return (.changes(view.answer(since: sent, from: same, options)), options)
     }
 
     private func write(_ news: (news: News, options: ChangesOptions), from view: SessionView) -> Int {
@@ -217,7 +228,8 @@ final class StreamedList: SessionReader, @unchecked Sendable {
             base = same
             return options.sight.showsAll ? 0 : refresh(view)
         case .changes(let answer):
-            let answer = service.counted(answer)
+            let answer = service.told(answer, of: name)
+            isToldStale = answer.isStale
             if isAdopted {
                 if let to = answer.to { sent = .revision(to) }
                 (base, hasMoved) = (ReaderBase(revision: head.revision, place: answer.to?.place), true)

@@ -2,7 +2,7 @@ import HTTPCore
 
 /// A request that was let in: what an endpoint may look at besides the body. An object, since all that is done for the
 /// request holds on to it.
-final class Call: Sendable {
+final class Call: Errand {
     let head: RequestHead
     let peer: Peer
     /// The loop of its connection.
@@ -70,20 +70,6 @@ final class Call: Sendable {
         return (slot ?? table.peek(session)?.slot).flatMap { table.session(in: $0) }
     }
 
-    /// Computes sessions that follow others, now.
-    var transition: SessionTransition {
-        SessionTransition(
-            name: session, bounds: service.table.bounds.history, hash: service.store.hash, now: .now,
-            isLogged: service.table.isCache)
-    }
-
-    /// Goes on where the request lives, or with a worker if it takes long: a store's thread has more to do than to
-    /// compare states.
-    func goOn(_ work: @escaping @Sendable () -> Void) {
-        if isLong { return service.workers.run(work) }
-        if loop.isCurrent { work() } else { loop.execute(work) }
-    }
-
     /// Does what follows something that was waited for. Where that takes long, it was done by a worker already, but for
     /// one case: the worker was faster than the loop in asking for the result.
     func offLoopIfLong(_ work: @escaping @Sendable () -> Void) {
@@ -124,6 +110,9 @@ final class Call: Sendable {
             pending.answer(finish(error.response(instance: instance)))
         }
     }
+
+    /// An answer about the session, counted.
+    func told(_ answer: ChangesAnswer) -> ChangesAnswer { service.told(answer, of: session) }
 
     /// What every answer gets.
     func finish(_ response: consuming Response) -> Response { service.finish(response, head, route: route.name) }

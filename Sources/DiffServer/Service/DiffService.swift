@@ -24,6 +24,8 @@ final class DiffService: Service {
     let readiness = Readiness()
     private let crossOrigin: CrossOrigin
     let workers: Workers
+    /// Lists that fetch themselves; nil where there is no file of them. Set before the first request comes.
+    private(set) nonisolated(unsafe) var upstream: Upstream?
 
     init(
         options: Options, store: any SessionStore, messages: MessageMemory, access: Authenticator, journal: Journal,
@@ -250,10 +252,10 @@ final class DiffService: Service {
         return response
     }
 
-    /// Counts what an answer carries, and passes it on.
-    func counted(_ answer: ChangesAnswer) -> ChangesAnswer {
+    /// Counts what an answer carries, and says with it whether the session that it is about is old.
+    func told(_ answer: ChangesAnswer, of session: String) -> ChangesAnswer {
         metrics.count(answer)
-        return answer
+        return upstream?.staleness(of: session).map { answer.with(staleness: $0) } ?? answer
     }
 
     func refusal(_ refusal: Refusal, target: String?) -> Response {
@@ -263,6 +265,23 @@ final class DiffService: Service {
     func finished(_ exchange: ExchangeSummary) {
         metrics.count(exchange)
         journal.record(exchange)
+    }
+
+    /// Has sessions fetch themselves by a file of lists.
+    func fetch(_ lists: ListsFile) throws(ListenError) {
+        upstream = try Upstream(lists, for: self, incoming: messages.incoming)
+    }
+
+    /// Has all that depends on a slot's readers look how many there are.
+    func watch(_ slot: SessionSlot) {
+        store.watch(slot)
+        upstream?.watch(slot)
+    }
+
+    /// Takes away what nobody used in time. Called each second.
+    func sweep() {
+        store.sweep()
+        upstream?.sweep()
     }
 
     /// Gives the service the server that it runs in.

@@ -99,6 +99,13 @@ extension Problem {
     /// Too much waits for readers.
     static var crowded: Problem { Problem(.capacity, "too much is on its way out; try again") }
 
+    static func hasSource(_ name: String) -> Problem {
+        Problem(.hasSource, "\"\(name)\" is fetched from its source; only edits are accepted")
+    }
+
+    /// What an operator is told, on one line.
+    var summary: String { errors.first.map { "\(detail) (\($0.pointer): \($0.detail))" } ?? detail }
+
     /// Why an operation on a session is refused.
     init(_ error: SessionError) {
         switch error {
@@ -109,6 +116,7 @@ extension Problem {
         case .conditionRequired:
             self.init(.preconditionRequired, "send If-Match with the revision that this is based on")
         case .exists(let current): self.init(.sessionExists, "the session is at \(current.text)")
+        case .hasSource(let name): self = .hasSource(name)
         case .keyReused(let key): self.init(.idempotencyKeyReused, "the key \"\(key)\" stands for another request")
         case .unreadable(let error): self.init(error)
         case .edits(let error): self.init(error)

@@ -36,6 +36,10 @@ enum ProblemType: String, CaseIterable, Sendable {
     case draining
     case capacity
     case storeUnavailable = "store-unavailable"
+    case hasSource = "has-source"
+    case sourceUnavailable = "source-unavailable"
+    case editRefused = "edit-refused"
+    case hookUnavailable = "hook-unavailable"
 
     var status: Int {
         switch self {
@@ -46,19 +50,20 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .methodNotAllowed: 405
         case .notAcceptable: 406
         case .requestTimeout: 408
+        case .hasSource: 409
         case .revisionGone: 410
         case .revisionMismatch, .sessionExists: 412
         case .contentTooLarge: 413
         case .uriTooLong: 414
         case .unsupportedMediaType, .unsupportedEncoding: 415
         case .expectationFailed: 417
-        case .invalidState, .invalidEdit, .wrongShape, .limitExceeded, .idempotencyKeyReused: 422
+        case .invalidState, .invalidEdit, .wrongShape, .limitExceeded, .idempotencyKeyReused, .editRefused: 422
         case .preconditionRequired: 428
         case .tooManyRequests, .tooManyStreams: 429
         case .headersTooLarge: 431
         case .internalError: 500
         case .unsupportedTransferCoding: 501
-        case .draining, .capacity, .storeUnavailable: 503
+        case .draining, .capacity, .storeUnavailable, .sourceUnavailable, .hookUnavailable: 503
         case .httpVersionNotSupported: 505
         }
     }
@@ -102,6 +107,10 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .draining: "The server is going down"
         case .capacity: "The server is full"
         case .storeUnavailable: "The store is out of reach"
+        case .hasSource: "The list fetches itself"
+        case .sourceUnavailable: "The source of the list does not answer"
+        case .editRefused: "The list's owner refuses the edit"
+        case .hookUnavailable: "The list's owner cannot be asked"
         }
     }
 
@@ -158,6 +167,12 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .draining: "Try again in a moment: another process takes over."
         case .capacity: "There is no room for this state, now."
         case .storeUnavailable: "Writes are refused while it lasts; `Retry-After` says when to try again."
+        case .hasSource:
+            "Its state comes from the source that the server's file of lists names: change it there, or send edits. "
+                + "POST to its `fetch` has the server look at once."
+        case .sourceUnavailable: "Nobody has fetched it yet. `Retry-After` says when the server tries again."
+        case .editRefused: "The detail says why. Nothing was changed: put the rows back."
+        case .hookUnavailable: "Nothing was changed; `Retry-After` says when to try again, with the same Idempotency-Key."
         }
     }
 }

@@ -105,6 +105,11 @@ let routes = Router<Route>([
             parameters: ChangesOptions.parameters.union(Sight.parameters).union(["since", "wait", "every"]),
             mediaTypes: [])),
     .init(
+        .post, "/v1/sessions/{session}/fetch",
+        Route(
+            name: "fetch", .write, parameters: ChangesOptions.parameters.union(["since"]), mediaTypes: [],
+            answer: PostFetch.answer)),
+    .init(
         .get, "/v1/changes",
         Route(
             name: "changesOfMany", .read, parameters: ChangesOptions.parameters.union(["session", "every"]),

@@ -256,14 +256,23 @@ final class SessionSlot: Sendable {
     enum Admission { case added, tooMany, gone }
 }
 
-/// Someone who waits for a session to change: a held request or a stream. Both calls come on any thread, and return at
+/// Someone who waits for a session to change: a held request or a stream. All calls come on any thread, and return at
 /// once.
 protocol SessionReader: AnyObject, Sendable {
     func sessionChanged()
     func sessionEnded(_ problem: Problem)
+    /// The session's source has been silent for too long, or is heard again.
+    func sourceChanged()
+}
+
+extension SessionReader {
+    func sourceChanged() {}
 }
 
 extension SessionSlot {
+    /// Tells the readers that the source of the session is silent, or heard again.
+    func sourceChanged() { for reader in content.withLock({ Array($0.readers.values) }) { reader.sourceChanged() } }
+
     /// Ends the readers of a session that stays.
     func endReaders(because problem: Problem) {
         let readers = content.withLock { content in

@@ -45,6 +45,18 @@ protocol SessionStore: AnyObject, Sendable {
     /// Refuses tokens of a session, be it there or not, that were made up to a moment (milliseconds since 1970), and
     /// ends their readers: `table.revocations` has it when it is done, and that of all who share the store soon.
     func revokeTokens(of name: String, upTo moment: Int, on loop: EventLoop) -> Stored<Void>
+    /// Takes the turn to do something for a session that only one of all who share the store should do at a time.
+    ///
+    /// - Parameters:
+    ///   - time: after which it is nobody's again unless it is taken once more, by the same.
+    ///   - isForced: whether it need not be due.
+    func takeTurn(
+        _ purpose: TurnPurpose, of name: String, for time: Duration, isForced: Bool, on loop: EventLoop
+    ) -> Stored<SourceTurn>
+    /// Gives a turn back that was taken, which is due again after `next`.
+    func endTurn(
+        _ purpose: TurnPurpose, of name: String, _ note: SourceNote?, next: Duration, on loop: EventLoop
+    ) -> Stored<Void>
     /// Looks how many readers a slot has (`slot.readerCount`), whose first one came or last one left: while there are
     /// any, commits by others must reach the slot.
     func watch(_ slot: SessionSlot)

@@ -60,6 +60,9 @@ final class SessionTable: Sendable {
     /// Whether a store keeps what is here: then a session that leaves memory has not ended.
     var isCache: Bool { ownHash == nil }
 
+    /// The names of all sessions that are here, or that somebody waits for. O(sessions).
+    var names: [String] { registry.withLock { Array($0.slots.keys) + $0.away.keys } }
+
     /// Sessions, and the bytes they hold.
     var size: (sessions: Int, bytes: Int) { registry.withLock { ($0.slots.count, $0.bytes) } }
 

@@ -196,6 +196,12 @@ extension EventLoop {
         return true
     }
 
+    /// Watches a descriptor that is registered for other events than before.
+    func rewatch(_ descriptor: Int32, events: UInt32) -> Bool {
+        var event = epoll_event(events: events, data: epoll_data_t(fd: descriptor))
+        return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) == 0
+    }
+
     /// Who hears of a descriptor.
     func receiver(of descriptor: Int32) -> (any EventReceiver)? {
         descriptor >= 0 && Int(descriptor) < confined.watched.count ? confined.watched[Int(descriptor)] : nil
@@ -213,8 +219,7 @@ extension EventLoop {
 
     /// Has whoever watches for edges hear of room to write too, or no more. If there is room already, that is an edge.
     func watch(_ descriptor: Int32, forOutput: Bool) {
-        var event = epoll_event(events: Self.edges(forOutput: forOutput), data: epoll_data_t(fd: descriptor))
-        epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event)
+        _ = rewatch(descriptor, events: Self.edges(forOutput: forOutput))
     }
 
     /// Forgets a descriptor that is about to be closed; the kernel then forgets it too.

@@ -77,7 +77,9 @@ final class Metrics: Sendable {
     // MARK: Text
 
     /// All of it.
-    func text(_ store: any SessionStore, _ connections: Server.Counters?, _ log: LogOutput) -> String {
+    func text(
+        _ store: any SessionStore, _ connections: Server.Counters?, _ log: LogOutput, _ upstream: Upstream?
+    ) -> String {
         let tally = tally.withLock { $0 }
         var text = MetricsText()
         text.family("diffserver_requests_total", "counter", "Requests by route and status.")
@@ -141,6 +143,7 @@ final class Metrics: Sendable {
         text.single(
             "diffserver_log_lines_dropped_total", "counter", "Lines that whoever reads the log was too slow for.",
             log.dropped)
+        if let upstream { upstream.tallies.write(upstream.ages, into: &text) }
         return text.text
     }
 }

@@ -21,25 +21,34 @@ final class ChangeSession: SessionOperation {
     private let fingerprint: RequestFingerprint?
     /// What the request says of the body's shape, and besides the body.
     private let parameters: [String]
+    /// Whether the session's states come from a source, and from nobody else.
+    private let hasSource: Bool
+    let consent: (any Consent)?
 
     init(
         _ body: PostedBody, isReload: Bool = false, condition: WriteCondition, key: ReplayWindow.Key?,
-        fingerprint: RequestFingerprint?, parameters: [String] = []
+        fingerprint: RequestFingerprint?, parameters: [String] = [], hasSource: Bool = false,
+        consent: (any Consent)? = nil
     ) {
         (self.body, self.isReload, self.condition, self.key) = (body, isReload, condition, key)
         (self.fingerprint, self.parameters) = (fingerprint, parameters)
+        (self.hasSource, self.consent) = (hasSource, consent)
     }
 
     var isWrite: Bool { true }
+    var fetches: Bool { true }
 
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome> {
         let content = try body.content(for: session)
+        if hasSource, case .state = content.value { throw .hasSource(transition.name) }
         guard let before = session else { return try first(content, transition) }
         if let entry = try replayed(before, transition) {
             return .finish(.repeated(before, made: entry.made, from: entry.before))
         }
         let revision = before.head.revision
-        if try !condition.isMet(by: before) {
+        let isAgreed = consent?.isGiven == true
+        // Who was asked has heard of the condition as well: what they agreed to counts.
+        if !isAgreed, try !condition.isMet(by: before) {
             // Not the head that was named; but perhaps the head is what this very write made of it, and the answer was
             // lost.
             guard let parent = before.head.parent, condition.match?.namesOnly(parent, of: before) == true,
@@ -47,13 +56,32 @@ final class ChangeSession: SessionOperation {
             else { throw .mismatch(current: revision) }
             return .finish(.repeated(before, made: false, from: parent))
         }
-        let (after, changeset) = try next(content, isReload: isReload, after: before, transition)
+        let after: Session
+        let changeset: Changeset
+        do throws(SessionError) {
+            (after, changeset) = try next(content, isReload: isReload, after: before, transition)
+        } catch {
+            guard isAgreed, case .edits = error else { throw error }
+            return dropped(before, transition)
+        }
+        if !isAgreed, consent != nil, case .edits(_, _, let text) = content.value {
+            return .ask(at: revision, edits: text)
+        }
         let outcome = Outcome.changed(after, changeset, from: revision)
         if key == nil, after.head.revision == revision { return .finish(outcome) }
         guard let remembering = remembering(after, made: false, before: revision, transition) else {
             return .swap(after, outcome)
         }
         return .swap(remembering, .changed(remembering, changeset, from: revision))
+    }
+
+    /// Edits that were agreed to, and that somebody else made pointless meanwhile.
+    private func dropped(_ before: Session, _ transition: SessionTransition) -> Decision<Outcome> {
+        let asked = consent?.asked ?? before.head.revision
+        guard let remembering = remembering(before, made: false, before: asked, transition) else {
+            return .finish(.repeated(before, made: false, from: asked))
+        }
+        return .swap(remembering, .repeated(remembering, made: false, from: asked))
     }
 
     /// Makes the session.

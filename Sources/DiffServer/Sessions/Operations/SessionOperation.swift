@@ -12,6 +12,11 @@ protocol SessionOperation: Sendable {
     /// Whether what cannot be read may be thrown away for it.
     var replacesDamaged: Bool { get }
 
+    /// Whether a session that fetches itself is to be fetched for it, where there is none yet or it is old.
+    var fetches: Bool { get }
+    /// Who has to agree first; nil where nobody has to.
+    var consent: (any Consent)? { get }
+
     /// What becomes of a session; nil if there is none.
     ///
     /// What it finishes with, and an error, only hold for the head: on anything else they are found again there.
@@ -20,6 +25,8 @@ protocol SessionOperation: Sendable {
 
 extension SessionOperation {
     var replacesDamaged: Bool { false }
+    var fetches: Bool { false }
+    var consent: (any Consent)? { nil }
 }
 
 /// What an operation makes of a session.
@@ -28,6 +35,8 @@ enum Decision<Outcome: Sendable>: Sendable {
     case finish(Outcome)
     /// The session becomes this one; or is made, where there was none.
     case swap(Session, Outcome)
+    /// Somebody has to agree first to edits that can be applied to a revision.
+    case ask(at: Revision, edits: ArraySlice<UInt8>)
     /// The session goes, if it is at a revision (nil: whichever it is at).
     case delete(at: Revision?, Outcome)
 }
@@ -41,6 +50,8 @@ enum SessionError: Error, Sendable {
     case conditionRequired
     /// `If-None-Match` names what is there.
     case exists(Revision)
+    /// States come from the session's source alone.
+    case hasSource(String)
     /// The key stands for another request.
     case keyReused(String)
     /// The body is no state.

@@ -379,6 +379,18 @@ final class RedisStore: SessionStore {
         .of { revocations.add(name, upTo: moment, $0) }
     }
 
+    func takeTurn(
+        _ purpose: TurnPurpose, of name: String, for time: Duration, isForced: Bool, on loop: EventLoop
+    ) -> Stored<SourceTurn> {
+        .of { RedisTurns.take(purpose, of: name, for: time, isForced: isForced, by: client(on: loop), $0) }
+    }
+
+    func endTurn(
+        _ purpose: TurnPurpose, of name: String, _ note: SourceNote?, next: Duration, on loop: EventLoop
+    ) -> Stored<Void> {
+        .of { RedisTurns.end(purpose, of: name, note, next: next, by: client(on: loop), $0) }
+    }
+
     // MARK: Readers and time
 
     func watch(_ slot: SessionSlot) { watch.readersChanged(of: slot) }

@@ -1,0 +1,39 @@
+import HTTPCore
+
+/// Has a list's source asked at once, and tells what that changed.
+enum PostFetch {
+    @Sendable
+    static func answer(_ call: Call) throws(Problem) -> Reply {
+        let (since, options) = (try call.parameters.since(), try ChangesOptions(call))
+        guard let upstream = call.service.upstream, upstream.hasSource(call.session) else {
+            throw Problem(.sessionNotFound, "no list of this name has a source")
+        }
+        return .later { pending in
+            call.service.store.load(call.session, again: false, on: call.loop).whenDone { found in
+                let before = (try? found.get())?.session.head.revision
+                upstream.fetch(call.session).whenDone { fetched in
+                    if case .failure(let problem) = fetched { return call.answer(pending) { () throws(Problem) in throw problem } }
+                    call.view().whenDone { result in
+                        if (try? result.get())?.isLong(options.sight) == true { call.isLong = true }
+                        call.goOn {
+                            call.answer(pending) { () throws(Problem) in
+                                .now(try response(try result.get(), since: since, before: before, call, options))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// - Parameter before: where the session was; nil if there was none.
+    private static func response(
+        _ view: SessionView, since: Since, before: Revision?, _ call: Call, _ options: ChangesOptions
+    ) throws(Problem) -> Response {
+        let base = before.map { view.name(of: ReaderBase(revision: $0), options.sight) }
+        try view.checkRoom()
+        let answer = call.told(view.answer(since: since.orElse(base), options))
+        guard before == nil else { return answer.response() }
+        return answer.response(status: 201, fields: [Field("Location", "/v1/sessions/\(call.session)")])
+    }
+}

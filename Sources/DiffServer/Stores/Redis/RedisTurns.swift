@@ -1,0 +1,111 @@
+// A turn is a key, `diffserver:{name}:source` or `diffserver:{name}:hook`, which expires when it is due again. It holds
+// the name of the node whose turn it is, or nothing once that has given it back. What is known of the source is a
+// second key, `diffserver:{name}:note`; its first line is the time of the last success by the clock of Redis, so that
+// the clocks of nodes need not agree.
+
+import HTTPCore
+
+/// The turns of sessions that several nodes serve.
+struct RedisTurns: Sendable {
+    /// Tells this process from all others.
+    private static let node = Hex.encode(Digests.random(8))
+    /// How long a note is kept, in milliseconds: longer than any interval.
+    private static let noteLife = 4 * 3_600_000
+
+    /// The node, how long it is to hold the turn, and whether it need not be due → the state of the turn: 1 if it is
+    /// the node's now, 0 if it is another's, -1 if it is not due; in how many milliseconds it is; the note; and the
+    /// time.
+    private static let take = RedisScript(
+        """
+        local holder = redis.call('GET', KEYS[1])
+        local free = not holder or holder == ARGV[1] or holder == '' and ARGV[3] == '1'
+        if free then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
+        local state = free and 1 or holder == '' and -1 or 0
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        return {state, redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[2]) or '', string.format('%.0f', now)}
+        """)
+
+    /// The node, in how many milliseconds the turn is due again (0: at once), the note (empty: it stays), how many
+    /// milliseconds ago the last success was (empty: there was none), and how long the note is kept.
+    private static let end = RedisScript(
+        """
+        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+        if ARGV[2] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], '', 'PX', ARGV[2]) end
+        if ARGV[3] == '' then return 1 end
+        local time = redis.call('TIME')
+        local at = ARGV[4] ~= '' and string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[4]) or ''
+        redis.call('SET', KEYS[2], at .. '\\n' .. ARGV[3], 'PX', ARGV[5])
+        return 1
+        """)
+
+    private static func keys(_ purpose: TurnPurpose, _ name: String) -> [RedisArgument] {
+        let key = RedisScripts.key(name)
+        return [RedisArgument("\(key):\(purpose.rawValue)"), RedisArgument("\(key):note")]
+    }
+
+    static func take(
+        _ purpose: TurnPurpose, of name: String, for time: Duration, isForced: Bool, by client: RedisClient,
+        _ done: @escaping Completion<SourceTurn>
+    ) {
+        let arguments = [
+            RedisArgument(node), RedisArgument(milliseconds(time)), RedisArgument(isForced ? "1" : "0"),
+        ]
+        client.run(take, keys: keys(purpose, name), arguments) { result in
+            switch result {
+            case .failure(let failure): done(.failure(StoreFailure(failure)))
+            case .success(let reply):
+                guard let parts = reply.elements, parts.count == 4, case .integer(let state) = parts[0],
+                    case .integer(let left) = parts[1], let text = parts[2].text,
+                    let now = parts[3].text.flatMap({ Int($0) })
+                else { return done(.failure(.unavailable("its answer about a turn cannot be read"))) }
+                let note = SourceNote(text, now: now)
+                switch state {
+                case 1: done(.success(.taken(note)))
+                case 0: done(.success(.busy(note)))
+                default: done(.success(.notDue(note, in: .milliseconds(max(0, left)))))
+                }
+            }
+        }
+    }
+
+    static func end(
+        _ purpose: TurnPurpose, of name: String, _ note: SourceNote?, next: Duration, by client: RedisClient,
+        _ done: @escaping Completion<Void>
+    ) {
+        let arguments = [
+            RedisArgument(node), RedisArgument(next == .zero ? 0 : milliseconds(next)), RedisArgument(note?.text ?? ""),
+            RedisArgument(note?.age.map { "\(Int($0 / .milliseconds(1)))" } ?? ""), RedisArgument(noteLife),
+        ]
+        client.run(end, keys: keys(purpose, name), arguments) { result in
+            done(result.map { _ in }.mapError { StoreFailure($0) })
+        }
+    }
+
+    private static func milliseconds(_ time: Duration) -> Int { max(1, Int(time / .milliseconds(1))) }
+}
+
+extension SourceNote {
+    /// Outcome, interval in milliseconds, failures, revision, `ETag` and `Last-Modified`, one a line.
+    fileprivate var text: String {
+        let lines = [
+            outcome.rawValue, "\(Int(interval / .milliseconds(1)))", "\(failures)", revision ?? "",
+            validators.etag ?? "", validators.lastModified ?? "",
+        ]
+        return lines.joined(separator: "\n")
+    }
+
+    /// The same behind the time of the last success; nil for what nobody wrote.
+    fileprivate init?(_ text: String, now: Int) {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        guard lines.count == 7, let outcome = Outcome(rawValue: lines[1]), let interval = Int(lines[2]),
+            let failures = Int(lines[3]), (0...1 << 40).contains(interval), (0...1 << 40).contains(failures)
+        else { return nil }
+        let fetched = Int(lines[0]).map { min(max(0, now - $0), 1 << 50) }
+        self.init(
+            outcome: outcome, age: fetched.map { .milliseconds($0) }, interval: .milliseconds(interval),
+            failures: failures, revision: lines[4].isEmpty ? nil : lines[4],
+            validators: SourceValidators(
+                etag: lines[5].isEmpty ? nil : lines[5], lastModified: lines[6].isEmpty ? nil : lines[6]))
+    }
+}

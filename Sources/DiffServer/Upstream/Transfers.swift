@@ -1,0 +1,109 @@
+// Requests to other servers go by libcurl: it brings proxies, certificates, HTTP/2, decompression, and connections that
+// are used again. Its multi interface says which descriptors to watch and when to call it (`curl_multi_socket_action`),
+// and a loop of its own does so: no thread waits for another server, and no loop that serves requests is held up by a
+// handshake.
+
+import CDiffCURL
+import HTTPCore
+
+/// Requests to other servers that are under way. Confined to its loop.
+final class Transfers: @unchecked Sendable {
+    private let loop: EventLoop
+    /// Counts bodies while they come.
+    private let budget: MemoryBudget
+    private let multi: UnsafeMutableRawPointer
+    private var watches: [Int32: DescriptorWatch] = [:]
+    private var timer: Timer?
+    private var active: [UnsafeMutableRawPointer: Transfer] = [:]
+
+    /// Connections to one host, and to all: a server that does not answer must not take those of others.
+    private static let (maxOfHost, maxConnections) = (32, 256)
+
+    init(on loop: EventLoop, budget: MemoryBudget) {
+        curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+        guard let multi = curl_multi_init() else { preconditionFailure("libcurl has no memory") }
+        (self.loop, self.budget, self.multi) = (loop, budget, multi)
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        cdiff_curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.maxOfHost)
+        cdiff_curl_multi_set_number(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, Self.maxConnections)
+        cdiff_curl_multi_on_socket(
+            multi,
+            { _, socket, what, context, _ in
+                Unmanaged<Transfers>.fromOpaque(context!).takeUnretainedValue().watch(socket, what)
+                return 0
+            }, context)
+        cdiff_curl_multi_on_timer(
+            multi,
+            { _, milliseconds, context in
+                Unmanaged<Transfers>.fromOpaque(context!).takeUnretainedValue().setTimer(milliseconds)
+                return 0
+            }, context)
+    }
+
+    deinit { curl_multi_cleanup(multi) }
+
+    /// Begins a request. `done` is called once, on the loop, and not before this returns.
+    func start(_ request: Transfer.Request, _ done: @escaping Transfer.Completion) {
+        precondition(loop.isCurrent, "confined to its loop")
+        add(Transfer(request, until: .now + request.timeout, share: MemoryShare(of: budget), done))
+    }
+
+    private func add(_ transfer: Transfer) {
+        active[transfer.easy] = transfer
+        curl_multi_add_handle(multi, transfer.easy)
+    }
+
+    // MARK: What libcurl wants
+
+    private func watch(_ socket: Int32, _ what: Int32) {
+        guard what != CURL_POLL_REMOVE else {
+            watches.removeValue(forKey: socket)?.end()
+            return
+        }
+        var readiness: DescriptorWatch.Readiness = []
+        if what & CURL_POLL_IN != 0 { readiness.insert(.input) }
+        if what & CURL_POLL_OUT != 0 { readiness.insert(.output) }
+        let watch =
+            watches[socket]
+            ?? DescriptorWatch(socket, on: loop) { [unowned self] readiness in act(on: socket, readiness) }
+        watches[socket] = watch
+        // Where the kernel has no room for it the transfer runs into its timeout.
+        _ = watch.wait(for: readiness)
+    }
+
+    private func setTimer(_ milliseconds: Int) {
+        timer?.cancel()
+        timer = nil
+        guard milliseconds >= 0 else { return }
+        timer = loop.schedule(after: .milliseconds(milliseconds)) { [unowned self] in
+            timer = nil
+            act(on: CURL_SOCKET_TIMEOUT, [])
+        }
+    }
+
+    private func act(on socket: Int32, _ readiness: DescriptorWatch.Readiness) {
+        var mask: Int32 = 0
+        if readiness.contains(.input) { mask |= CURL_CSELECT_IN }
+        if readiness.contains(.output) { mask |= CURL_CSELECT_OUT }
+        if !readiness.isDisjoint(with: .failure) { mask |= CURL_CSELECT_ERR }
+        var running: Int32 = 0
+        curl_multi_socket_action(multi, socket, mask, &running)
+        finish()
+    }
+
+    /// Takes out those that have ended.
+    private func finish() {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
+                let transfer = active.removeValue(forKey: easy)
+            else { continue }
+            let code = cdiff_curl_result(message)
+            curl_multi_remove_handle(multi, easy)
+            switch transfer.ending(code) {
+            case .redirected(let next): add(next)
+            case .done(let result): transfer.done(result)
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+// Lists that fetch themselves, and edits that reach their owner (CONTRACT §11): who looks at a session of the file has
+// its source asked, at most once an interval, and who edits one with a hook is asked for by that.
+//
+// All that is mutable here lives on one loop of its own, which also drives libcurl: requests to other servers, their
+// handshakes and their timers delay nobody who is served.
+
+import HTTPCore
+import SnapshotKit
+
+/// The lists of a file, and what is under way for them.
+final class Upstream: Sendable {
+    let service: DiffService
+    let loop: EventLoop
+    let transfers: Transfers
+    let tallies = SourceTallies()
+    /// Set before anybody asks.
+    private(set) nonisolated(unsafe) var hooks: HookCalls! = nil
+    private let file: Locked<ListsFile>
+    private let lists = Locked<[String: SourcedList]>([:])
+
+    /// Sessions whose sources are asked at most.
+    private var limit: Int { max(1, service.table.bounds.sessions / 2) }
+
+    init(_ file: ListsFile, for service: DiffService, incoming: MemoryBudget) throws(ListenError) {
+        self.service = service
+        self.file = Locked(file)
+        loop = try EventLoop.standalone()
+        transfers = Transfers(on: loop, budget: incoming)
+        hooks = HookCalls(self)
+    }
+
+    // MARK: What the file says
+
+    /// The list that a session is of; nil if it is none.
+    func match(_ name: String) -> ListMatch? { file.withLock { $0 }.list(of: name) }
+
+    /// Whether the session fetches itself.
+    func hasSource(_ name: String) -> Bool { match(name)?.definition.source != nil }
+
+    /// Goes on by another file: what is gone from it ends.
+    func replace(by next: ListsFile) {
+        let before = file.withLock { exchange(&$0, with: next) }
+        for name in service.table.names where before.list(of: name)?.definition.source != nil {
+            let (old, new) = (before.list(of: name), next.list(of: name))
+            if new?.definition.source == nil {
+                remove(name)
+            } else if new?.definition != old?.definition {
+                lists.withLock { $0[name] }?.settingsChanged()
+            }
+        }
+        lists.withLock { lists in lists = lists.filter { next.list(of: $0.key)?.definition.source != nil } }
+    }
+
+    private func remove(_ name: String) {
+        let errand = FetchErrand(name, self)
+        Transaction(RemoveSession(condition: WriteCondition()), for: errand).run().whenDone { [journal = service.journal] in
+            if case .failure(let problem) = $0 {
+                journal.log("\(name) is not in the file of lists any more, but stays: \(problem.detail)", level: "error")
+            }
+        }
+    }
+
+    // MARK: Who looks
+
+    /// What somebody who reads a session has to wait for; nil if it need not.
+    func readiness(of name: String, isThere: Bool) -> Progress<Void, Problem>? {
+        guard let source = match(name)?.definition.source else { return nil }
+        guard let list = list(name, source) else { return isThere ? nil : .done(.failure(.tooManyFetched)) }
+        return list.readiness(isThere: isThere)
+    }
+
+    /// Looks after a session that somebody may wait for.
+    func watch(_ slot: SessionSlot) {
+        guard slot.readerCount > 0, let source = match(slot.name)?.definition.source else { return }
+        list(slot.name, source)?.readersCame()
+    }
+
+    /// Asks a session's source now.
+    func fetch(_ name: String) -> Progress<Void, Problem> {
+        guard let source = match(name)?.definition.source else { return .done(.failure(.noSession(name))) }
+        return list(name, source)?.fetch() ?? .done(.failure(.tooManyFetched))
+    }
+
+    /// For how many seconds nothing was heard of a session's source, if that is too long.
+    func staleness(of name: String) -> Int? { lists.withLock { $0[name] }?.staleness }
+
+    private func list(_ name: String, _ source: ListDefinition.Source) -> SourcedList? {
+        lists.withLock { lists in
+            if let list = lists[name] { return list }
+            guard lists.count < limit else { return nil }
+            let list = SourcedList(name, self, every: source.every)
+            lists[name] = list
+            return list
+        }
+    }
+
+    /// Forgets lists that nobody looks at. Called each second. O(lists).
+    func sweep(at now: Instant = .now) {
+        lists.withLock { lists in
+            if lists.isEmpty { return }
+            lists = lists.filter { !$0.value.isIdle(at: now) }
+        }
+    }
+
+    // MARK: What is said of it
+
+    func failed(_ name: String, _ definition: ListDefinition, because reason: String) {
+        service.journal.log(
+            "the source of a list fails: \(reason)", level: "warning",
+            [("list", .text(definition.name.text)), ("session", .text(name))])
+    }
+
+    func recovered(_ name: String, _ definition: ListDefinition, after failures: Int) {
+        service.journal.log(
+            "the source of a list is back", level: "info",
+            [("list", .text(definition.name.text)), ("session", .text(name)), ("failures", .number(failures))])
+    }
+
+    /// For each list of the file, the seconds since a source last answered, of the session for which that is longest
+    /// ago.
+    var ages: [(list: String, seconds: Int)] {
+        let now = Instant.now
+        var ages: [String: Int] = [:]
+        for (name, list) in lists.withLock({ $0 }) {
+            guard let fetched = list.fetched, let definition = match(name)?.definition else { continue }
+            ages[definition.name.text] = max(ages[definition.name.text] ?? 0, Int((now - fetched) / .seconds(1)))
+        }
+        return ages.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+}
+
+extension Problem {
+    fileprivate static var tooManyFetched: Problem { Problem(.capacity, "too many lists are fetched at a time") }
+}
