@@ -99,3 +99,50 @@ extension JSONSlice {
         }
     }
 }
+
+// MARK: Places
+
+extension JSONSlice {
+    /// A member of an object.
+    package struct Member: Sendable {
+        /// Its name, without escapes.
+        package let name: String
+        /// Where the name begins in the text that was read, in bytes: at its quote.
+        package let offset: Int
+        /// Its value.
+        package let value: JSONSlice
+    }
+
+    /// A whole text, kept as it is, so that `offset` counts in it. O(n).
+    ///
+    /// - Throws: `JSONError` unless it is exactly one JSON value.
+    package init(document json: consuming [UInt8], maxDepth: Int = JSONScanner.mostDepth) throws(JSONError) {
+        let count = json.count
+        json.append(contentsOf: JSONScanner.zeros)
+        range = try json.withUnsafeBufferPointer { (text) throws(JSONError) -> Range<Int> in
+            var scanner = JSONScanner(base: UnsafeRawPointer(text.baseAddress!), count: count, maxDepth: maxDepth)
+            scanner.skipSpace()
+            let start = scanner.at
+            try scanner.skipValue(depth: 0)
+            let end = scanner.at
+            try scanner.finish()
+            return start..<end
+        }
+        bytes = json
+    }
+
+    /// The members of an object in the order of the text; nil if the value is anything else. O(bytes).
+    package var orderedMembers: [Member]? {
+        withCursor { (cursor, base) -> [Member]? in
+            guard cursor.byte == UInt8(ascii: "{") else { return nil }
+            var members: [Member] = []
+            guard cursor.enter() else { return members }
+            repeat {
+                let offset = cursor.at - base
+                let name = cursor.takeName().string
+                members.append(Member(name: name, offset: offset, value: takeValue(&cursor, base)))
+            } while cursor.takesComma()
+            return members
+        }
+    }
+}

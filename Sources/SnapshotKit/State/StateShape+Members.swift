@@ -103,26 +103,34 @@ extension StateShape {
     /// Reads an object of members.
     ///
     /// - Parameter pointer: where it stood.
-    /// - Throws: `StateError.wrongShape`.
+    /// - Throws: `StateError.wrongShape`: each member that is wrong by itself, else what is wrong with them together.
     public init(_ value: JSONSlice, at pointer: String = "") throws(StateError) {
-        let refusal = { (code: String, detail: String, member: String) in
-            StateError.wrongShape([Violation(pointer: pointer + member, code: code, detail: detail)])
+        guard let values = value.members else {
+            throw .wrongShape([Violation(pointer: pointer, code: "wrong-type", detail: "a shape is an object")])
         }
-        guard let values = value.members else { throw refusal("wrong-type", "a shape is an object", "") }
+        var violations = Violations(limit: Member.allCases.count)
         var members: [(Member, String)] = []
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
-            let place = "/" + JSONPointer.escaped(name.utf8)
+            let place = "\(pointer)/\(JSONPointer.escaped(name.utf8))"
             guard let member = Member(rawValue: name) else {
                 let shown = Violations.shown(Array(name.utf8))
-                throw refusal("unknown-member", "a shape has no member \"\(shown)\"", place)
+                violations.note("unknown-member", "a shape has no member \"\(shown)\"", at: place)
+                continue
             }
             guard let texts = Self.texts(of: member, value) else {
-                throw refusal("wrong-type", "\(name) is \(member.expectation)", place)
+                violations.note("wrong-type", "\(name) is \(member.expectation)", at: place)
+                continue
             }
-            members += texts.map { (member, $0) }
+            let said = texts.map { (member, $0) }
+            do throws(Failure) { _ = try StateShape(said + [(.itemsAt, "")]) } catch {
+                violations.note("wrong-type", error.detail, at: place)
+            }
+            members += said
         }
+        guard violations.list.isEmpty else { throw .wrongShape(violations.list) }
         do throws(Failure) { try self.init(members) } catch {
-            throw refusal("wrong-type", error.detail, error.member.map { "/" + $0.rawValue } ?? "")
+            let place = pointer + (error.member.map { "/" + $0.rawValue } ?? "")
+            throw .wrongShape([Violation(pointer: place, code: "wrong-type", detail: error.detail)])
         }
     }
 

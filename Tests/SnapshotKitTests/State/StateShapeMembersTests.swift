@@ -342,4 +342,16 @@ struct StateShapeMembersTests {
             #expect(Reading(error) == .violations([violation]))
         }
     }
+
+    @Test("what is wrong with several members is told at once")
+    func allRefusals() {
+        let text = #"{"map":7,"idAt":["/a","b"],"itemAt":"","rest":"c","kindAt":"/k"}"#
+        let reading = Reading { () throws(StateError) in
+            _ = try StateShape(text: text)
+            return .empty
+        }
+        #expect(
+            reading
+                == .violations(["unknown-member /itemAt", "wrong-type /idAt", "wrong-type /map", "wrong-type /rest"]))
+    }
 }

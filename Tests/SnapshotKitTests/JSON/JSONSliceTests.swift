@@ -1,0 +1,33 @@
+import Testing
+
+@testable import SnapshotKit
+
+@Suite("Places in a JSON text")
+struct JSONSliceTests {
+    @Test("members come in the order of the text, with where they stand")
+    func members() throws {
+        let text = " \n{ \"b\\u0063\" :[1, {\"x\":2}],\"é\": \"{\" , \"a\":\tnull}\n"
+        let document = try JSONSlice(document: Array(text.utf8))
+        #expect(document.offset == 2)
+        let members = try #require(document.orderedMembers)
+        #expect(members.map(\.name) == ["bc", "é", "a"])
+        #expect(members.map(\.offset) == [4, 28, 40])
+        #expect(members.map(\.value.offset) == [15, 34, 45])
+        #expect(members.map { String(decoding: $0.value.text, as: UTF8.self) } == ["[1, {\"x\":2}]", "\"{\"", "null"])
+        #expect(members[0].value.elements?[1].orderedMembers?[0].offset == 20)
+        #expect(try JSONSlice(document: Array("{}".utf8)).orderedMembers?.isEmpty == true)
+    }
+
+    @Test("what is no object has none", arguments: ["[]", "1", "\"{\"", "null", " true"])
+    func others(text: String) throws { #expect(try JSONSlice(document: Array(text.utf8)).orderedMembers == nil) }
+
+    @Test(
+        "what is no JSON is refused with its place",
+        arguments: [
+            ("", JSONError(.unexpectedEnd, at: 0)), (" {\"a\":1} x", JSONError(.trailingBytes, at: 9)),
+            ("{\"a\":1,\"a\":2}", JSONError(.duplicateMember, at: 7)), ("[[[]]]", JSONError(.tooDeep, at: 2)),
+        ])
+    func refusals(text: String, error: JSONError) {
+        #expect(throws: error) { try JSONSlice(document: Array(text.utf8), maxDepth: 2) }
+    }
+}
