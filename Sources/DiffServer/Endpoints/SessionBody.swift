@@ -11,13 +11,20 @@ extension Session.SettingsChange {
     /// What an envelope says.
     init(_ envelope: Envelope) throws(StateError) {
         self.init()
-        if let value = envelope.values["ttl"] {
+        for name in Session.Settings.members {
+            if let value = envelope.values[name] { try take(name, value) }
+        }
+    }
+
+    /// Takes what one of `Session.Settings.members` says. Pointers of errors begin at the object that holds it.
+    mutating func take(_ name: String, _ value: JSONSlice) throws(StateError) {
+        switch name {
+        case "ttl":
             guard let seconds = value.integer, (1...Options.maxTimeToLive).contains(seconds) else {
                 throw .wrongMember("/ttl", "ttl is a whole number of seconds from 1 to \(Options.maxTimeToLive)")
             }
             timeToLive = .seconds(seconds)
-        }
-        if let value = envelope.values["ignore"] {
+        case "ignore":
             guard let texts = value.strings else { throw Self.wrongIgnore }
             guard texts.count <= Session.Settings.maxIgnored else {
                 throw .limitExceeded(
@@ -26,13 +33,13 @@ extension Session.SettingsChange {
             let pointers = texts.compactMap { JSONPointer($0) }
             guard pointers.count == texts.count, pointers.allSatisfy(\.isServed) else { throw Self.wrongIgnore }
             ignored = pointers
-        }
-        if let value = envelope.values["shape"] { shape = try StateShape(value, at: "/shape") }
-        if let value = envelope.values["keep"] {
+        case "shape": shape = try StateShape(value, at: "/shape")
+        case "keep":
             guard let names = value.strings, names.allSatisfy({ $0 == "expanded" }) else {
                 throw .wrongMember("/keep", "keep is an array that holds \"expanded\" or nothing")
             }
             keepsExpanded = !names.isEmpty
+        default: preconditionFailure("\(name) is none of Session.Settings.members")
         }
     }
 

@@ -3,21 +3,27 @@ enum SessionName {
     /// What a client is told of another.
     static let rule = "a session's name has 1 to 128 letters, digits and ._~:- and is neither \".\" nor \"..\""
 
+    /// Bytes of a name.
+    static let maxBytes = 128
+
     static func isWhole(_ text: String) -> Bool {
         var text = text
-        return text.withUTF8 { name in
-            // `.` and `..` are segments that a client resolves away.
-            let dots = name.count { $0 == UInt8(ascii: ".") }
-            return (1...128).contains(name.count) && (dots > 2 || dots < name.count) && name.allSatisfy(isOfName)
-        }
+        return text.withUTF8(isWhole)
+    }
+
+    static func isWhole(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        // `.` and `..` are segments that a client resolves away.
+        let dots = name.count { $0 == UInt8(ascii: ".") }
+        return (1...maxBytes).contains(name.count) && (dots > 2 || dots < name.count) && name.allSatisfy(isOfName)
     }
 
     /// Whether some name starts with this text, which is not empty.
     static func isStart(_ text: String) -> Bool {
-        (1...128).contains(text.utf8.count) && text.utf8.allSatisfy(isOfName)
+        (1...maxBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isOfName)
     }
 
-    private static func isOfName(_ byte: UInt8) -> Bool {
+    /// Whether a name may hold it.
+    static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"),

@@ -5,8 +5,9 @@ import Glibc
 /// Stricter than the grammar where only mistakes and attacks use it: no empty host, no percent-encoding or
 /// sub-delimiters, no empty label, no number that is not a dotted-decimal IPv4 address, no IPv6 zone, no port above
 /// 65535.
-enum HostValue {
-    static func isValid(_ value: UnsafeRawBufferPointer) -> Bool {
+package enum HostValue {
+    /// Whether octets are one.
+    package static func isValid(_ value: UnsafeRawBufferPointer) -> Bool {
         guard let first = value.first else { return false }
         if first == UInt8(ascii: "[") {
             guard let end = value.position(of: UInt8(ascii: "]"), from: 1) else { return false }

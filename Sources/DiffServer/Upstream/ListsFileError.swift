@@ -1,0 +1,47 @@
+/// All that is wrong with a file of lists, in its order.
+struct ListsFileError: Error, Equatable {
+    /// One place and what is wrong there.
+    struct Fault: Equatable {
+        /// From 1.
+        let line: Int
+        /// From 1, in Unicode scalars.
+        let column: Int
+        /// Names and rules, never a value: no secret is in it.
+        let message: String
+    }
+
+    /// At least one, at most `maxFaults`.
+    let faults: [Fault]
+
+    /// Faults that are told; whoever has so many reads no more of them.
+    static let maxFaults = 1_000
+
+    /// - Parameter places: bytes from the file's start, in any order.
+    init(_ places: [(offset: Int, message: String)], in text: [UInt8]) {
+        precondition(!places.isEmpty, "a file without faults is none to complain about")
+        let inOrder = places.enumerated().sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }
+        var (line, column, at) = (1, 1, 0)
+        faults = inOrder.prefix(Self.maxFaults).map { place in
+            for byte in text[at..<min(place.element.offset, text.count)] {
+                if byte == UInt8(ascii: "\n") {
+                    (line, column) = (line + 1, 1)
+                } else if byte & 0xC0 != 0x80 {
+                    column += 1
+                }
+            }
+            at = max(at, min(place.element.offset, text.count))
+            return Fault(line: line, column: column, message: Self.printable(place.element.message))
+        }
+    }
+
+    /// One line of bounded length: names come from the file.
+    private static func printable(_ text: String) -> String {
+        let scalars = text.unicodeScalars.prefix(400).map { scalar -> Unicode.Scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+            default: scalar
+            }
+        }
+        return String(String.UnicodeScalarView(scalars)) + (scalars.count < text.unicodeScalars.count ? "…" : "")
+    }
+}

@@ -1,0 +1,255 @@
+import SnapshotKit
+
+/// Reads a file of lists, and goes on behind what is wrong, so that all of it is told at once.
+struct ListsFileReader {
+    private let environment: (String) -> String?
+    private var faults: [(offset: Int, message: String)] = []
+    /// The names so far, by their forms.
+    private var names: [String: String] = [:]
+
+    init(environment: @escaping (String) -> String?) { self.environment = environment }
+
+    mutating func read(_ json: [UInt8]) throws(ListsFileError) -> [ListDefinition] {
+        guard json.count <= ListsFile.maxBytes else {
+            throw ListsFileError([(0, "a file of lists has at most \(ListsFile.maxBytes) bytes")], in: json)
+        }
+        let document: JSONSlice
+        do throws(JSONError) { document = try JSONSlice(document: json, maxDepth: 64) } catch {
+            throw ListsFileError([(error.offset, "this is no JSON: \(error.reason.rawValue)")], in: json)
+        }
+        let lists = (members(of: document, "a file of lists") ?? []).compactMap { readList($0) }
+        guard faults.isEmpty else { throw ListsFileError(faults, in: json) }
+        return lists
+    }
+
+    // MARK: Lists
+
+    private mutating func readList(_ list: JSONSlice.Member) -> ListDefinition? {
+        let name = readName(list)
+        guard let members = members(of: list.value, "a list") else { return nil }
+        var settings = Session.SettingsChange()
+        var (source, hook): (ListDefinition.Source?, ListDefinition.Hook?)
+        for member in members {
+            switch member.name {
+            case "source": source = readSource(member.value, of: name)
+            case "hook": hook = readHook(member.value, of: name)
+            case let setting where Session.Settings.members.contains(setting):
+                do throws(StateError) { try settings.take(setting, member.value) } catch { note(error, in: list.value) }
+            default: noteUnknown(member, "a list")
+            }
+        }
+        if !members.contains(where: { $0.name == "source" || $0.name == "hook" }) {
+            note(list.offset, "a list has a source, or a hook, or both")
+        }
+        return name.map { ListDefinition(name: $0, settings: settings, source: source, hook: hook) }
+    }
+
+    private mutating func readName(_ list: JSONSlice.Member) -> NamePattern? {
+        do throws(NamePattern.Failure) {
+            let name = try NamePattern(list.name)
+            if let other = names[name.form] {
+                note(list.offset, "no session is of this list: all that it could name are of \"\(other)\"")
+            } else {
+                names[name.form] = name.text
+            }
+            return name
+        } catch {
+            note(list.offset, "\(error)")
+            return nil
+        }
+    }
+
+    private mutating func readSource(_ value: JSONSlice, of name: NamePattern?) -> ListDefinition.Source? {
+        guard let members = members(of: value, "a source") else { return nil }
+        var (url, every, timeout): (URLTemplate?, Duration?, Duration?)
+        var headers: [RequestHeader] = []
+        for member in members {
+            switch member.name {
+            case "url": url = readURL(member.value, of: name)
+            case "every": every = readTime(member, 0.1...3600)
+            case "timeout": timeout = readTime(member, 0.1...60)
+            case "headers": headers = readHeaders(member.value)
+            default: noteUnknown(member, "a source")
+            }
+        }
+        noteMissing("url", of: members, at: value, "a source")
+        return url.map { url in
+            var source = ListDefinition.Source(url: url, headers: headers)
+            if let every { source.every = every }
+            if let timeout { source.timeout = timeout }
+            return source
+        }
+    }
+
+    private mutating func readHook(_ value: JSONSlice, of name: NamePattern?) -> ListDefinition.Hook? {
+        guard let members = members(of: value, "a hook") else { return nil }
+        var (url, timeout, secret): (URLTemplate?, Duration?, WebhookSecret?)
+        for member in members {
+            switch member.name {
+            case "url": url = readURL(member.value, of: name)
+            case "timeout": timeout = readTime(member, 0.1...60)
+            case "secret": secret = readSecret(member.value)
+            default: noteUnknown(member, "a hook")
+            }
+        }
+        noteMissing("url", of: members, at: value, "a hook")
+        noteMissing("secret", of: members, at: value, "a hook")
+        guard let url, let secret else { return nil }
+        var hook = ListDefinition.Hook(url: url, secret: secret)
+        if let timeout { hook.timeout = timeout }
+        return hook
+    }
+
+    // MARK: Values
+
+    private mutating func members(of value: JSONSlice, _ whole: String) -> [JSONSlice.Member]? {
+        let members = value.orderedMembers
+        if members == nil { note(value.offset, "\(whole) is an object") }
+        return members
+    }
+
+    private mutating func readURL(_ value: JSONSlice, of name: NamePattern?) -> URLTemplate? {
+        guard let text = value.string else {
+            note(value.offset, "a URL is a string")
+            return nil
+        }
+        do throws(URLTemplate.Failure) {
+            let url = try URLTemplate(text)
+            guard let name, let other = url.segments.first(where: { !name.segments.contains($0) }) else { return url }
+            note(value.offset, "the list's name has no segment {\(other)}")
+        } catch { note(value.offset, error.rawValue) }
+        return nil
+    }
+
+    /// A number of seconds, to the millisecond.
+    private mutating func readTime(_ member: JSONSlice.Member, _ range: ClosedRange<Double>) -> Duration? {
+        guard let seconds = member.value.number, range.contains(seconds) else {
+            let bounds = "from \(range.lowerBound) to \(Int(range.upperBound))"
+            note(member.value.offset, "\(member.name) is a number of seconds \(bounds)")
+            return nil
+        }
+        return .milliseconds(Int((seconds * 1000).rounded()))
+    }
+
+    private mutating func readHeaders(_ value: JSONSlice) -> [RequestHeader] {
+        var headers: [RequestHeader] = []
+        var names: Set<String> = []
+        for member in members(of: value, "headers") ?? [] {
+            if !names.insert(member.name.lowercased()).inserted {
+                note(member.offset, "the header \(member.name) is there twice")
+            } else if let header = readHeader(member) {
+                headers.append(header)
+            }
+        }
+        return headers
+    }
+
+    private mutating func readHeader(_ member: JSONSlice.Member) -> RequestHeader? {
+        let (name, value) = (member.name, member.value)
+        guard RequestHeader.isName(name) else {
+            note(member.offset, "a header's name has letters, digits and !#$%&'*+-.^_`|~")
+            return nil
+        }
+        guard !RequestHeader.isReserved(name) else {
+            note(member.offset, "the server sets the header \(name) itself")
+            return nil
+        }
+        guard let text = value.string else {
+            note(value.offset, "a header's value is a string")
+            return nil
+        }
+        let variable = readVariable(text)
+        guard variable != nil || !RequestHeader.isSecret(name) else {
+            note(value.offset, "\(name) is a secret: \"env:NAME\", by the variable that holds the whole value")
+            return nil
+        }
+        guard let said = variable.map({ readEnvironment($0, at: value) }) ?? text else { return nil }
+        guard RequestHeader.isValue(said) else {
+            let whose = variable.map { "the variable \($0) holds" } ?? "a header has"
+            note(value.offset, "\(whose) a value with controls, or with blanks around it, or none")
+            return nil
+        }
+        return RequestHeader(name: name, value: said)
+    }
+
+    private mutating func readSecret(_ value: JSONSlice) -> WebhookSecret? {
+        guard let name = value.string.flatMap(readVariable) else {
+            note(value.offset, "a secret is \"env:NAME\", by the variable that holds it")
+            return nil
+        }
+        guard let text = readEnvironment(name, at: value) else { return nil }
+        let secret = WebhookSecret(text)
+        if secret == nil { note(value.offset, "the variable \(name) holds no secret: \(WebhookSecret.rule)") }
+        return secret
+    }
+
+    /// The name behind `env:`; nil where a text does not begin so.
+    private func readVariable(_ text: String) -> String? {
+        text.hasPrefix("env:") ? String(text.dropFirst(4)) : nil
+    }
+
+    /// What a variable holds; its value goes into no message.
+    private mutating func readEnvironment(_ name: String, at value: JSONSlice) -> String? {
+        guard Self.isVariable(name) else {
+            note(value.offset, "a variable's name has letters, digits and _")
+            return nil
+        }
+        guard let text = environment(name), !text.isEmpty else {
+            note(value.offset, "the variable \(name) is not set, or empty")
+            return nil
+        }
+        return text
+    }
+
+    private static func isVariable(_ name: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { $0 == UInt8(ascii: "_") || SessionName.isOfName($0) && !".~:-".utf8.contains($0) }
+    }
+
+    // MARK: Faults
+
+    private mutating func note(_ offset: Int, _ message: String) { faults.append((offset, message)) }
+
+    private mutating func noteUnknown(_ member: JSONSlice.Member, _ whole: String) {
+        note(member.offset, "\(whole) has no member \"\(member.name)\"")
+    }
+
+    private mutating func noteMissing(
+        _ name: String, of members: [JSONSlice.Member], at value: JSONSlice, _ whole: String
+    ) {
+        if !members.contains(where: { $0.name == name }) { note(value.offset, "\(whole) has a member \"\(name)\"") }
+    }
+
+    /// What is wrong with a setting, whose pointers begin at the list.
+    private mutating func note(_ error: StateError, in list: JSONSlice) {
+        switch error {
+        case .wrongShape(let violations), .invalid(let violations):
+            for violation in violations {
+                let isName = violation.code == "unknown-member"
+                note(list.offset(at: violation.pointer, isName: isName), violation.detail)
+            }
+        case .limitExceeded(let what, let limit, let actual, let pointer):
+            note(list.offset(at: pointer), "there are \(actual) \(what), and at most \(limit) are allowed")
+        case .json, .unwanted: preconditionFailure("a setting of a text that was read as JSON")
+        }
+    }
+}
+
+extension JSONSlice {
+    /// Where a pointer leads from this value: to the value, or to the name of the member that holds it; as far as it
+    /// leads anywhere.
+    fileprivate func offset(at pointer: String, isName: Bool = false) -> Int {
+        var (value, name) = (self, offset)
+        for token in JSONPointer(pointer)?.tokens ?? [] {
+            let text = String(decoding: token, as: UTF8.self)
+            if let member = value.orderedMembers?.first(where: { $0.name == text }) {
+                (value, name) = (member.value, member.offset)
+            } else if let elements = value.elements, let index = Int(text), elements.indices.contains(index) {
+                (value, name) = (elements[index], elements[index].offset)
+            } else {
+                break
+            }
+        }
+        return isName ? name : value.offset
+    }
+}

@@ -1,0 +1,117 @@
+// How a name is matched. Literals and segments take turns, and no segment holds a colon. Behind a segment the next
+// literal is taken where it first comes, which is enough: were a later place the right one, the segment behind it could
+// as well have what is between the two, since that has no colon (a literal with a colon fits in one place only, at the
+// next colon). So nothing is tried twice, whatever a client asks for.
+
+/// The name of a session, or of many: `orders:{user}`. A segment stands for one or more characters of a name but no
+/// `:`, never for `.` or `..`, and takes as few as what stands behind it allows.
+struct NamePattern: Sendable, Equatable {
+    /// As it is written.
+    let text: String
+    /// What stands before the first segment.
+    private let start: [UInt8]
+    private let parts: [Part]
+
+    /// A segment, and what stands between it and the next one, or the end.
+    private struct Part: Sendable, Equatable {
+        let segment: String
+        var literal: [UInt8] = []
+    }
+
+    /// Why a text is no pattern.
+    enum Failure: Error, Equatable {
+        case character, openBrace, segmentName
+        case repeatedSegment(String), adjacentSegments(String, String)
+        case noName
+    }
+
+    init(_ text: String) throws(Failure) {
+        var (start, parts): ([UInt8], [Part]) = ([], [])
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "{") {
+                let segment = try Self.takeSegment(&rest)
+                guard !parts.contains(where: { $0.segment == segment }) else { throw .repeatedSegment(segment) }
+                if let last = parts.last, last.literal.isEmpty { throw .adjacentSegments(last.segment, segment) }
+                parts.append(Part(segment: segment))
+            } else {
+                guard SessionName.isOfName(byte) else { throw .character }
+                if parts.isEmpty { start.append(byte) } else { parts[parts.count - 1].literal.append(byte) }
+            }
+        }
+        let shortest = parts.reduce(start.count) { $0 + 1 + $1.literal.count }
+        guard parts.isEmpty ? SessionName.isWhole(text) : shortest <= SessionName.maxBytes else { throw .noName }
+        (self.text, self.start, self.parts) = (text, start, parts)
+    }
+
+    /// Takes a segment's name and the brace behind it.
+    private static func takeSegment(_ rest: inout Substring.UTF8View) throws(Failure) -> String {
+        guard let end = rest.firstIndex(of: UInt8(ascii: "}")) else { throw .openBrace }
+        let name = rest[..<end]
+        guard isSegment(name) else { throw .segmentName }
+        rest = rest[rest.index(after: end)...]
+        return String(Substring(name))
+    }
+
+    /// Whether a segment may have this name.
+    static func isSegment(_ name: some Collection<UInt8>) -> Bool {
+        (1...64).contains(name.count)
+            && name.allSatisfy { SessionName.isOfName($0) && !".~:".utf8.contains($0) }
+    }
+
+    /// The names of its segments, in their order.
+    var segments: [String] { parts.map(\.segment) }
+    /// Whether it is one name and no other.
+    var isExact: Bool { parts.isEmpty }
+    /// The same for all patterns that match the same names by the same characters.
+    var form: String {
+        parts.reduce(String(decoding: start, as: UTF8.self)) {
+            $0 + "{}" + String(decoding: $1.literal, as: UTF8.self)
+        }
+    }
+
+    /// What the segments stand for in a session's name, by their names; nil if the name is no such name. O(bytes).
+    func match(_ session: String) -> [String: String]? {
+        var session = session
+        return session.withUTF8 { name in
+            guard name.starts(with: start), SessionName.isWhole(name) else { return nil }
+            var found: [String: String] = [:]
+            var at = start.count
+            for (index, part) in parts.enumerated() {
+                guard let end = end(of: part, isLast: index == parts.count - 1, from: at, in: name) else { return nil }
+                let text = name[at..<end]
+                if text.count <= 2, text.allSatisfy({ $0 == UInt8(ascii: ".") }) { return nil }
+                found[part.segment] = String(decoding: text, as: UTF8.self)
+                at = end + part.literal.count
+            }
+            return at == name.count ? found : nil
+        }
+    }
+
+    /// Where a segment ends that begins at `start`.
+    private func end(of part: Part, isLast: Bool, from start: Int, in name: UnsafeBufferPointer<UInt8>) -> Int? {
+        let last = name.count - part.literal.count
+        var end = isLast ? last : start + 1
+        guard end > start, end <= last, !name[start..<end].contains(UInt8(ascii: ":")) else { return nil }
+        while end <= last {
+            if name[end..<end + part.literal.count].elementsEqual(part.literal) { return end }
+            if name[end] == UInt8(ascii: ":") { return nil }
+            end += 1
+        }
+        return nil
+    }
+}
+
+extension NamePattern.Failure: CustomStringConvertible {
+    /// For whoever wrote the pattern.
+    var description: String {
+        switch self {
+        case .character: "a name holds letters, digits, ._~:- and segments in braces, as \"orders:{user}\""
+        case .openBrace: "the brace of a segment is not closed"
+        case .segmentName: "a segment's name has 1 to 64 letters, digits, - and _"
+        case .repeatedSegment(let name): "the segment {\(name)} is there twice"
+        case .adjacentSegments(let one, let two): "nothing tells where {\(one)} ends and {\(two)} begins"
+        case .noName: SessionName.rule
+        }
+    }
+}

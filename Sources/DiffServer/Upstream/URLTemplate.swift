@@ -1,0 +1,152 @@
+import HTTPCore
+
+/// The URL of an upstream, in which segments of a session's name stand: `https://a.example/users/{user}?on={day}`.
+///
+/// What a client chose never says whom to call or which path is meant: a segment fills a whole segment of the path or a
+/// whole value of the query, percent-encoded (RFC 3986 §2.1) but for what is unreserved.
+struct URLTemplate: Sendable, Equatable {
+    /// As it is written.
+    let text: String
+    /// The names of the segments in it, in their order; one may be there several times.
+    let segments: [String]
+    /// What stands before each segment, and behind the last.
+    private let literals: [String]
+
+    /// Why a text is no such URL. No case holds any of it: a URL may hold a secret.
+    enum Failure: String, Error {
+        case scheme = "a URL begins with http:// or https://"
+        case userInfo = "a URL names no user and no password; headers say who asks"
+        case segmentInAuthority = "a segment cannot say whom to ask: it stands in the path or in the query"
+        case host = "the URL's host or port is none"
+        case fragment = "a URL has no fragment here: it would not be sent"
+        case character = "a URL holds no blanks, controls or letters beyond ASCII: percent-encode them"
+        case escape = "a % in a URL stands before two hexadecimal digits"
+        case dots = "the URL's path has a segment that is . or .."
+        case openBrace = "the brace of a segment is not closed"
+        case segmentName = "a segment's name has 1 to 64 letters, digits, - and _"
+        case partOfSegment = "a segment fills a whole segment of the URL's path or a whole value of its query"
+    }
+
+    init(_ text: String) throws(Failure) {
+        let bytes = Array(text.utf8)
+        let start = try Self.authorityEnd(of: bytes)
+        var reader = TargetReader(bytes[start...])
+        try reader.read()
+        self.text = text
+        segments = reader.segments
+        // Of an empty path is asked as of the root (RFC 9110 §4.2.3).
+        let isRooted = start < bytes.count && bytes[start] == UInt8(ascii: "/")
+        reader.literals[0].insert(contentsOf: bytes[..<start] + (isRooted ? [] : [UInt8(ascii: "/")]), at: 0)
+        literals = reader.literals.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Where the scheme and the authority end.
+    private static func authorityEnd(of bytes: [UInt8]) throws(Failure) -> Int {
+        let lower = bytes.prefix(8).map { $0 | 0x20 }
+        guard let scheme = ["http://", "https://"].first(where: { lower.starts(with: $0.utf8) }) else { throw .scheme }
+        let start = scheme.utf8.count
+        let end = bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
+        let authority = bytes[start..<end]
+        if authority.contains(UInt8(ascii: "@")) { throw .userInfo }
+        if authority.contains(UInt8(ascii: "{")) { throw .segmentInAuthority }
+        guard authority.withUnsafeBytes({ HostValue.isValid($0) }) else { throw .host }
+        return end
+    }
+
+    /// The URL with its segments filled in.
+    ///
+    /// - Precondition: each segment is there, not empty, and neither `.` nor `..`, as `NamePattern` gives them.
+    func url(_ segments: [String: String]) -> String {
+        var url = literals[0]
+        for (segment, literal) in zip(self.segments, literals.dropFirst()) {
+            guard let text = segments[segment], !["", ".", ".."].contains(text) else {
+                preconditionFailure("a segment of a URL that the session's name does not fill")
+            }
+            url += Self.encoded(text) + literal
+        }
+        return url
+    }
+
+    private static func encoded(_ text: String) -> String {
+        let octets = text.utf8.map { Self.isUnreserved($0) ? [$0] : Array("%\(Hex.encode([$0]).uppercased())".utf8) }
+        return String(decoding: octets.joined(), as: UTF8.self)
+    }
+
+    /// RFC 3986 §2.3.
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        byte != UInt8(ascii: ":") && SessionName.isOfName(byte)
+    }
+
+    /// Whether a path or a query holds it as it is, a slash and a question mark among them (RFC 3986 §3.3, §3.4).
+    fileprivate static func isOfTarget(_ byte: UInt8) -> Bool {
+        isUnreserved(byte) || "!$&'()*+,;=:@/?".utf8.contains(byte)
+    }
+}
+
+/// Takes a path and a query apart, byte by byte.
+private struct TargetReader {
+    private let bytes: ArraySlice<UInt8>
+    private var at: Int
+    /// Where the segment of the path, or the value of the query, began in which `at` stands; nil in a query's name.
+    private var start: Int?
+    private var isQuery = false
+    var literals: [[UInt8]] = [[]]
+    var segments: [String] = []
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = bytes
+        at = bytes.startIndex
+    }
+
+    mutating func read() throws(URLTemplate.Failure) {
+        while at < bytes.endIndex {
+            let byte = bytes[at]
+            switch byte {
+            case UInt8(ascii: "{"):
+                try takeSegment()
+                continue
+            case UInt8(ascii: "#"): throw .fragment
+            case UInt8(ascii: "%"):
+                let digits = bytes[at...].dropFirst().prefix(2)
+                guard digits.count == 2, digits.allSatisfy(\.isHexDigit) else { throw .escape }
+            default: guard URLTemplate.isOfTarget(byte) else { throw .character }
+            }
+            if endsPart(byte) {
+                try checkDots()
+                isQuery = isQuery || byte == UInt8(ascii: "?")
+                start = isQuery ? nil : at + 1
+            } else if isQuery, start == nil, byte == UInt8(ascii: "=") {
+                start = at + 1
+            }
+            literals[literals.count - 1].append(byte)
+            at += 1
+        }
+        try checkDots()
+    }
+
+    /// Whether a byte ends the segment or the parameter before it.
+    private func endsPart(_ byte: UInt8) -> Bool {
+        isQuery ? byte == UInt8(ascii: "&") : byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?")
+    }
+
+    private mutating func takeSegment() throws(URLTemplate.Failure) {
+        guard let end = bytes[at...].firstIndex(of: UInt8(ascii: "}")) else { throw .openBrace }
+        let name = bytes[at + 1..<end]
+        guard NamePattern.isSegment(name) else { throw .segmentName }
+        guard start == at, end + 1 == bytes.endIndex || endsPart(bytes[end + 1]) else { throw .partOfSegment }
+        segments.append(String(decoding: name, as: UTF8.self))
+        literals.append([])
+        at = end + 1
+    }
+
+    /// Clients take such segments away, also those that are written as `%2e`, and ask for another path.
+    private func checkDots() throws(URLTemplate.Failure) {
+        guard !isQuery, let start else { return }
+        let segment = String(decoding: bytes[start..<at], as: UTF8.self).lowercased()
+        if [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"].contains(segment) { throw .dots }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isHexDigit: Bool { Character(Unicode.Scalar(self)).isHexDigit }
+}

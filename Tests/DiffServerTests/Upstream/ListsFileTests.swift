@@ -1,0 +1,335 @@
+import SnapshotKit
+import Testing
+
+@testable import diffserver
+
+@Suite struct ListsFileTests {
+    private static let variables = [
+        "SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "TOKEN": "Bearer hidden", "EMPTY": "", "SHORT": "hidden",
+        "LINES": "hidden\nX: y", "BLANK": " hidden",
+    ]
+
+    private func file(_ text: String) throws -> ListsFile {
+        try ListsFile(json: Array(text.utf8)) { Self.variables[$0] }
+    }
+
+    /// `line:column: message`, each.
+    private func faults(_ json: [UInt8]) -> [String] {
+        do {
+            _ = try ListsFile(json: json) { Self.variables[$0] }
+            return []
+        } catch { return error.faults.map { "\($0.line):\($0.column): \($0.message)" } }
+    }
+
+    // MARK: What is taken
+
+    @Test func `a file says lists in its order`() throws {
+        let file = try file(
+            """
+            {
+              "board": {"source": {"url": "http://127.0.0.1:9000/board"}},
+              "orders:{user}": {
+                "source": {
+                  "url": "https://api.example/users/{user}/orders", "every": 2.5, "timeout": 30,
+                  "headers": {"Authorization": "env:TOKEN", "Accept": "application/json"}
+                },
+                "hook": {"url": "https://api.example/hook?user={user}", "timeout": 0.5, "secret": "env:SECRET"},
+                "shape": {"itemsAt": "/data"}, "ttl": 60, "ignore": ["/seen"], "keep": ["expanded"]
+              },
+              "notes": {"hook": {"url": "http://127.0.0.1:9000/hook", "secret": "env:SECRET"}}
+            }
+            """)
+        #expect(file.lists.map(\.name.text) == ["board", "orders:{user}", "notes"])
+        let (board, orders, notes) = (file.lists[0], file.lists[1], file.lists[2])
+        #expect(board.source?.every == .seconds(5) && board.source?.timeout == .seconds(10))
+        #expect(board.source?.headers == [] && board.hook == nil && board.settings == Session.SettingsChange())
+        #expect(orders.source?.every == .milliseconds(2500) && orders.source?.timeout == .seconds(30))
+        let headers = [("Authorization", "Bearer hidden"), ("Accept", "application/json")]
+        #expect(orders.source?.headers == headers.map { RequestHeader(name: $0, value: $1) })
+        #expect(orders.hook?.timeout == .milliseconds(500))
+        var settings = Session.SettingsChange()
+        settings.timeToLive = .seconds(60)
+        settings.ignored = [JSONPointer("/seen")!]
+        settings.shape = .pointers(itemsAt: JSONPointer("/data")!)
+        settings.keepsExpanded = true
+        #expect(orders.settings == settings)
+        #expect(notes.source == nil && notes.hook?.timeout == .seconds(2))
+    }
+
+    @Test func `a session is of the list of its name, else of the first that matches`() throws {
+        let source = { (path: String) in "{\"source\":{\"url\":\"http://h/\(path)\"}}" }
+        let file = try file(
+            """
+            {"{any}":\(source("any/{any}")), "a:{b}":\(source("one/{b}")), "{c}:{d}":\(source("two/{c}/{d}")),
+             "a:x":\(source("exact"))}
+            """)
+        let table: [(String, String?, String?)] = [
+            ("a:x", "a:x", "http://h/exact"), ("a:y", "a:{b}", "http://h/one/y"),
+            ("b:y", "{c}:{d}", "http://h/two/b/y"),
+            ("b", "{any}", "http://h/any/b"), ("a:b:c", nil, nil), (".", nil, nil), ("..", nil, nil),
+            ("a:..", nil, nil),
+            (":", nil, nil), ("", nil, nil), ("{any}", nil, nil), ("a/b", nil, nil),
+        ]
+        for (session, name, url) in table {
+            let match = file.list(of: session)
+            #expect(match?.definition.name.text == name, "\(session)")
+            #expect(match?.sourceURL == url, "\(session)")
+            #expect(match?.hookURL == nil)
+        }
+        #expect(try self.file("{}").list(of: "a") == nil)
+    }
+
+    @Test func `lists are equal where they say the same`() throws {
+        let list = { (every: String, token: String) in
+            "{\"a\":{\"source\":{\"url\":\"http://h/\",\"every\":\(every),\"headers\":{\"X-Key\":\"env:\(token)\"}}}}"
+        }
+        let one = try file(list("5", "TOKEN")).lists[0]
+        #expect(one == (try file(list("5.0", "TOKEN").replacing(",", with: " ,\n")).lists[0]))
+        #expect(one != (try file(list("6", "TOKEN")).lists[0]))
+        #expect(one != (try file(list("5", "SHORT")).lists[0]))
+    }
+
+    @Test(arguments: [
+        ("0.1", 100), ("1", 1000), ("5", 5000), ("3600", 3_600_000), ("3.6e3", 3_600_000), ("1.0001", 1000),
+    ])
+    func `a time is a number of seconds`(_ text: String, _ milliseconds: Int) throws {
+        let list = try file("{\"a\":{\"source\":{\"url\":\"http://h/\",\"every\":\(text)}}}").lists[0]
+        #expect(list.source?.every == .milliseconds(milliseconds))
+    }
+
+    // MARK: What is wrong
+
+    private static let name = "a name holds letters, digits, ._~:- and segments in braces, as \"orders:{user}\""
+    private static let session =
+        "a session's name has 1 to 128 letters, digits and ._~:- and is neither \".\" nor \"..\""
+    private static let variable = "a secret is \"env:NAME\", by the variable that holds it"
+    private static let controls = "a value with controls, or with blanks around it, or none"
+    private static let good = "\"source\":{\"url\":\"http://h/\"}"
+
+    /// Files with a `^` before each place where something is wrong, and what.
+    static let faulty: [(String, [String])] = [
+        ("^", ["this is no JSON: the text ends too early"]), ("  ^[]", ["a file of lists is an object"]),
+        ("^null", ["a file of lists is an object"]), ("{^a", ["this is no JSON: unexpected byte"]),
+        ("{\"é\":1,^}", ["this is no JSON: unexpected byte"]), ("{}\n ^x", ["this is no JSON: bytes after the value"]),
+        ("{\"a\":{\(good)},^\"a\":{\(good)}}", ["this is no JSON: duplicate member"]),
+        ("{\"a\":{\(good)},^\"\\u0061\":{\(good)}}", ["this is no JSON: duplicate member"]),
+        ("{\"a\":^5}", ["a list is an object"]), ("{^\"a\":{}}", ["a list has a source, or a hook, or both"]),
+        ("{^\"a\":{\"ttl\":5}}", ["a list has a source, or a hook, or both"]),
+        ("{\"a\":{\(good),^\"sorce\":{}}}", ["a list has no member \"sorce\""]),
+        ("{\"a\":{\(good),^\"x\\ny\\u202e\":{}}}", ["a list has no member \"x\u{FFFD}y\u{FFFD}\""]),
+        ("{^\"a b\":{\(good)}}", [name]), ("{^\"\":{\(good)}}", [session]), ("{^\"..\":{\(good)}}", [session]),
+        ("{^\"a{b\":{\(good)}}", ["the brace of a segment is not closed"]),
+        ("{^\"a{}\":{\(good)}}", ["a segment's name has 1 to 64 letters, digits, - and _"]),
+        ("{^\"{b}:{b}\":{\(good)}}", ["the segment {b} is there twice"]),
+        ("{^\"{b}{c}\":{\(good)}}", ["nothing tells where {b} ends and {c} begins"]),
+        (
+            "{\"a:{b}\":{\(good)},^\"a:{c}\":{\(good)}}",
+            ["no session is of this list: all that it could name are of \"a:{b}\""]
+        ),
+        ("{\"a\":{\"source\":^[]}}", ["a source is an object"]),
+        ("{\"a\":{\"source\":^{}}}", ["a source has a member \"url\""]),
+        ("{\"a\":{\"source\":{\"url\":^7}}}", ["a URL is a string"]),
+        ("{\"a\":{\"source\":{\"url\":^\"ftp://h/\"}}}", ["a URL begins with http:// or https://"]),
+        (
+            "{\"a\":{\"source\":{\"url\":^\"http://u:hidden@h/\"}}}",
+            ["a URL names no user and no password; headers say who asks"]
+        ),
+        ("{\"a\":{\"source\":{\"url\":^\"http://h/{b}\"}}}", ["the list's name has no segment {b}"]),
+        ("{^\"a }\":{\"source\":{\"url\":\"http://h/{b}\"}}}", [name]),
+        (
+            "{\"a:{b}\":{\"source\":{\"url\":^\"http://{b}/\"}}}",
+            ["a segment cannot say whom to ask: it stands in the path or in the query"]
+        ),
+        (
+            "{\"a\":{\"source\":{\"url\":\"http://h/\",\"every\":^0.09,\"timeout\":^60.1,^\"evry\":1}}}",
+            [
+                "every is a number of seconds from 0.1 to 3600", "timeout is a number of seconds from 0.1 to 60",
+                "a source has no member \"evry\"",
+            ]
+        ),
+        (
+            "{\"a\":{\"source\":{\"every\":^3601,\"url\":^null}}}",
+            ["every is a number of seconds from 0.1 to 3600", "a URL is a string"]
+        ),
+        (
+            "{\"a\":{\"source\":{\"every\":^\"5\",\"url\":\"http://h/\"}}}",
+            ["every is a number of seconds from 0.1 to 3600"]
+        ),
+        (
+            "{\"a\":{\"source\":{\"every\":^1e999,\"url\":\"http://h/\"}}}",
+            ["every is a number of seconds from 0.1 to 3600"]
+        ),
+        ("{\"a\":{\"source\":{\"url\":\"http://h/\",\"headers\":^[]}}}", ["headers is an object"]),
+        ("{\"a\":{\"hook\":^^{}}}", ["a hook has a member \"url\"", "a hook has a member \"secret\""]),
+        (
+            "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"timeout\":^0,\"secret\":^\"whsec_hidden\",^\"every\":5}}}",
+            ["timeout is a number of seconds from 0.1 to 60", variable, "a hook has no member \"every\""]
+        ),
+        ("{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^5}}}", [variable]),
+        (
+            "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:SHORT\"}}}",
+            ["the variable SHORT holds no secret: \(WebhookSecret.rule)"]
+        ),
+        (
+            "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:NONE\"}}}",
+            ["the variable NONE is not set, or empty"]
+        ),
+        (
+            "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:EMPTY\"}}}",
+            ["the variable EMPTY is not set, or empty"]
+        ),
+        (
+            "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:\"}}}",
+            ["a variable's name has letters, digits and _"]
+        ),
+        (
+            "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:A B\"}}}",
+            ["a variable's name has letters, digits and _"]
+        ),
+        // What PUT reads as well, each at its place.
+        ("{\"a\":{\(good),\"ttl\":^0}}", ["ttl is a whole number of seconds from 1 to 604800"]),
+        ("{\"a\":{\(good),\"ttl\":^1.5}}", ["ttl is a whole number of seconds from 1 to 604800"]),
+        ("{\"a\":{\(good),\"keep\":^[\"items\"]}}", ["keep is an array that holds \"expanded\" or nothing"]),
+        (
+            "{\"a\":{\(good),\"ignore\":^[\"seen\"]}}",
+            ["ignore is an array of JSON Pointers into an item's content, each of at most 64 segments"]
+        ),
+        (
+            "{\"a\":{\(good),\"ignore\":^[\(Array(repeating: "\"/a\"", count: 65).joined(separator: ","))]}}",
+            ["there are 65 pointers, and at most 64 are allowed"]
+        ),
+        ("{\"a\":{\(good),\"shape\":^[]}}", ["a shape is an object"]),
+        (
+            "{\"a\":{\(good),\"shape\":^{}}}",
+            ["a shape has at least one of sectionsAt, sectionIdAt, itemsAt, idAt, kindAt, childrenAt, expandedAt"]
+        ),
+        (
+            "{\"a\":{\(good),\"shape\":{\"map\":^1,\"itemsAt\":^\"data\",^\"itemAt\":\"\",\"idAt\":^[]}}}",
+            [
+                "map is true or false", "itemsAt is a JSON Pointer, empty or starting with \"/\", not \"data\"",
+                "a shape has no member \"itemAt\"", "idAt is a JSON Pointer, or an array of up to 4",
+            ]
+        ),
+        ("{\"a\":{\(good),\"shape\":{\"idAt\":^\"/a\",\"map\":true}}}", ["with map the names are the ids: no idAt"]),
+    ]
+
+    /// The same of headers: what stands in the braces.
+    static let faultyHeaders: [(String, [String])] = [
+        ("\"Accept\":^5", ["a header's value is a string"]), ("\"Accept\":^\"\"", ["a header has \(controls)"]),
+        ("\"Accept\":^\"a\\r\\nX: y\"", ["a header has \(controls)"]),
+        ("\"Accept\":^\"a\\u0000\"", ["a header has \(controls)"]),
+        ("\"Accept\":^\" a\"", ["a header has \(controls)"]), ("\"Accept\":^\"\\u007f\"", ["a header has \(controls)"]),
+        ("^\"A b\":\"c\"", ["a header's name has letters, digits and !#$%&'*+-.^_`|~"]),
+        ("^\"\":\"c\"", ["a header's name has letters, digits and !#$%&'*+-.^_`|~"]),
+        ("^\"A:\":\"c\"", ["a header's name has letters, digits and !#$%&'*+-.^_`|~"]),
+        ("^\"é\":\"c\"", ["a header's name has letters, digits and !#$%&'*+-.^_`|~"]),
+        ("\"Accept\":\"a\",^\"accept\":\"b\"", ["the header accept is there twice"]),
+        ("\"X-A\":^\"env:LINES\"", ["the variable LINES holds \(controls)"]),
+        ("\"X-A\":^\"env:BLANK\"", ["the variable BLANK holds \(controls)"]),
+        ("\"X-A\":^\"env:EMPTY\"", ["the variable EMPTY is not set, or empty"]),
+    ]
+
+    @Test(arguments: faulty)
+    func `what is wrong is told with its place`(_ marked: String, _ messages: [String]) { expect(marked, messages) }
+
+    @Test(arguments: faultyHeaders)
+    func `what is wrong with headers is told with its place`(_ marked: String, _ messages: [String]) {
+        expect("{\"a\":{\"source\":{\"url\":\"http://h/\",\"headers\":{\(marked)}}}}", messages)
+    }
+
+    @Test(arguments: [
+        "Host", "content-length", "Transfer-Encoding", "Connection", "If-None-Match", "If-Modified-Since",
+        "Accept-Encoding",
+        "Range", "TE", "Upgrade", "Expect",
+    ])
+    func `the server's own headers are not to be set`(_ header: String) {
+        let text = "{\"a\":{\"source\":{\"url\":\"http://h/\",\"headers\":{^\"\(header)\":\"x\"}}}}"
+        expect(text, ["the server sets the header \(header) itself"])
+    }
+
+    @Test(arguments: [
+        "Authorization", "proxy-authorization", "Cookie", "X-Api-Key", "apikey", "X-Auth-Token", "X-Vault-Token",
+        "Client-Secret", "X-Amz-Security-Token", "X-Signature", "X-Password",
+    ])
+    func `a secret has no place in the file`(_ header: String) {
+        let text = "{\"a\":{\"source\":{\"url\":\"http://h/\",\"headers\":{\"\(header)\":^\"Bearer hidden\"}}}}"
+        expect(text, ["\(header) is a secret: \"env:NAME\", by the variable that holds the whole value"])
+        let good = text.replacing("^\"Bearer hidden\"", with: "\"env:TOKEN\"")
+        #expect(faults(Array(good.utf8)) == [])
+    }
+
+    @Test func `all faults of a file are told in its order`() {
+        let text = """
+            {
+              "añ👍": {"ttl": 0, "source": {"url": "x"}},
+              "b:{c}": {
+                "hook": {"url": "http://h/{d}", "secret": "env:NONE"}, "é": {"👍": 1}, "extra": 1,
+            \t"keep": 7
+              }\r
+            , "c": 1}
+            """
+        #expect(
+            faults(Array(text.utf8)) == [
+                "2:3: \(Self.name)", "2:18: ttl is a whole number of seconds from 1 to 604800",
+                "2:39: a URL begins with http:// or https://", "4:21: the list's name has no segment {d}",
+                "4:47: the variable NONE is not set, or empty", "4:60: a list has no member \"é\"",
+                "4:75: a list has no member \"extra\"", "5:10: keep is an array that holds \"expanded\" or nothing",
+                "7:8: a list is an object",
+            ])
+    }
+
+    @Test func `faults that are told are not without end`() {
+        let text = "{" + (0..<3000).map { "\"\($0)\":0" }.joined(separator: ",\n") + "}"
+        let found = faults(Array(text.utf8))
+        #expect(found.count == ListsFileError.maxFaults)
+        #expect(found.last == "1000:7: a list is an object")
+        let long = faults(
+            Array(
+                "{\"\(String(repeating: "é", count: 1000))\":{},\"a\":{\"\(String(repeating: "b", count: 1000))\":1}}"
+                    .utf8))
+        #expect(long.allSatisfy { $0.count < 500 })
+        let most = Array("{}".utf8) + Array(repeating: UInt8(ascii: " "), count: ListsFile.maxBytes - 2)
+        #expect(faults(most) == [])
+        #expect(faults(most + [0x20]) == ["1:1: a file of lists has at most 1048576 bytes"])
+    }
+
+    /// Bytes that are none of a file, and good files with some bytes changed: they are read or told to be faulty.
+    @Test func `no bytes trap`() {
+        var random = SplitMix64(seed: 3)
+        let seeds = (Self.faulty + Self.faultyHeaders).map { Array($0.0.utf8).filter { $0 != UInt8(ascii: "^") } }
+        let pieces = "{}[]\":,\\ue/.%#@^$ \n0\u{0}\u{7f}é".utf8.map(\.self)
+        for turn in 0..<6_000 {
+            var bytes = turn % 10 == 0 ? [] : seeds.randomElement(using: &random)!
+            for _ in 0..<random.below(bytes.isEmpty ? 40 : 4) {
+                let at = random.below(bytes.count + 1)
+                switch random.below(3) {
+                case 0: bytes.insert(pieces.randomElement(using: &random)!, at: at)
+                case 1: if at < bytes.count { bytes.remove(at: at) }
+                default: if at < bytes.count { bytes[at] = UInt8(truncatingIfNeeded: random.next()) }
+                }
+            }
+            for fault in faults(bytes) { #expect(!fault.contains("\n")) }
+        }
+    }
+
+    private func expect(_ marked: String, _ messages: [String]) {
+        let expected = zip(places(marked), messages).map { "\($0): \($1)" }
+        let text = marked.replacing("^", with: "")
+        let found = faults(Array(text.utf8))
+        #expect(found == expected, "\(text)")
+        #expect(!found.contains { $0.contains("hidden") }, "a value is shown: \(found)")
+    }
+
+    /// `line:column` of each mark.
+    private func places(_ marked: String) -> [String] {
+        var (line, column, places) = (1, 1, [String]())
+        for scalar in marked.unicodeScalars {
+            switch scalar {
+            case "^": places.append("\(line):\(column)")
+            case "\n": (line, column) = (line + 1, 1)
+            default: column += 1
+            }
+        }
+        return places
+    }
+}
