@@ -12,7 +12,10 @@ enum PostFetch {
             call.service.store.load(call.session, again: false, on: call.loop).whenDone { found in
                 let before = (try? found.get())?.session.head.revision
                 upstream.fetch(call.session).whenDone { fetched in
-                    if case .failure(let problem) = fetched { return call.answer(pending) { () throws(Problem) in throw problem } }
+                    if case .failure(var problem) = fetched {
+                        if problem.type == .sourceUnavailable { problem.detail = upstream.obstacle(of: call.session) }
+                        return call.answer(pending) { [problem] () throws(Problem) in throw problem }
+                    }
                     call.view().whenDone { result in
                         if (try? result.get())?.isLong(options.sight) == true { call.isLong = true }
                         call.goOn {

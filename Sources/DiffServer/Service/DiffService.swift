@@ -269,7 +269,9 @@ final class DiffService: Service {
 
     /// Has sessions fetch themselves by a file of lists.
     func fetch(_ lists: ListsFile) throws(ListenError) {
-        upstream = try Upstream(lists, for: self, incoming: messages.incoming)
+        let upstream = try Upstream(lists, for: self, incoming: messages.incoming)
+        table.isFetched = { upstream.hasSource($0) }
+        self.upstream = upstream
     }
 
     /// Has all that depends on a slot's readers look how many there are.

@@ -11,6 +11,6 @@ protocol Consent: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - revision: to which the edits can be applied.
-    ///   - edits: the text of the array.
-    func proceed(at revision: Revision, edits: ArraySlice<UInt8>) -> Progress<Void, Problem>
+    ///   - body: in which they stand.
+    func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, Problem>
 }

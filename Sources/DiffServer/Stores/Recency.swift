@@ -7,8 +7,10 @@ struct Recency {
     fileprivate var end = SlotLinks()
     /// Whether the slot is in the order of use, and so in the table.
     fileprivate(set) var isListed = false
-    /// Whether it is among those that are read.
-    fileprivate var isAmongRead = false
+    /// Among which it leaves.
+    fileprivate var rank = Rank.unread
+    /// Whether the session fetches itself: then it is no loss.
+    var isFetched = false
     /// The second, on the clock of moments, in which the wheel looks at it next.
     fileprivate var dueSecond: Int64 = 0
     var expires = Instant.now
@@ -26,6 +28,18 @@ struct Recency {
     /// Whether the session is awake, and was used since it was last asked whether it may rest.
     fileprivate(set) var isAwake = false
     fileprivate var wasUsed = false
+}
+
+/// Who leaves before whom.
+private enum Rank {
+    /// What can be fetched again, and nobody waits on.
+    case fetched
+    case unread
+    case read
+
+    init(_ slot: SessionSlot) {
+        self = slot.readerCount > 0 ? .read : slot.recency.isFetched ? .fetched : .unread
+    }
 }
 
 /// A slot's neighbours in a list. The table holds on to them: a slot leaves all lists when it leaves the table.
@@ -87,44 +101,73 @@ private struct SlotList<Order: SlotOrder> {
     }
 }
 
-/// Slots in order of use: those that nobody waits on, and those that are read, which leave last. All is O(1),
-/// amortised.
+/// Slots in order of use: those that can be fetched again, which leave first, those that nobody waits on, and those that
+/// are read, which leave last. All is O(1), amortised.
 ///
 /// A slot whose first reader came stays where it is until it is used or its turn to leave comes; either puts it among
 /// those that are read.
 struct RecencyOrder {
+    private var fetched = SlotList<ByUse>()
     private var unread = SlotList<ByUse>()
     private var read = SlotList<ByUse>()
+    /// Slots of sessions that fetch themselves.
+    private(set) var fetchedCount = 0
+
+    /// The list of a rank.
+    private subscript(_ rank: Rank) -> SlotList<ByUse> {
+        get {
+            switch rank {
+            case .fetched: fetched
+            case .unread: unread
+            case .read: read
+            }
+        }
+        set {
+            switch rank {
+            case .fetched: fetched = newValue
+            case .unread: unread = newValue
+            case .read: read = newValue
+            }
+        }
+    }
 
     /// Puts in a slot as the latest.
     mutating func add(_ slot: SessionSlot) {
         slot.recency.isListed = true
-        slot.recency.isAmongRead = slot.readerCount > 0
-        if slot.recency.isAmongRead { read.add(slot) } else { unread.add(slot) }
+        slot.recency.rank = Rank(slot)
+        self[slot.recency.rank].add(slot)
+        if slot.recency.isFetched { fetchedCount += 1 }
     }
 
     mutating func remove(_ slot: SessionSlot) {
-        if slot.recency.isAmongRead { read.remove(slot) } else { unread.remove(slot) }
+        self[slot.recency.rank].remove(slot)
         slot.recency.isListed = false
+        if slot.recency.isFetched { fetchedCount -= 1 }
     }
 
     /// Makes a slot the latest.
     mutating func touch(_ slot: SessionSlot) {
         slot.recency.wasUsed = true
-        let newest = slot.recency.isAmongRead ? read.newest : unread.newest
-        guard newest !== slot || slot.recency.isAmongRead != (slot.readerCount > 0) else { return }
+        guard self[slot.recency.rank].newest !== slot || slot.recency.rank != Rank(slot) else { return }
         remove(slot)
         add(slot)
     }
 
     /// The one that is to leave next, but for `spared`.
     mutating func next(sparing spared: SessionSlot?) -> SessionSlot? {
-        while let slot = Self.oldest(of: unread, sparing: spared) {
+        nextFetched(sparing: spared) ?? next(of: .unread, sparing: spared) ?? Self.oldest(of: read, sparing: spared)
+    }
+
+    /// The one of those that can be fetched again, and nobody waits on.
+    mutating func nextFetched(sparing spared: SessionSlot?) -> SessionSlot? { next(of: .fetched, sparing: spared) }
+
+    private mutating func next(of rank: Rank, sparing spared: SessionSlot?) -> SessionSlot? {
+        while let slot = Self.oldest(of: self[rank], sparing: spared) {
             if slot.readerCount == 0 { return slot }
             remove(slot)
             add(slot)
         }
-        return Self.oldest(of: read, sparing: spared)
+        return nil
     }
 
     private static func oldest(of list: SlotList<ByUse>, sparing spared: SessionSlot?) -> SessionSlot? {

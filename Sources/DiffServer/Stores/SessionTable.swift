@@ -57,6 +57,9 @@ final class SessionTable: Sendable {
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
     }
 
+    /// Tells whether a session of a name fetches itself. Set before there are any.
+    nonisolated(unsafe) var isFetched: (@Sendable (String) -> Bool)?
+
     /// Whether a store keeps what is here: then a session that leaves memory has not ended.
     var isCache: Bool { ownHash == nil }
 
@@ -130,6 +133,7 @@ final class SessionTable: Sendable {
     private func insert(_ name: String, _ session: Session) -> SessionSlot? {
         var readers: [any SessionReader] = []
         var tired: SessionSlot?
+        let isFetched = isFetched?(name) ?? false
         let (slot, evicted) = registry.withLock { registry -> (SessionSlot?, [Evicted]) in
             guard registry.slots[name] == nil else { return (nil, []) }
             let slot: SessionSlot
@@ -140,6 +144,7 @@ final class SessionTable: Sendable {
                 slot = SessionSlot(name: name, session)
             }
             registry.away[name] = nil
+            slot.recency.isFetched = isFetched
             slot.recency.timeToLive = session.settings.timeToLive
             slot.recency.expires = .now + session.settings.timeToLive
             slot.recency.stored = slot.recency.expires
@@ -349,10 +354,17 @@ extension SessionTable.Registry {
         within bounds: SessionTable.Bounds, sparing spared: SessionSlot?, isCache: Bool
     ) -> [SessionTable.Evicted] {
         var evicted: [SessionTable.Evicted] = []
-        while bytes > bounds.bytes || slots.count > bounds.sessions, let slot = order.next(sparing: spared) {
+        let evict = { (registry: inout Self, slot: SessionSlot) in
             let bytes = slot.recency.bytes
-            remove(slot)
-            evicted.append((slot, bytes, isCache ? sendAway(slot) : nil))
+            registry.remove(slot)
+            evicted.append((slot, bytes, isCache ? registry.sendAway(slot) : nil))
+        }
+        // Whoever may read what can be fetched must not throw out what cannot.
+        while order.fetchedCount > max(1, bounds.sessions / 2), let slot = order.nextFetched(sparing: spared) {
+            evict(&self, slot)
+        }
+        while bytes > bounds.bytes || slots.count > bounds.sessions, let slot = order.next(sparing: spared) {
+            evict(&self, slot)
         }
         return evicted
     }

@@ -39,14 +39,14 @@ final class EditConsent: Consent {
 
     var asked: Revision? { if case .given(let revision, _) = state.withLock({ $0 }) { revision } else { nil } }
 
-    func proceed(at revision: Revision, edits: ArraySlice<UInt8>) -> Progress<Void, Problem> {
+    func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, Problem> {
         switch state.withLock({ $0 }) {
         case .outside:
             calls.turn(of: call.session, within: hook.timeout).map { [state] turn in
                 state.withLock { $0 = .inTurn(turn) }
             }
         case .inTurn(let turn):
-            calls.ask(hook, at: url, id: id, payload(revision, edits)).map { [state] _ in
+            calls.ask(hook, at: url, id: id, payload(revision, body)).map { [state] _ in
                 state.withLock { $0 = .given(revision, turn) }
             }
         case .given: preconditionFailure("who has agreed is not asked again")
@@ -54,14 +54,16 @@ final class EditConsent: Consent {
     }
 
     /// `{"session","revision","edits","token"}`.
-    private func payload(_ revision: Revision, _ edits: ArraySlice<UInt8>) -> [UInt8] {
-        var writer = JSONWriter(capacity: edits.count + 512)
+    ///
+    /// - Parameter body: `{"edits":[…]}`, which was read and found good.
+    private func payload(_ revision: Revision, _ body: ArraySlice<UInt8>) -> [UInt8] {
+        var writer = JSONWriter(capacity: body.count + 512)
         writer.append("{\"session\":")
         writer.append(string: call.session)
         writer.append(",\"revision\":")
         revision.write(into: &writer)
         writer.append(",\"edits\":")
-        writer.append(Array(edits))
+        writer.append(JSONSlice.members(of: Array(body))?["edits"]?.text ?? Array("[]".utf8))
         writer.append(",\"token\":")
         if case .client = call.identity, let claims = Token.claims(call.head) {
             writer.append(claims)

@@ -11,7 +11,7 @@ final class HookCalls: @unchecked Sendable {
 
     /// Those who want to call the hook of one session, but for the one who does.
     private struct Line {
-        var waiting: [Promise<HookTurn, Problem>] = []
+        var waiting: [(promise: Promise<HookTurn, Problem>, timer: Timer)] = []
     }
 
     /// Calls of one node at a time.
@@ -43,8 +43,8 @@ final class HookCalls: @unchecked Sendable {
     private func enter(_ session: String, within time: Duration, _ promise: Promise<HookTurn, Problem>) {
         if lines[session] != nil {
             guard lines[session]!.waiting.count < Self.longestLine else { return promise.keep(.failure(.hookBusy)) }
-            lines[session]!.waiting.append(promise)
-            loop.schedule(after: time * Self.longestLine) { self.giveUp(promise, session) }
+            let timer = loop.schedule(after: time * Self.longestLine) { self.giveUp(promise, session) }
+            lines[session]!.waiting.append((promise, timer))
             return
         }
         guard underWay < Self.most else { return promise.keep(.failure(.hookBusy)) }
@@ -54,8 +54,9 @@ final class HookCalls: @unchecked Sendable {
     }
 
     private func giveUp(_ promise: Promise<HookTurn, Problem>, _ session: String) {
-        guard let index = lines[session]?.waiting.firstIndex(where: { $0 === promise }) else { return }
-        lines[session]!.waiting.remove(at: index).keep(.failure(.hookBusy))
+        guard let index = lines[session]?.waiting.firstIndex(where: { $0.promise === promise }) else { return }
+        lines[session]!.waiting.remove(at: index)
+        promise.keep(.failure(.hookBusy))
     }
 
     /// Takes the turn from the other nodes.
@@ -66,7 +67,7 @@ final class HookCalls: @unchecked Sendable {
         store.takeTurn(.hook, of: session, for: time, isForced: false, on: loop).whenDone { [self] result in
             let goOn = { @Sendable [self] in
                 switch result {
-                case .success(.taken): promise.keep(.success(HookTurn(session, self, holding: time)))
+                case .success(.taken): promise.keep(.success(HookTurn(session, self)))
                 case .success where Instant.now < deadline:
                     loop.schedule(after: Self.look) { self.takeTurn(session, until: deadline, holding: time, promise) }
                 case .success:
@@ -98,7 +99,9 @@ final class HookCalls: @unchecked Sendable {
             underWay -= 1
             return
         }
-        let promise = lines[session]!.waiting.removeFirst()
+        let (promise, timer) = lines[session]!.waiting.removeFirst()
+        // It would hold the turn with the promise.
+        timer.cancel()
         let time = upstream.match(session)?.definition.hook?.timeout ?? .seconds(1)
         takeTurn(session, until: .now + time * 2, holding: time * 2, promise)
     }
@@ -142,9 +145,7 @@ final class HookTurn: Sendable {
     private let session: String
     private let calls: HookCalls
 
-    fileprivate init(_ session: String, _ calls: HookCalls, holding time: Duration) {
-        (self.session, self.calls) = (session, calls)
-    }
+    fileprivate init(_ session: String, _ calls: HookCalls) { (self.session, self.calls) = (session, calls) }
 
     deinit { calls.end(session) }
 }

@@ -34,6 +34,11 @@ struct ListsFileError: Error, Equatable {
         }
     }
 
+    /// A line for each fault, as compilers tell theirs: `FILE:LINE:COLUMN: message`.
+    func text(of path: String) -> String {
+        faults.map { "\(path):\($0.line):\($0.column): \($0.message)" }.joined(separator: "\n")
+    }
+
     /// One line of bounded length: names come from the file.
     private static func printable(_ text: String) -> String {
         let scalars = text.unicodeScalars.prefix(400).map { scalar -> Unicode.Scalar in

@@ -25,6 +25,8 @@ final class SourcedList: @unchecked Sendable {
     private var renewal: Timer?
     /// Whether readers were told that nothing is heard of the source.
     private var isToldStale = false
+    /// Why the last request failed, for those who may know.
+    let obstacle = Locked("")
     /// How often in a row what came was overtaken by somebody else.
     private var overtakings = 0
 
@@ -60,6 +62,9 @@ final class SourcedList: @unchecked Sendable {
 
     /// The last success.
     var fetched: Instant? { known.withLock { $0.fetched } }
+
+    /// Whether somebody waits for the session, or has asked for it just now.
+    var isInUse: Bool { hasReaders || Instant.now - used.withLock { $0 } < .seconds(1) }
 
     /// Whether nobody has asked for it in a while.
     func isIdle(at now: Instant) -> Bool {
@@ -319,6 +324,7 @@ final class SourcedList: @unchecked Sendable {
             return record.failures == 1
         }
         upstream.tallies.count(.failed, definition.name.text)
+        obstacle.withLock { $0 = reason }
         // Once an outage, not once a try.
         if isFirst { upstream.failed(name, definition, because: reason) }
         giveBack(.failure(problem(known.withLock { $0 }, at: .now) ?? .noSession(name)))

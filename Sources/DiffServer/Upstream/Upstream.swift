@@ -81,12 +81,16 @@ final class Upstream: Sendable {
         return list(name, source)?.fetch() ?? .done(.failure(.tooManyFetched))
     }
 
+    /// Why a session's source could not be asked last, for those who may know.
+    func obstacle(of name: String) -> String { lists.withLock { $0[name] }?.obstacle.withLock { $0 } ?? "" }
+
     /// For how many seconds nothing was heard of a session's source, if that is too long.
     func staleness(of name: String) -> Int? { lists.withLock { $0[name] }?.staleness }
 
     private func list(_ name: String, _ source: ListDefinition.Source) -> SourcedList? {
         lists.withLock { lists in
             if let list = lists[name] { return list }
+            if lists.count >= limit { lists = lists.filter { $0.value.isInUse } }
             guard lists.count < limit else { return nil }
             let list = SourcedList(name, self, every: source.every)
             lists[name] = list

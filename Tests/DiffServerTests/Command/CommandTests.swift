@@ -82,7 +82,8 @@ import Testing
         (["--key", "a:\(hash),"], "--key"), (["--key", "a:\(hash):"], "--key"),
         (["--key-file", "/nowhere/at/all"], "No such file"),
         (["--key-file", "/"], "--key-file"), (["--token-secret-file", "/dev/null"], "empty"),
-        (["--token-secret-file", "/dev/zero"], "bytes"),
+        (["--token-secret-file", "/dev/zero"], "bytes"), (["--lists", "/nowhere/at/all"], "No such file"),
+        (["--lists", "/"], "--lists"), (["--lists", "/dev/zero"], "bytes"), (["--lists", "/dev/null"], "/dev/null:1:1: "),
     ])
     func `what cannot work is refused`(_ arguments: [String], _ reason: String) {
         let message = refusal(arguments)
@@ -109,6 +110,32 @@ import Testing
         close(descriptor)
         defer { unlink(path) }
         return try body(String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+
+    @Test func `a file of lists is read with the variables that it names`() throws {
+        let lists = """
+            {"a": {"source": {"url": "http://h/", "every": 0}},
+             "b": {"hook": {"url": "http://h/", "secret": "env:HOOK"}}}
+            """
+        try withFile(lists) { path in
+            let faults = [
+                "\(path):1:48: every is a number of seconds from 0.1 to 3600",
+                "\(path):2:49: the variable HOOK is not set, or empty",
+            ]
+            #expect(refusal(["--lists", path])?.split(separator: "\n").map(String.init) == faults)
+        }
+        let key = "whsec_" + String(repeating: "YWFh", count: 8)
+        try withFile(lists.replacing(" 0}", with: " 9}")) { path in
+            let options = try options([], ["DIFFSERVER_LISTS": path, "HOOK": key])
+            #expect(options.listsPath == path)
+            #expect(options.lists?.lists.map(\.name.text) == ["a", "b"])
+            #expect(try self.options([]).lists == nil)
+            for arguments in [[], [path, path]] {
+                #expect(throws: UsageError.self) {
+                    try Command(["check-lists"] + arguments, environment: { _ in nil })
+                }
+            }
+        }
     }
 
     @Test(arguments: ["", "\n", "\r\n"])
