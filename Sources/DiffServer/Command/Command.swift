@@ -7,12 +7,15 @@ enum Command {
     case key(name: String)
     case token(sessions: [String], scopes: Set<Token.Scope>, seconds: Int, secret: [UInt8])
     case healthCheck(Options)
+    case checkLists(CheckLists)
     case help, version
 }
 
-/// A command line that makes no sense: one line for a person, and exit status 2.
+/// A command line that makes no sense: a line for a person, or one for each fault of a file, and exit status 2.
 struct UsageError: Error {
     let message: String
+    /// Whether each line begins with its place in a file.
+    var hasPlaces = false
 
     init(_ message: String) { self.message = message }
 }
@@ -21,18 +24,19 @@ extension Command {
     /// Reads arguments (without the program's name) and the environment; flags win over variables.
     ///
     /// - Parameter group: limits the memory that is taken where no option says how much.
-    init(_ arguments: [String], environment: (String) -> String?, group: ControlGroup = ControlGroup())
-        throws(UsageError)
-    {
+    init(
+        _ arguments: [String], environment: @escaping (String) -> String?, group: ControlGroup = ControlGroup()
+    ) throws(UsageError) {
         let rest = Array(arguments.dropFirst())
         switch arguments.first ?? "serve" {
         case let flag where flag.hasPrefix("--") && flag != "--help" && flag != "--version":
-            self = .serve(try Self.options(arguments, environment, group).checked())
-        case "serve": self = .serve(try Self.options(rest, environment, group).checked())
+            self = .serve(try Self.options(arguments, environment, group).checked(environment: environment))
+        case "serve": self = .serve(try Self.options(rest, environment, group).checked(environment: environment))
         case "key": self = try Self.key(rest)
         case "token": self = try Self.token(rest, environment)
         case "healthcheck": self = .healthCheck(try Self.options(rest, environment, group))
         case "diff": self = try Self.diff(rest)
+        case "check-lists": self = try Self.checkLists(rest)
         case "help", "--help", "-h": self = .help
         case "version", "--version": self = .version
         case let other: throw UsageError("there is no command \"\(other)\"; see diffserver help")
@@ -154,6 +158,12 @@ extension Command {
         throw UsageError(
             "diffserver token needs the server's --token-secret or --token-secret-file, "
                 + "of \(TokenSecrets.minBytes) bytes or more")
+    }
+
+    private static func checkLists(_ arguments: [String]) throws(UsageError) -> Command {
+        let (_, files) = try split(arguments, known: CheckLists.options)
+        guard files.count == 1 else { throw UsageError("diffserver check-lists takes one file of lists") }
+        return .checkLists(CheckLists(path: files[0]))
     }
 
     private static func diff(_ arguments: [String]) throws(UsageError) -> Command {

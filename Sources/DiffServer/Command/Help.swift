@@ -22,6 +22,7 @@ enum Help {
                                            one operation: edit:move
         diffserver healthcheck [--listen ADDRESS]
                                            asks whether the server is ready; exit status 0 if it is
+        diffserver check-lists FILE        what is wrong with a file of lists, a line each; exit status 0 if nothing is
         diffserver help                    this text
         diffserver version                 the version
 

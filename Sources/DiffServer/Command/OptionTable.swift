@@ -113,6 +113,10 @@ enum OptionTable {
             "--tls-client-ca", "FILE",
             "a PEM file with the authorities of client certificates, which are then required", \.clientAuthority),
         toggle("--require-if-match", "refuse writes to sessions without If-Match", \.requiresIfMatch),
+        text(
+            "--lists", "FILE",
+            "a JSON file of lists that come from upstream, or whose edits are asked about there; see check-lists",
+            \.listsPath),
     ]
 
     private static let limits: [Option] = [

@@ -1,15 +1,32 @@
-// What one option alone cannot tell: which go together, which exclude each other, and what the files of secrets hold.
-// Done once, before anything is opened, so that a mistake is one line and exit status 2.
+// What one option alone cannot tell: which go together, which exclude each other, and what files of secrets and of lists
+// hold. Done once, before anything is opened, so that a mistake is one line (in a file of lists, one each) and exit
+// status 2.
 
 import Glibc
 
 extension Options {
     /// The options as a server can run with them: they make sense together, and what stands in files has been read.
-    func checked() throws(UsageError) -> Options {
+    ///
+    /// - Parameter environment: what variables hold that a file of lists names.
+    func checked(environment: @escaping (String) -> String?) throws(UsageError) -> Options {
         var options = self
         try options.readSecrets()
         try options.checkTogether()
+        if let listsPath { options.lists = try Self.lists(in: listsPath, environment: environment) }
         return options
+    }
+
+    /// What a file of lists says.
+    ///
+    /// - Throws: a line for each of its faults, `FILE:LINE:COLUMN: message`; or why it cannot be read.
+    static func lists(in path: String, environment: @escaping (String) -> String?) throws(UsageError) -> ListsFile {
+        let json: [UInt8]
+        do throws(Files.Failure) { json = try Files.read(path, atMost: ListsFile.maxBytes) } catch {
+            throw UsageError("--lists \(path): \(error.reason)")
+        }
+        do throws(ListsFileError) { return try ListsFile(json: json, environment: environment) } catch {
+            throw UsageError(error, in: path)
+        }
     }
 
     private func checkTogether() throws(UsageError) {
@@ -89,5 +106,13 @@ extension Options {
                 "\(flag) \(path): every user of this machine may read or change this file; chmod o= takes that away")
         }
         return bytes
+    }
+}
+
+extension UsageError {
+    /// Each fault of a file of lists with its place.
+    init(_ error: ListsFileError, in path: String) {
+        message = error.text(of: path)
+        hasPlaces = true
     }
 }

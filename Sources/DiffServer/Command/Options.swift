@@ -25,6 +25,9 @@ struct Options: Sendable {
     var storeAuthority: String?
     var origins: Set<String> = []
     var requiresIfMatch = false
+    var listsPath: String?
+    /// What that file says.
+    var lists: ListsFile?
     /// Requests a second of one key or token; nil for no limit.
     var rate: Int?
     /// Requests a second of one peer; nil for no limit.

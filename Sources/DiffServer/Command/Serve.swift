@@ -20,6 +20,9 @@ enum Serve {
         let service = DiffService(
             options: options, store: store, messages: messages, access: access(options, journal), journal: journal,
             workers: workers)
+        if let lists = options.lists {
+            do throws(ListenError) { try service.fetch(lists) } catch { fail("\(error)") }
+        }
         var serverOptions = options.serverOptions
         (serverOptions.incoming, serverOptions.outgoing) = (messages.incoming, messages.outgoing)
         serverOptions.openConnections = messages.connections
@@ -76,6 +79,12 @@ enum Serve {
             try server.reloadCertificates()
             journal.log("certificates are read again")
         } catch { journal.log("certificates stay as they were: \(error)", level: "error") }
+        if let path = service.options.listsPath, let upstream = service.upstream {
+            do throws(UsageError) {
+                upstream.replace(by: try Options.lists(in: path) { getenv($0).map { String(cString: $0) } })
+                journal.log("the file of lists is read again")
+            } catch { journal.log("lists stay as they were: \(error.message)", level: "error") }
+        }
         guard let path = service.options.tokenSecretFile else { return }
         do throws(UsageError) {
             var warnings: [String] = []
@@ -142,8 +151,11 @@ func end(_ status: Int32) -> Never {
 }
 
 /// Ends the process with one clear line.
-func fail(_ message: String, status: Int32 = 1) -> Never {
-    LogOutput.standardError.append(Array("diffserver: \(message)\n".utf8))
+func fail(_ message: String, status: Int32 = 1) -> Never { end(status, saying: "diffserver: \(message)") }
+
+/// Ends the process with lines that say themselves what they are about.
+func end(_ status: Int32, saying lines: String) -> Never {
+    for line in lines.split(separator: "\n") { LogOutput.standardError.append(Array("\(line)\n".utf8)) }
     end(status)
 }
 

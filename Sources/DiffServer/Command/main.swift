@@ -13,9 +13,11 @@ do throws(UsageError) {
     case .token(let sessions, let scopes, let seconds, let secret):
         KeyCommands.token(sessions: sessions, scopes: scopes, seconds: seconds, secret: secret)
     case .healthCheck(let options): HealthCheck.run(options)
+    case .checkLists(let check): check.run { variables[$0] }
     case .help: print(Help.text, terminator: "")
     case .version: print("diffserver \(Version.text)")
     }
 } catch {
+    if error.hasPlaces { end(2, saying: error.message) }
     fail(error.message, status: 2)
 }
