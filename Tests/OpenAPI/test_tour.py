@@ -3,6 +3,7 @@
 import gzip
 import json
 import threading
+import time
 import unittest
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ import story
 import validator
 from service import Service
 from story import CHANGES, DIALECTS, NEW, OLD, PATCH_TYPE, SESSION, media_type
+from upstream import REFUSAL, Upstream
 
 OUTLINE = [{"id": "fruit", "kind": "folder", "items": ["apple", {"id": "pear", "items": ["core"]}]}, "bread"]
 OWN = {"Incidents": [{"UniqueId": "f-1", "Name": "Creek"}, {"UniqueId": "f-2", "Name": "Ridge"}]}
@@ -18,10 +20,13 @@ OWN = {"Incidents": [{"UniqueId": "f-1", "Name": "Creek"}, {"UniqueId": "f-2", "
 class Tour(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.service = Service("--digest-key", "example", "--history-revisions", "20", memory=story.seen)
+        cls.upstream = Upstream()
+        cls.service = Service(
+            "--digest-key", "example", "--history-revisions", "20", "--lists", str(cls.upstream.file), memory=story.seen)
 
     @classmethod
     def tearDownClass(cls):
+        cls.upstream.close()
         assert cls.service.stop() == 0, "the server did not end in order"
 
     def setUp(self):
@@ -329,6 +334,35 @@ class Tour(unittest.TestCase):
         self.assertEqual(page["sessions"][0]["session"], "groceries-of-others")
         self.assertEqual(self.ask("HEAD", "/v1/sessions").status, 200)
         self.assertEqual(self.ask("GET", "/v1/sessions?limit=1001").status, 400)
+
+    def test_lists_that_fetch_themselves(self):
+        for dialect in DIALECTS:
+            path = f"/v1/sessions/board:{dialect}"
+            self.assertEqual(self.ask("POST", f"{path}/fetch", Accept=media_type(dialect)).status, 201)
+            self.upstream.lists[f"/boards/{dialect}"] = NEW
+            answer = self.ask("POST", f"{path}/fetch", Accept=media_type(dialect))
+            self.assertEqual((answer.status, answer.json["session"]), (200, f"board:{dialect}"))
+            self.assertIn("changes", answer.json)
+        for name, status in (("plain", 201), ("plain", 200)):
+            self.assertEqual(self.ask("POST", f"/v1/sessions/board:{name}/fetch").status, status)
+            self.assertEqual(self.ask("POST", f"/v1/sessions/board:{name}-patch/fetch", Accept=PATCH_TYPE).status, status)
+        board = "/v1/sessions/board"
+        self.assertEqual(self.ask("GET", board).json["state"], OLD)
+        self.assertEqual(self.ask("PUT", board, {"state": NEW}).status, 409)
+        self.assertEqual(self.ask("POST", f"{board}/changes", NEW).status, 409)
+        self.assertEqual(self.ask("POST", f"{board}/changes", {"edits": [{"op": "delete", "items": [1]}]}).status, 200)
+        refused = self.ask("POST", f"{board}/changes", {"edits": [{"op": "move", "items": [3], "before": 2}]})
+        self.assertEqual((refused.status, refused.json["detail"]), (422, REFUSAL))
+        down = self.ask("GET", "/v1/sessions/down")
+        self.assertEqual((down.status, down.json["type"]), (503, "/problems/source-unavailable"))
+        self.made(OLD, "/v1/sessions/unasked")
+        down = self.ask("POST", "/v1/sessions/unasked/changes", {"edits": [{"op": "delete", "items": [1]}]})
+        self.assertEqual((down.status, down.json["type"]), (503, "/problems/hook-unavailable"))
+        self.assertEqual(self.ask("GET", "/v1/sessions/silent").status, 200)
+        time.sleep(0.5)
+        stale = self.ask("POST", "/v1/sessions/silent/changes", {"edits": [{"op": "delete", "items": [1]}]})
+        self.assertGreaterEqual(stale.json["stale"], 0)
+        self.assertEqual(self.ask("POST", f"{SESSION}/fetch").status, 404)
 
     def test_operations_and_pages(self):
         for target in ("/livez", "/readyz", "/metrics", "/openapi.json", "/client.js", "/client.d.ts", "/"):
