@@ -1,15 +1,25 @@
+import Dispatch
 import Glibc
+import HTTPCore
+import SnapshotKit
 
-/// `diffserver check-lists FILE`: whether a server could start with `--lists FILE`, with the same variables.
+/// `diffserver check-lists [--try] FILE [SESSION…]`: whether a server could start with `--lists FILE`, with the same
+/// variables; and whether it would find lists where the file says that they are.
 struct CheckLists {
     let path: String
+    /// Whether the sources are asked, too.
+    let tries: Bool
+    /// Sessions to try besides the lists without segments.
+    let sessions: [String]
 
-    /// What it takes, besides the file.
-    static let options: [Option] = []
+    /// What it takes, besides the file and sessions.
+    static let options = [Option(flag: "--try", value: nil, help: "") { _, _ in true }]
 
     /// Says what is wrong with the file, and ends with 1; or that nothing is, and ends with 0.
     func run(environment: @escaping (String) -> String?) -> Never {
         let file = read(environment)
+        let failures = tries ? failures(file) : 0
+        if failures > 0 { end(1) }
         print("\(path): \(file.lists.count) \(file.lists.count == 1 ? "list" : "lists"), all well")
         exit(0)
     }
@@ -21,6 +31,75 @@ struct CheckLists {
         }
         do throws(ListsFileError) { return try ListsFile(json: json, environment: environment) } catch {
             end(1, saying: error.text(of: path))
+        }
+    }
+
+    // MARK: Trying
+
+    /// Asks sources, one after the other, and prints a line for each.
+    ///
+    /// - Returns: how many did not answer with a list.
+    private func failures(_ file: ListsFile) -> Int {
+        let loop: EventLoop
+        do throws(ListenError) { loop = try EventLoop.standalone() } catch { fail("\(error)") }
+        let transfers = Transfers(on: loop, budget: MemoryBudget())
+        var failures = 0
+        for definition in file.lists where definition.source != nil {
+            let name = definition.name.text
+            let tried = definition.name.isExact ? [name] : sessions.filter { isOf(definition, $0, file) }
+            if tried.isEmpty { print("\(name): not tried; name a session of it: check-lists --try \(path) SESSION") }
+            for session in tried {
+                switch answer(of: session, file, transfers, loop) {
+                case .success(let line): print("\(session): \(line)")
+                case .failure(let failure):
+                    failures += 1
+                    print("\(session): \(failure.reason)")
+                }
+            }
+        }
+        for session in sessions where file.list(of: session)?.sourceURL == nil {
+            failures += 1
+            print("\(session): no list of this name has a source")
+        }
+        fflush(nil)
+        return failures
+    }
+
+    private func isOf(_ definition: ListDefinition, _ session: String, _ file: ListsFile) -> Bool {
+        file.list(of: session)?.definition === definition
+    }
+
+    private func answer(
+        of session: String, _ file: ListsFile, _ transfers: Transfers, _ loop: EventLoop
+    ) -> Result<String, Transfer.Failure> {
+        guard let match = file.list(of: session), let source = match.definition.source, let url = match.sourceURL else {
+            return .failure(Transfer.Failure(reason: "no list of this name has a source"))
+        }
+        let options = Options()
+        let request = Transfer.Request(source, at: url, maxBytes: options.maxBodyBytes)
+        let start = Instant.now
+        let result = Locked<Result<Transfer.Answer, Transfer.Failure>?>(nil)
+        let isThere = DispatchSemaphore(value: 0)
+        loop.execute {
+            transfers.start(request) {
+                result.withLock { [found = $0] in $0 = found }
+                isThere.signal()
+            }
+        }
+        isThere.wait()
+        return result.withLock { $0 }!.flatMap { answer in
+            let time = "\(Int((.now - start) / .milliseconds(1))) ms"
+            guard answer.status == 200 else {
+                return .failure(Transfer.Failure(reason: "it answered \(answer.status), in \(time)"))
+            }
+            let settings = match.definition.settings.applied(to: options.defaultSettings)
+            do throws(StateError) {
+                let snapshot = try Snapshot.reading(
+                    json: answer.body, shape: settings.shape ?? .native, limits: options.stateLimits, upon: nil
+                ).snapshot
+                return .success(
+                    "\(snapshot.itemCount) items, \(answer.body.count) bytes, \(time)")
+            } catch { return .failure(Transfer.Failure(reason: "it answered no state: \(Problem(error).summary)")) }
         }
     }
 }

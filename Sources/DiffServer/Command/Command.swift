@@ -161,9 +161,11 @@ extension Command {
     }
 
     private static func checkLists(_ arguments: [String]) throws(UsageError) -> Command {
-        let (_, files) = try split(arguments, known: CheckLists.options)
-        guard files.count == 1 else { throw UsageError("diffserver check-lists takes one file of lists") }
-        return .checkLists(CheckLists(path: files[0]))
+        let (flags, others) = try split(arguments, known: CheckLists.options)
+        guard let file = others.first, flags.count == 1 || others.count == 1 else {
+            throw UsageError("diffserver check-lists takes one file of lists, and behind --try sessions as well")
+        }
+        return .checkLists(CheckLists(path: file, tries: !flags.isEmpty, sessions: Array(others.dropFirst())))
     }
 
     private static func diff(_ arguments: [String]) throws(UsageError) -> Command {

@@ -22,7 +22,10 @@ enum Help {
                                            one operation: edit:move
         diffserver healthcheck [--listen ADDRESS]
                                            asks whether the server is ready; exit status 0 if it is
-        diffserver check-lists FILE        what is wrong with a file of lists, a line each; exit status 0 if nothing is
+        diffserver check-lists [--try] FILE [SESSION...]
+                                           what is wrong with a file of lists, a line each; exit status 0 if nothing is;
+                                           with --try its sources are asked, too: those of lists without segments, and
+                                           of the sessions that are named
         diffserver help                    this text
         diffserver version                 the version
 

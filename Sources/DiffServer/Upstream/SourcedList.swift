@@ -237,21 +237,14 @@ final class SourcedList: @unchecked Sendable {
         renew()
         used.withLock { $0 = .now }
         let (asked, base) = (Instant.now, slot?.revision)
-        var fields = source.headers.map { Field($0.name, $0.value) }
-        if !fields.contains(where: { $0.name.lowercased() == "accept" }) {
-            fields.append(Field("Accept", "application/json, */*;q=0.1"))
-        }
+        var request = Transfer.Request(source, at: url, maxBytes: upstream.service.options.maxBodyBytes)
         let record = known.withLock { $0 }
         let isConditional = base != nil && record.revision == base?.text && record.validators != SourceValidators()
         if isConditional {
-            if let etag = record.validators.etag { fields.append(Field("If-None-Match", etag)) }
-            if let date = record.validators.lastModified { fields.append(Field("If-Modified-Since", date)) }
+            if let etag = record.validators.etag { request.fields.append(Field("If-None-Match", etag)) }
+            if let date = record.validators.lastModified { request.fields.append(Field("If-Modified-Since", date)) }
         }
-        upstream.transfers.start(
-            Transfer.Request(
-                url: url, fields: fields, timeout: source.timeout, maxBytes: upstream.service.options.maxBodyBytes,
-                maxRedirects: 5)
-        ) { [self] result in
+        upstream.transfers.start(request) { [self] result in
             let answer: Transfer.Answer
             switch result {
             case .failure(let failure): return fail(failure.reason, definition)
@@ -385,6 +378,17 @@ final class SourcedList: @unchecked Sendable {
             return Problem(
                 .sourceUnavailable, "the source of this list does not answer as it should", retryAfter: max(1, seconds))
         }
+    }
+}
+
+extension Transfer.Request {
+    /// Asks a source for its list.
+    init(_ source: ListDefinition.Source, at url: String, maxBytes: Int) {
+        var fields = source.headers.map { Field($0.name, $0.value) }
+        if !fields.contains(where: { $0.name.lowercased() == "accept" }) {
+            fields.append(Field("Accept", "application/json, */*;q=0.1"))
+        }
+        self.init(url: url, fields: fields, timeout: source.timeout, maxBytes: maxBytes, maxRedirects: 5)
     }
 }
 
