@@ -34,6 +34,32 @@ import Testing
         String(all.filter { table.holds(String($0)) })
     }
 
+    @Test func `what can be fetched again goes before others, and is half of them at most`() throws {
+        let table = table(.init(sessions: 4))
+        table.isFetched = { "fgh".contains($0) }
+        for name in ["f", "a", "b", "g"] { _ = try table.create(name, session(name)).get() }
+        _ = table.slot("f")
+        _ = try table.create("h", session("h")).get()
+        #expect(names(table, "abfgh") == "abfh")
+        _ = try table.create("c", session("c")).get()
+        #expect(names(table, "abcfgh") == "abch")
+        _ = try table.create("d", session("d")).get()
+        #expect(names(table, "abcdfgh") == "abcd")
+        _ = try table.create("e", session("e")).get()
+        #expect(names(table, "abcdefgh") == "bcde")
+    }
+
+    @Test func `what is read leaves last, though it can be fetched again`() throws {
+        let table = table(.init(sessions: 2))
+        table.isFetched = { "fg".contains($0) }
+        let slot = try table.create("f", session("f")).get()
+        let reader = Reader()
+        #expect(slot.add(reader, limit: 1) == .added)
+        _ = try table.create("a", session("a")).get()
+        _ = try table.create("b", session("b")).get()
+        #expect(names(table, "abf") == "bf")
+    }
+
     @Test func `the least recently used goes first`() throws {
         let table = table(.init(sessions: 3))
         for name in ["a", "b", "c"] { _ = try table.create(name, session(name)).get() }

@@ -49,6 +49,7 @@ import Testing
             switch try decide() {
             case .finish(let outcome): return "finish \(words(outcome))"
             case .swap(let next, let outcome): return "swap \(next.head.revision.sequence) \(words(outcome))"
+            case .ask(let revision, _): return "ask at \(revision.sequence)"
             case .delete(let revision, _): return "delete \(revision.map { "at \($0.sequence)" } ?? "whatever")"
             }
         } catch SessionError.noSession(let name) {

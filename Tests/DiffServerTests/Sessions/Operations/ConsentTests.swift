@@ -1,0 +1,102 @@
+import HTTPCore
+import SnapshotKit
+import Testing
+
+@testable import diffserver
+
+/// Edits to which somebody has to agree.
+@Suite struct ConsentTests {
+    private let settings = Session.Settings(timeToLive: .seconds(60), ignored: [])
+    private let transition = SessionTransition(name: "s", bounds: .init(), hash: .digests("tests"), now: .now)
+
+    /// Agrees when it is told to.
+    private final class Owner: Consent {
+        private let given = Locked<Revision?>(nil)
+
+        var isGiven: Bool { asked != nil }
+        var asked: Revision? { given.withLock { $0 } }
+        func agree(to revision: Revision) { given.withLock { $0 = revision } }
+
+        func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, Problem> {
+            .done(.success(()))
+        }
+    }
+
+    private func session(_ json: String) throws -> Session {
+        transition.firstSession(try Snapshot(json: json), settings: settings, after: nil, maker: nil)
+    }
+
+    private func edits(
+        _ batch: String, _ owner: Owner, _ condition: WriteCondition = .init(), key: String? = nil
+    ) throws -> ChangeSession {
+        ChangeSession(
+            PostedBody(.edits(try EditBatch(json: batch), StateLimits(), text: Array(batch.utf8)[...])),
+            condition: condition, key: key.map { ReplayWindow.Key(writer: "w", key: $0) },
+            fingerprint: RequestFingerprint(value: 7), consent: owner)
+    }
+
+    private let removal = #"[{"op":"delete","items":["a"]}]"#
+    /// Cannot be applied where there is no `a`.
+    private let move = #"[{"op":"move","items":["a"],"before":"b"}]"#
+
+    @Test func `edits are asked about behind every check, and committed behind that`() throws {
+        let (session, owner) = (try session(#"["a","b"]"#), Owner())
+        let operation = try edits(removal, owner)
+        guard case .ask(let revision, let text) = try operation.decide(session, by: transition) else {
+            Issue.record("nobody was asked")
+            return
+        }
+        #expect(revision == session.head.revision)
+        #expect(String(decoding: text, as: UTF8.self) == removal)
+        owner.agree(to: revision)
+        guard case .swap(let next, .changed) = try operation.decide(session, by: transition) else {
+            Issue.record("nothing was committed")
+            return
+        }
+        #expect(next.head.snapshot.itemCount == 1)
+    }
+
+    @Test func `nobody is asked about edits that cannot be applied`() throws {
+        let (session, owner) = (try session(#"["b"]"#), Owner())
+        #expect(throws: SessionError.self) { try edits(move, owner).decide(session, by: transition) }
+        let condition = WriteCondition(match: RevisionTags(isAny: false, texts: ["9-0000000000000000"]))
+        let other = try self.session(#"["a"]"#)
+        #expect(throws: SessionError.self) { try edits(removal, owner, condition).decide(other, by: transition) }
+    }
+
+    @Test func `what was agreed to counts whatever else has come meanwhile`() throws {
+        let (before, owner) = (try session(#"["a","b"]"#), Owner())
+        let head = transition.session(after: before, try Snapshot(json: #"["a","b","c"]"#), maker: nil).0
+        owner.agree(to: before.head.revision)
+        let condition = WriteCondition(match: RevisionTags(isAny: false, texts: [before.head.revision.text]))
+        guard case .swap(let next, .changed) = try edits(removal, owner, condition).decide(head, by: transition) else {
+            Issue.record("nothing was committed")
+            return
+        }
+        #expect(next.head.snapshot.itemCount == 2)
+    }
+
+    @Test func `what applies no more is dropped, and told as a change of others`() throws {
+        let (before, owner) = (try session(#"["a","b"]"#), Owner())
+        let head = transition.session(after: before, try Snapshot(json: #"["b"]"#), maker: nil).0
+        owner.agree(to: before.head.revision)
+        guard case .finish(.repeated(let session, made: false, let from)) = try edits(move, owner)
+            .decide(head, by: transition)
+        else {
+            Issue.record("it was no drop")
+            return
+        }
+        #expect(session === head)
+        #expect(from == before.head.revision)
+        // With a key, the drop is the answer that is given again.
+        guard case .swap(let remembering, .repeated) = try edits(move, owner, key: "k").decide(head, by: transition)
+        else {
+            Issue.record("the key was forgotten")
+            return
+        }
+        guard case .finish(.repeated) = try edits(move, Owner(), key: "k").decide(remembering, by: transition) else {
+            Issue.record("somebody was asked again")
+            return
+        }
+    }
+}
