@@ -82,6 +82,8 @@ private final class ManyAnswers: @unchecked Sendable {
     private let share: MemoryShare
     private var writer = JSONWriter(capacity: 4096)
     private var place = 0
+    /// They share what one request waits for sources.
+    private let deadline = Instant.now + SourcedList.patience
     /// Whether one did not fit: those behind it are not even looked for.
     private var isFull = false
 
@@ -97,7 +99,7 @@ private final class ManyAnswers: @unchecked Sendable {
                 put(later(bases[place]))
                 continue
             }
-            switch call.of(bases[place].session).find() {
+            switch call.of(bases[place].session, until: deadline).find() {
             case .pending(let promise): return promise.whenKept { self.goOn(with: $0) }
             case .done(let result) where !call.isLong && isLong(result): return goOn(with: result)
             case .done(let result): put(answer(result))

@@ -42,9 +42,13 @@ final class PostChanges: SessionEndpoint {
                 limits: options.stateLimits, defaults: options.defaultSettings))
         self.body = body
         // The session that is here, if any, most likely is the one that is written to, and resembles what is to be.
-        do throws(SessionError) { _ = try body.content(for: call.expected()) } catch {
+        let hasSource = call.service.upstream?.hasSource(call.session) ?? false
+        do throws(SessionError) {
+            let content = try body.content(for: call.expected())
+            if hasSource, case .state = content.value { throw .hasSource(call.session) }
+        } catch {
             switch error {
-            case .unreadable(.json), .notPermitted: throw Problem(error)
+            case .unreadable(.json), .notPermitted, .hasSource: throw Problem(error)
             // Any other failure may be none when the session is known.
             default: break
             }
@@ -52,7 +56,7 @@ final class PostChanges: SessionEndpoint {
         return ChangeSession(
             body, isReload: isReload, condition: WriteCondition(match: call, through: self.options.sight.views),
             key: key, fingerprint: fingerprint, parameters: said,
-            hasSource: call.service.upstream?.hasSource(call.session) ?? false, consent: consent)
+            hasSource: hasSource, consent: consent)
     }
 
     /// At most one, of 1 to 255 bytes.

@@ -22,14 +22,19 @@ final class Call: Errand {
     nonisolated(unsafe) var isLong = false
     /// How often the contents of the session are looked through for the answer.
     nonisolated(unsafe) var passes = 1
+    private(set) nonisolated(unsafe) var patience = SourcedList.patience
     /// Where the session was when its weight was looked at, to read a body upon it.
     private nonisolated(unsafe) var found: SessionSlot?
 
     /// The same request, of one of several sessions that it names.
-    func of(_ session: String) -> Call {
-        Call(
+    ///
+    /// - Parameter deadline: until when it waits for sources.
+    func of(_ session: String, until deadline: Instant = .now + SourcedList.patience) -> Call {
+        let call = Call(
             head: head, peer: peer, loop: loop, route: route, place: place, session: session, identity: identity,
             parameters: parameters, acceptance: acceptance, service: service)
+        call.patience = max(.zero, deadline - .now)
+        return call
     }
 
     init(

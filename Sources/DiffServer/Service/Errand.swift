@@ -15,9 +15,13 @@ protocol Errand: AnyObject, Sendable {
     var isLong: Bool { get set }
     /// How often the contents of the session are looked through.
     var passes: Int { get }
+    /// How long it waits for the session's source where there is a session already.
+    var patience: Duration { get }
 }
 
 extension Errand {
+    var patience: Duration { SourcedList.patience }
+
     /// Computes sessions that follow others, now.
     var transition: SessionTransition {
         SessionTransition(

@@ -94,7 +94,8 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     /// Waits for the session's source, where it has one and this is to be fetched first; nil where it is not.
     private func fetched(_ view: SessionView?) -> Attempt? {
         guard operation.fetches, view == nil || !operation.isWrite,
-            let source = errand.service.upstream?.readiness(of: errand.session, isThere: view != nil)
+            let source = errand.service.upstream?.readiness(
+                of: errand.session, isThere: view != nil, patience: errand.patience)
         else { return nil }
         switch source {
         case .done(.success): return nil

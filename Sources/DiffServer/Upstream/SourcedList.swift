@@ -40,10 +40,13 @@ final class SourcedList: @unchecked Sendable {
     }
 
     /// The longest that a reader waits who could be answered with what there is.
-    private static let patience = Duration.seconds(1)
+    static let patience = Duration.seconds(1)
     /// Until a node looks again whether another one has been answered.
     private static let look = Duration.milliseconds(50)
     private static let mostOvertakings = 3
+    /// For how long the turn is taken; a source that is slower is waited for by taking it again. So long nobody asks
+    /// when the node dies that had it.
+    private static let turn = Duration.seconds(1)...Duration.seconds(5)
 
     init(_ name: String, _ upstream: Upstream, every interval: Duration) {
         (self.name, self.upstream) = (name, upstream)
@@ -74,8 +77,10 @@ final class SourcedList: @unchecked Sendable {
 
     /// What a reader has to wait for before it is answered; nil if it need not.
     ///
-    /// - Parameter isThere: whether there is a session.
-    func readiness(isThere: Bool) -> Progress<Void, Problem>? {
+    /// - Parameters:
+    ///   - isThere: whether there is a session.
+    ///   - patience: how long it waits then.
+    func readiness(isThere: Bool, patience: Duration) -> Progress<Void, Problem>? {
         let (now, known) = (Instant.now, known.withLock { $0 })
         used.withLock { $0 = now }
         if isThere {
@@ -88,7 +93,7 @@ final class SourcedList: @unchecked Sendable {
         let waiter = Waiter(needsSession: !isThere, promise: promise)
         loop.execute { [self] in
             waiting.append(waiter)
-            if isThere { loop.schedule(after: Self.patience) { self.release(promise) } }
+            if isThere { loop.schedule(after: patience) { self.release(promise) } }
             ask(isForced: !isThere)
         }
         return .pending(promise)
@@ -169,8 +174,7 @@ final class SourcedList: @unchecked Sendable {
             return end(.failure(.noSession(name)))
         }
         phase = .taking
-        let time = known.withLock { $0.interval }
-        store.takeTurn(.source, of: name, for: time, isForced: isForced, on: loop).whenDone { [self] result in
+        store.takeTurn(.source, of: name, for: turnTime, isForced: isForced, on: loop).whenDone { [self] result in
             onLoop { [self] in
                 switch result {
                 case .success(.taken(let note)):
@@ -222,13 +226,14 @@ final class SourcedList: @unchecked Sendable {
 
     private func renew() {
         guard !store.isSole else { return }
-        let time = known.withLock { $0.interval }
-        renewal = loop.schedule(after: time / 2) { [weak self] in
+        renewal = loop.schedule(after: turnTime / 2) { [weak self] in
             guard let self, phase == .asking else { return }
-            store.takeTurn(.source, of: name, for: time, isForced: false, on: loop).whenDone { _ in }
+            store.takeTurn(.source, of: name, for: turnTime, isForced: false, on: loop).whenDone { _ in }
             renew()
         }
     }
+
+    private var turnTime: Duration { min(max(known.withLock { $0.interval }, Self.turn.lowerBound), Self.turn.upperBound) }
 
     // MARK: The source
 
@@ -305,7 +310,7 @@ final class SourcedList: @unchecked Sendable {
             return record.failures
         }
         upstream.tallies.count(.fetched, definition.name.text)
-        if wasFailing > 0 { upstream.recovered(name, definition, after: wasFailing) }
+        if wasFailing > 0 { upstream.outages.end(name, definition, upstream.service.journal) }
         giveBack(.success(()))
     }
 
@@ -319,7 +324,7 @@ final class SourcedList: @unchecked Sendable {
         upstream.tallies.count(.failed, definition.name.text)
         obstacle.withLock { $0 = reason }
         // Once an outage, not once a try.
-        if isFirst { upstream.failed(name, definition, because: reason) }
+        if isFirst { upstream.outages.begin(name, definition, because: reason, upstream.service.journal) }
         giveBack(.failure(problem(known.withLock { $0 }, at: .now) ?? .noSession(name)))
     }
 

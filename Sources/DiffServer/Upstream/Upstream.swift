@@ -13,6 +13,7 @@ final class Upstream: Sendable {
     let loop: EventLoop
     let transfers: Transfers
     let tallies = SourceTallies()
+    let outages = Outages()
     /// Set before anybody asks.
     private(set) nonisolated(unsafe) var hooks: HookCalls! = nil
     private let file: Locked<ListsFile>
@@ -63,10 +64,10 @@ final class Upstream: Sendable {
     // MARK: Who looks
 
     /// What somebody who reads a session has to wait for; nil if it need not.
-    func readiness(of name: String, isThere: Bool) -> Progress<Void, Problem>? {
+    func readiness(of name: String, isThere: Bool, patience: Duration) -> Progress<Void, Problem>? {
         guard let source = match(name)?.definition.source else { return nil }
         guard let list = list(name, source) else { return isThere ? nil : .done(.failure(.tooManyFetched)) }
-        return list.readiness(isThere: isThere)
+        return list.readiness(isThere: isThere, patience: patience)
     }
 
     /// Looks after a session that somebody may wait for.
@@ -90,7 +91,12 @@ final class Upstream: Sendable {
     private func list(_ name: String, _ source: ListDefinition.Source) -> SourcedList? {
         lists.withLock { lists in
             if let list = lists[name] { return list }
-            if lists.count >= limit { lists = lists.filter { $0.value.isInUse } }
+            if lists.count >= limit {
+                for (name, list) in lists where !list.isInUse {
+                    lists[name] = nil
+                    outages.forget(name)
+                }
+            }
             guard lists.count < limit else { return nil }
             let list = SourcedList(name, self, every: source.every)
             lists[name] = list
@@ -102,22 +108,11 @@ final class Upstream: Sendable {
     func sweep(at now: Instant = .now) {
         lists.withLock { lists in
             if lists.isEmpty { return }
-            lists = lists.filter { !$0.value.isIdle(at: now) }
+            for (name, list) in lists where list.isIdle(at: now) {
+                lists[name] = nil
+                outages.forget(name)
+            }
         }
-    }
-
-    // MARK: What is said of it
-
-    func failed(_ name: String, _ definition: ListDefinition, because reason: String) {
-        service.journal.log(
-            "the source of a list fails: \(reason)", level: "warning",
-            [("list", .text(definition.name.text)), ("session", .text(name))])
-    }
-
-    func recovered(_ name: String, _ definition: ListDefinition, after failures: Int) {
-        service.journal.log(
-            "the source of a list is back", level: "info",
-            [("list", .text(definition.name.text)), ("session", .text(name)), ("failures", .number(failures))])
     }
 
     /// For each list of the file, the seconds since a source last answered, of the session for which that is longest
