@@ -107,13 +107,38 @@ extension StateShape.Element {
 }
 
 extension StateReader {
+    /// As many parts of an id as a shape may name. No array, which each item would allocate, nor one of fixed size,
+    /// which Apple's systems know since 2025 only.
+    private struct IDParts {
+        private var parts: (FoundID?, FoundID?, FoundID?, FoundID?)
+
+        subscript(_ index: Int) -> FoundID? {
+            get {
+                switch index {
+                case 0: parts.0
+                case 1: parts.1
+                case 2: parts.2
+                default: parts.3
+                }
+            }
+            set {
+                switch index {
+                case 0: parts.0 = newValue
+                case 1: parts.1 = newValue
+                case 2: parts.2 = newValue
+                default: parts.3 = newValue
+                }
+            }
+        }
+    }
+
     /// What a walk through one element found.
     private struct Finding {
         /// -1 in a section or the document.
         let item: Int
         let level: Int
         /// The id, or its parts.
-        var ids = InlineArray<4, FoundID?>(repeating: nil)
+        var ids = IDParts()
         var seenParts = 0
         var sawList = false
         /// The member or element that held the list, to be cut out of the content.
@@ -200,7 +225,7 @@ extension StateReader {
     }
 
     /// Several ids as one: each as in a JSON Pointer, and a slash between. Nil where one was told to be none.
-    private mutating func joined(_ parts: InlineArray<4, FoundID?>, _ count: Int) -> FoundID? {
+    private mutating func joined(_ parts: IDParts, _ count: Int) -> FoundID? {
         var text: [UInt8] = []
         text.reserveCapacity(64)
         for index in 0..<count {
