@@ -1,12 +1,12 @@
-// The client of diffserver: `connect` follows a session, `apply` makes the rows after from the rows before, `bind` does
-// the same to elements and lets them glide. There is no diff code: the server says what changed. Types: client.d.ts.
+// The client of diffserver: `connect` follows a session; its changes are done by `apply` to rows, by `bind` to elements.
+// There is no diff code: the server says what changed. Types: client.d.ts.
 
 const key = String; // `1` and `"1"` are the same id; beyond 2^53 only strings are safe
 
-export function connect(url, options) {
+export function connect(url, { ...options }) {
   const { session, token, since = null, state = null, view, dialect = 'keyed', content = 'full' } = options;
   const address = `${String(url).replace(/\/+$/, '')}/v1/sessions/${encodeURIComponent(session)}/changes?`;
-  const self = { state, revision: since, status: 'connecting', show, close };
+  const self = { state, revision: since, status: 'connecting', show, edit, close };
   let { window } = options;
   let polls = options.transport === 'poll' ? Infinity : 0; // until a stream is tried again
   let failures = 0;
@@ -16,10 +16,14 @@ export function connect(url, options) {
   run();
   return self;
 
-  /** The next request leads from what is shown to another window. */
-  function show(next) {
+  /** The next request leads from what is shown to this window. */
+  function show(next = window) {
     window = { ...next };
     request?.abort();
+  }
+
+  async function edit(...edits) {
+    return (await import('./edits.js')).edit(self, options, ask, receive, ...edits);
   }
 
   function close() {
@@ -75,13 +79,14 @@ export function connect(url, options) {
     timer = setTimeout(() => request.abort(failure({ title: 'The server fell silent' })), seconds * 1_000);
   }
 
-  async function ask(headers, seconds, more) {
+  async function ask(headers, seconds, more, init) {
     const query = { dialect, content, view: view && JSON.stringify(view), ...window, since: self.revision, ...more };
     const secret = typeof token === 'function' ? await token() : token;
     if (secret) headers.Authorization = `Bearer ${secret}`;
-    expect(seconds);
+    if (seconds) expect(seconds);
     const pairs = Object.entries(query).filter(([, value]) => value != null).map((pair) => pair.map(encodeURIComponent).join('='));
-    const answer = await fetch(address + pairs.join('&'), { headers, cache: 'no-store', signal: request.signal });
+    init = { headers, cache: 'no-store', signal: request.signal, ...init };
+    const answer = await fetch(address + pairs.join('&'), init);
     if (answer.ok) return answer;
     const { status } = answer;
     const problem = { title: answer.statusText, status, ...await answer.json().catch(() => null) };
@@ -102,12 +107,13 @@ export function connect(url, options) {
       for (let piece; !(piece = await reader.read()).done;) {
         if (!hasBegun) tell('live', { transport: 'stream' });
         hasBegun = true;
+        request.signal.throwIfAborted();
         expect(45);
         parse(decoder.decode(piece.value, { stream: true }));
       }
       throw failure({ title: 'The stream broke off' });
     } catch (error) {
-      // There are no streams here, or something on the way holds them back: poll for a while.
+      // No streams here, or something on the way holds them back: poll for a while.
       if ((hasBegun || !request.signal.reason?.problem) && error.problem?.status !== 406) throw error;
       polls = 5;
     }
@@ -126,13 +132,13 @@ export function connect(url, options) {
     polls -= 1;
     tell('live', { transport: 'poll' });
     const isNews = receive(answer);
-    // Where nobody holds the request it must not go in a circle.
+    // Where nobody holds it, it must not go in a circle.
     if (!isNews && Date.now() - start < 1_000) await sleep(pause());
   }
 
   /** The client's rule. */
   function receive(answer) {
-    const { reset, from, to, changes, list } = answer;
+    const { reset, from, to, changes, list, window } = answer;
     if (!reset && from !== self.revision && to !== self.revision) {
       throw failure({ title: 'An answer was lost' }, { isStale: true });
     }
@@ -148,7 +154,7 @@ export function connect(url, options) {
         throw failure({ title: 'A changeset did not fit', detail: error.message });
       }
     }
-    self.revision = to;
+    Object.assign(self, { revision: to, window });
     call(options.onChange, self.state, answer);
     return true;
   }
@@ -162,7 +168,7 @@ function delayOf(text) {
   return delay >= 0 ? delay : null;
 }
 
-/** Reads server-sent events from pieces of text that may break anywhere. */
+/** Reads server-sent events from pieces that may break anywhere. */
 export function eventParser(emit) {
   let held = '';
   let event = {};
@@ -186,7 +192,7 @@ export function eventParser(emit) {
   };
 }
 
-/** Does `keyed` operations to what `host` keeps, rows or elements; `sections` and `rows` hold its nodes by id. */
+/** Does `keyed` operations to what `host` keeps; `sections` and `rows` hold its nodes by id. */
 function perform(changes, sections, rows, host) {
   const find = (nodes, id) => {
     if (!nodes.has(key(id))) throw new Error(`nothing here has the id "${id}"`);
@@ -215,7 +221,7 @@ function perform(changes, sections, rows, host) {
   }
 }
 
-/** Rows are linked while it works, so that an operation costs the same in any list. */
+/** Rows are linked while it works: an operation costs the same in any list. */
 export function apply(state, changes, list) {
   const [sections, rows, order] = [new Map(), new Map(), ring()];
   const host = {
@@ -246,17 +252,17 @@ export function apply(state, changes, list) {
   perform(state.sections.map((section) => ({ op: 'insert', section })), sections, rows, host);
   for (const node of sections.values()) node.isChanged = false;
   perform(changes, sections, rows, host);
-  const shown = { ...state };
-  if (list) delete shown.content;
-  Object.assign(shown, list?.patch === undefined ? list : { content: merge(state.content, list.patch) });
+  const { content, ...rest } = state;
+  if (list?.patch !== undefined) list = { content: merge(content, list.patch) };
   return {
-    ...shown,
+    ...list ? rest : state,
+    ...list,
     sections: each(order).map(({ value, rows, isChanged }) => (
       isChanged ? { ...value, items: each(rows).map((row) => row.value) } : value)),
   };
 }
 
-/** Stands behind the last of its nodes and before the first. */
+/** Stands behind its last node and before the first. */
 function ring() {
   const end = {};
   end.next = end.previous = end;
@@ -269,7 +275,7 @@ function each(end) {
   return nodes;
 }
 
-/** RFC 7396; by way of entries, so that a member `__proto__` is one like any other. */
+/** RFC 7396; by entries, so that `__proto__` is a member like any other. */
 function merge(value, patch) {
   const isObject = (it) => it && typeof it === 'object' && !Array.isArray(it);
   if (!isObject(patch)) return patch;
@@ -285,7 +291,7 @@ const plain = (_, element) => element ?? document.createElement('div');
 
 export function bind(container, { render, renderSection = plain, duration = 250, limit = 1_000 }) {
   const [sections, rows] = [new Map(), new Map()];
-  let values, gone, moved;
+  let gone, moved;
 
   const host = {
     make: draw,
@@ -304,18 +310,18 @@ export function bind(container, { render, renderSection = plain, duration = 250,
     update: draw,
   };
 
-  /** Makes an element, or renews it: then one that differs takes its place. */
+  /** Makes an element, or renews it: one that differs takes its place. */
   function draw(old, value, nodes) {
     const id = key(value.id);
-    // Contents come from the state after it: an update may carry a patch only.
-    const element = (nodes === rows ? render : renderSection)(values.get(nodes).get(id), old) ?? old;
+    // Contents are the state's: an update may carry a patch.
+    const element = (nodes === rows ? render : renderSection)(nodes.now.get(id), old) ?? old;
     element.dataset.id = id;
     if (old && old !== element) old.replaceWith(element);
     nodes.set(id, element);
     return element;
   }
 
-  /** Shows a whole state with the elements that are there. */
+  /** Shows a state with the elements that are there. */
   function replace(state) {
     const renew = (value, nodes, home, before) => {
       const element = draw(nodes.get(key(value.id)), value, nodes);
@@ -327,10 +333,10 @@ export function bind(container, { render, renderSection = plain, duration = 250,
       section.items.reduceRight((next, row) => renew(row, rows, element, next), null);
       return element;
     }, null);
-    for (const [nodes, kept] of values) for (const [id, element] of nodes) if (!kept.has(id)) gone.push(element);
+    for (const nodes of [sections, rows]) for (const [id, element] of nodes) if (!nodes.now.has(id)) gone.push(element);
   }
 
-  /** Gives the focus back to what had it, or to the neighbour of what went. */
+  /** Gives the focus back to what had it, or to a neighbour. */
   function focusKeeper() {
     const root = container.getRootNode();
     const active = root.activeElement;
@@ -368,12 +374,12 @@ export function bind(container, { render, renderSection = plain, duration = 250,
     }
   }
 
-  /** First, last, invert, play: everything glides from where it was seen last, in the middle of a glide too. */
+  /** First, last, invert, play: all glides from where it was seen last, in the middle of a glide too. */
   function play(before) {
     const shifts = new Map();
     for (const [element, now] of measure()) {
       const was = before.get(element);
-      // A row is carried by its section; its own part is the rest.
+      // A row is carried by its section.
       const carried = shifts.get(element.parentNode.closest('[data-id]')) ?? { x: 0, y: 0 };
       if (was) {
         const [x, y] = [was.left - now.left, was.top - now.top];
@@ -388,7 +394,8 @@ export function bind(container, { render, renderSection = plain, duration = 250,
   function show(state, changes) {
     [gone, moved] = [[], new Set()];
     const byID = (list) => new Map(list.map((value) => [key(value.id), value]));
-    values = new Map([[sections, byID(state.sections)], [rows, byID(state.sections.flatMap(({ items }) => items))]]);
+    sections.now = byID(state.sections);
+    rows.now = byID(state.sections.flatMap(({ items }) => items));
     const before = isStill() ? null : measure();
     const giveFocusBack = focusKeeper();
     try {
@@ -397,7 +404,7 @@ export function bind(container, { render, renderSection = plain, duration = 250,
     } catch {
       replace(state); // it was not what the changes refer to
     }
-    for (const [nodes, kept] of values) for (const id of nodes.keys()) if (!kept.has(id)) nodes.delete(id);
+    for (const nodes of [sections, rows]) for (const id of nodes.keys()) if (!nodes.now.has(id)) nodes.delete(id);
     giveFocusBack();
     for (const animation of container.getAnimations({ subtree: true })) {
       if (animation.id === 'glide' && !animation.effect.target.inert) animation.cancel();

@@ -1,0 +1,372 @@
+// Edits that are shown before the server has answered; `edit` of a connection loads this module. What is shown is the
+// head, the rows as the server told them, with all pending batches done to it anew: after each answer and each event
+// one minimal step leads from what is shown to what is to be shown. So a row that an edit has moved stays where it is
+// when that is confirmed, and goes back, once, when it is refused.
+//
+// A batch is pending until the head holds it, and not only until the POST is answered: the event with what it did may
+// come before that answer or behind it. Sequences tell: a larger one is later. Where no event says so in time (the
+// stream is down, or through a view nothing changed) the answer itself is taken, by the client's rule, and what does
+// not fit then is asked for again.
+//
+// Rejected: taking each answer at once. The stream, which leads from what it sent last, would not fit any more as soon
+// as somebody else writes, and had to be opened anew with each edit.
+
+const key = String;
+const editors = new WeakMap();
+
+/** For client.js; `options` are a connection's own. */
+export function edit(connection, options, ask, receive, ...edits) {
+  if (!editors.has(options)) editors.set(options, editor(connection, options, ask, receive));
+  return editors.get(options)(...edits);
+}
+
+const sequence = (revision) => Number.parseInt(revision, 10);
+const sleep = (delay) => new Promise((resolve) => { setTimeout(resolve, delay); });
+
+function editor(connection, options, ask, receive) {
+  const { onChange, session } = options;
+  const pending = []; // in the order in which they were made
+  let [head, shown] = [connection.state, connection.state];
+  let turn = Promise.resolve();
+
+  options.onChange = (state, answer) => {
+    const before = head;
+    head = state;
+    for (const batch of pending) if (isIn(batch)) batch.settle?.();
+    const next = overlaid();
+    // With nothing pending, before and after, the server's own changes are the step.
+    if (shown !== before || next !== head) return hand(next, answer, redrawn(before, head, answer.changes));
+    shown = head;
+    onChange?.(state, answer);
+  };
+
+  const isIn = ({ to }) => sequence(connection.revision) >= sequence(to);
+
+  /** The head with what is pending; a batch that does not fit (any more) is left out, as the server would. */
+  function overlaid() {
+    return pending.reduce((state, batch) => {
+      try { return state && !isIn(batch) ? edited(state, batch.edits) : state; } catch { return state; }
+    }, head);
+  }
+
+  function hand(next, answer, marks) {
+    const changes = answer.reset ? [] : difference(shown, next, marks);
+    shown = next;
+    if (answer.from === answer.to && !changes.length) return; // nothing to be seen
+    onChange?.(next, answer.reset ? { ...answer, state: next } : { ...answer, changes });
+  }
+
+  /** Shows what became of the pending batches. */
+  function show() {
+    const next = overlaid();
+    if (next === shown || connection.status === 'closed') return;
+    const { revision, window } = connection;
+    const answer = { session, from: revision, to: revision, dialect: 'keyed', ...window && { window } };
+    try { hand(next, answer); } catch (error) { queueMicrotask(() => { throw error; }); }
+  }
+
+  /** Asks until there is an answer, or a refusal; all tries of a POST carry one key, so it is done once. */
+  async function insist(end, headers, init) {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const signal = AbortSignal.any([end, AbortSignal.timeout(10_000)]);
+        const answer = await ask({ Accept: 'application/json', ...headers }, 0, null, { ...init, signal });
+        return await answer.json();
+      } catch (error) {
+        const { problem = { title: 'No connection', detail: error.message }, isFinal, retryAfter } = error;
+        const failure = Object.assign(new Error(problem.title), { problem });
+        if (end.aborted || isFinal || problem.status === 404) throw failure;
+        const delay = retryAfter ?? Math.min(250 * 2 ** failures, 4_000);
+        await Promise.race([sleep(delay + Math.random() * 250), aborted(end)]);
+        if (end.aborted) throw failure;
+      }
+    }
+  }
+
+  async function send(batch, end) {
+    const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': batch.key };
+    let answer = await insist(end, headers, { method: 'POST', body: batch.body });
+    const { to } = answer;
+    for (; answer; answer = await insist(end).catch(() => null)) {
+      batch.to = answer.to;
+      // Events are told at most every 50 ms.
+      const settled = new Promise((resolve) => { batch.settle = resolve; });
+      if (!isIn(batch)) await Promise.race([settled, sleep(250), aborted(end)]);
+      if (isIn(batch)) break;
+      // If the rows went on meanwhile, but not as far: a read that begins now sees the edit.
+      if (answer.from !== connection.revision) continue;
+      try { receive(answer); } catch { continue; }
+      connection.show(); // what the stream sent last is not what is shown any more
+      break;
+    }
+    return to;
+  }
+
+  return (edits, { signal, timeout = 60_000 } = {}) => {
+    const body = JSON.stringify({ edits });
+    const batch = { key: crypto.getRandomValues(new Uint32Array(4)).join('-'), body, edits: JSON.parse(body).edits };
+    const control = new AbortController();
+    const end = control.signal;
+    const timer = setTimeout(() => control.abort(), timeout);
+    const give = () => control.abort();
+    signal?.addEventListener('abort', give);
+    if (signal?.aborted) give();
+
+    const settle = async () => {
+      try {
+        if (!end.aborted) return await send(batch, end);
+        throw Object.assign(new Error('Not sent'), { problem: { title: 'Not sent', detail: 'its time was over' } });
+      } catch (error) {
+        throw signal?.aborted ? signal.reason : error;
+      } finally {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', give);
+        pending.splice(pending.indexOf(batch), 1);
+        show();
+      }
+    };
+    pending.push(batch);
+    show();
+    const done = Promise.race([turn, aborted(end)]).then(settle);
+    turn = Promise.allSettled([turn, done]);
+    return done;
+  };
+}
+
+const aborted = (end) => new Promise((resolve) => {
+  if (end.aborted) resolve();
+  end.addEventListener('abort', resolve, { once: true });
+});
+
+// MARK: Edits
+
+/** The state after edits, as far as rows can tell it; throws where the server would refuse them. */
+export function edited(state, edits) {
+  const root = { nodes: [] };
+  const [sections, items] = [new Map(), new Map()];
+  for (const given of state.sections) {
+    const { items: rows, ...value } = given;
+    const section = enter(sections, root, { value, old: { given, value } });
+    for (const row of rows) {
+      const parent = row.parent === undefined ? section : items.get(key(row.parent));
+      // In a window the parent may be outside: then the row says itself what it is below of.
+      enter(items, parent ?? section, { value: row, isStray: !parent, hidden: row.children ?? 0 });
+      if (parent) parent.hidden -= 1;
+    }
+  }
+
+  function enter(map, home, node, at = home.nodes.length) {
+    const id = key(node.value.id);
+    if (map.has(id)) throw new Error(`the id "${id}" is here already`);
+    map.set(id, Object.assign(node, { home, nodes: [] }));
+    home.nodes.splice(at, 0, node);
+    return node;
+  }
+
+  const find = (map, id) => {
+    if (!map.has(key(id))) throw new Error(`nothing here has the id "${id}"`);
+    return map.get(key(id));
+  };
+
+  const take = (node) => node.home.nodes.splice(node.home.nodes.indexOf(node), 1);
+
+  function forget(map, node) {
+    map.delete(key(node.value.id));
+    for (const child of node.nodes) forget(items, child);
+  }
+
+  function empty(node) {
+    for (const child of node.nodes.splice(0)) forget(items, child);
+    node.hidden = 0;
+  }
+
+  /** Where an edit puts things: the parent, and what gives the index in it once they are taken out. */
+  function place({ before, after, into, at }, map) {
+    const anchor = before ?? after;
+    if (anchor !== undefined) {
+      const sibling = find(map, anchor);
+      return { home: sibling.home, sibling, index: () => sibling.home.nodes.indexOf(sibling) + (before === undefined ? 1 : 0) };
+    }
+    let home = map === sections ? root : root.nodes.at(at === 'start' ? 0 : -1);
+    if (into !== undefined) {
+      const { section, item } = typeof into === 'object' ? into : {};
+      const found = section !== undefined ? [find(sections, section)] : item !== undefined ? [find(items, item)]
+        : [sections, items].map((map) => map.get(key(into))).filter(Boolean);
+      if (found.length !== 1) throw new Error(`"${into}" is not one thing to go into`);
+      [home] = found;
+    }
+    if (!home) throw new Error('there is no section');
+    return { home, index: () => (at === 'start' ? 0 : home.nodes.length) };
+  }
+
+  /** An item or a section as an edit brings it, with what is below it. */
+  function bring(map, home, given, index) {
+    const { items: children = [], ...value } = typeof given === 'object' ? given : { id: given };
+    if (value.expanded) delete value.expanded;
+    const node = enter(map, home, { value, hidden: 0 }, index);
+    for (const child of children) bring(items, node, child);
+  }
+
+  for (const edit of edits) {
+    const map = edit.sections ? sections : items;
+    const named = edit.sections ?? edit.items ?? [];
+    const { op } = edit;
+    if (op === 'insert') {
+      const { home, index } = place(edit, map);
+      const first = index();
+      named.forEach((value, at) => bring(map, home, value, first + at));
+    } else if (op === 'move') {
+      const nodes = named.map((id) => find(map, id));
+      const { home, sibling, index } = place(edit, map);
+      const moved = new Set(nodes);
+      if (moved.size < nodes.length || moved.has(sibling)) throw new Error('it is placed by the edit itself');
+      for (let node = home; node; node = node.home) if (moved.has(node)) throw new Error('it cannot go into itself');
+      for (const node of nodes) take(node);
+      const first = index();
+      home.nodes.splice(first, 0, ...nodes);
+      for (const node of nodes) Object.assign(node, { home, isStray: false });
+    } else if (op === 'delete') {
+      for (const id of named) {
+        const node = map.get(key(id));
+        if (!node) continue; // gone already
+        take(node);
+        forget(map, node);
+      }
+    } else if (op === 'clear') {
+      for (const node of edit.items ?? edit.sections ? named.map((id) => find(map, id)) : root.nodes) empty(node);
+    } else if (op === 'update') {
+      for (const { ...value } of named) renew(find(map, value.id), value);
+    } else if (op === 'expand' || op === 'collapse') {
+      for (const id of named) renew(find(map, id), { expanded: op === 'expand' });
+    } else for (const id of named) find(map, id); // what is only to be drawn again the answer tells
+  }
+
+  function renew(node, { id, ...said }) {
+    node.value = { ...node.value, ...said };
+    if (node.value.expanded) delete node.value.expanded;
+  }
+
+  // Written as rows again; what is as it was stays the same object.
+  function write(nodes, level, parent, rows = []) {
+    for (const node of nodes) {
+      const { value } = node;
+      const row = node.isStray ? { ...value } : { ...value, level, parent };
+      row.children = node.hidden + node.nodes.length;
+      for (const name of ['level', 'children']) if (!row[name]) delete row[name];
+      if (row.parent === undefined) delete row.parent;
+      rows.push(equal(row, value) ? value : row);
+      if (value.expanded !== false) write(node.nodes, (row.level ?? 0) + 1, value.id, rows);
+    }
+    return rows;
+  }
+  const isSame = (rows, old) => rows.length === old.length && rows.every((row, at) => row === old[at]);
+  const written = root.nodes.map(({ value, nodes, old }) => {
+    const rows = value.expanded === false ? [] : write(nodes);
+    return value === old?.value && isSame(rows, old.given.items) ? old.given : { ...value, items: rows };
+  });
+  return isSame(written, state.sections) ? state : { ...state, sections: written };
+}
+
+// MARK: Changes
+
+/** How the rows of an answer are to be drawn again: as it says, where they are the same as before or are to be new. */
+function redrawn(before, after, changes) {
+  const marks = { items: new Map(), sections: new Map() };
+  if (!before || !Array.isArray(changes)) return marks;
+  const [old, now] = [byID(before), byID(after)];
+  for (const { op, section, items = [], as } of changes) {
+    if (op !== 'update') continue;
+    for (const { id } of section ? [section] : items) {
+      const part = section ? 'sections' : 'items';
+      const [was, is] = [old, now].map((all) => all[part].get(key(id))?.value);
+      if (as === 'reload' || equal(was, is)) marks[part].set(key(id), as);
+    }
+  }
+  return marks;
+}
+
+/** Sections, without their rows, and rows by id: with their list and their place in it. */
+function byID(state) {
+  const [sections, items] = [new Map(), new Map()];
+  state.sections.forEach(({ items: rows, ...value }, at) => {
+    sections.set(key(value.id), { value, at });
+    rows.forEach((row, at) => items.set(key(row.id), { value: row, home: value.id, at }));
+  });
+  return { sections, items };
+}
+
+/** The fewest `keyed` operations from one state to another; `marks` are drawn again besides. */
+export function difference(old, next, marks) {
+  const [was, is] = [byID(old), byID(next)];
+  const changes = [];
+  arrange([...is.sections.values()].map(({ value }) => value), (id) => was.sections.get(key(id))?.at,
+    (section, before) => changes.push({ op: 'insert', section, before }),
+    ({ id }, before) => changes.push({ op: 'move', section: id, before }));
+
+  const gone = [...was.items.values()].filter(({ value, home }) => !is.items.has(key(value.id)) && is.sections.has(key(home)));
+  if (gone.length) changes.push({ op: 'remove', items: gone.map(({ value }) => value.id) });
+  for (const { id: home, items } of next.sections) {
+    const place = (id) => {
+      const row = was.items.get(key(id));
+      return row && (key(row.home) === key(home) ? row.at : null); // null: it comes from another section
+    };
+    arrange(items, place,
+      (row, before) => changes.push({ op: 'insert', items: [row], in: home, before }),
+      ({ id }, before) => changes.push({ op: 'move', item: id, in: home, before }));
+  }
+  for (const { id } of old.sections) if (!is.sections.has(key(id))) changes.push({ op: 'remove', section: id });
+
+  const drawn = { reconfigure: [], reload: [] };
+  const updates = (part, add) => {
+    for (const [id, { value }] of is[part]) {
+      const before = was[part].get(id)?.value;
+      const mark = marks?.[part].get(id);
+      if (before && (mark || !equal(before, value))) add(value, before.kind === value.kind ? mark ?? 'reconfigure' : 'reload');
+    }
+  };
+  updates('sections', (section, as) => changes.push({ op: 'update', section, as }));
+  updates('items', (row, as) => drawn[as].push(row));
+  for (const [as, items] of Object.entries(drawn)) if (items.length) changes.push({ op: 'update', items, as });
+  return changes;
+}
+
+/**
+ * Puts values in order, with as few moves as can be. From the end, so that what is named as `before` stands in its place
+ * by then. `placeOf` says where a value was in this list: null in another, undefined nowhere.
+ */
+function arrange(values, placeOf, insert, move) {
+  const places = values.map(({ id }) => placeOf(id));
+  const stays = longestRun(places);
+  values.reduceRight((before, value, at) => {
+    if (places[at] === undefined) insert(value, before);
+    else if (!stays.has(at)) move(value, before);
+    return value.id;
+  }, null);
+}
+
+/** Where a longest increasing subsequence stands among numbers and holes (Fredman 1975). O(n log n). */
+function longestRun(numbers) {
+  const [ends, previous] = [[], []]; // the smallest end of a run of each length, and what comes before each
+  numbers.forEach((number, at) => {
+    if (number == null) return;
+    let [low, high] = [0, ends.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (numbers[ends[middle]] < number) low = middle + 1; else high = middle;
+    }
+    previous[at] = ends[low - 1];
+    ends[low] = at;
+  });
+  const run = new Set();
+  for (let at = ends.at(-1); at !== undefined; at = previous[at]) run.add(at);
+  return run;
+}
+
+/** Whether two JSON values are the same; the order of members does not matter. */
+function equal(one, other) {
+  if (one === other) return true;
+  if (!one || !other || typeof one !== 'object' || typeof other !== 'object' || Array.isArray(one) !== Array.isArray(other)) return false;
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length
+    && names.every((name) => Object.hasOwn(other, name) && equal(one[name], other[name]));
+}
