@@ -16,7 +16,7 @@ extension DiffClient {
     public func post(
         state: JSONText, since: String? = nil, ifMatch revision: String? = nil
     ) async throws(Problem) -> [UInt8] {
-        try await post("state", state, since, revision)
+        try await answer(to: writing("state", state, since, revision), tries: 4)
     }
 
     /// Posts an array of edits, all of which are done or none; a token with the scope `edit` is enough.
@@ -26,14 +26,39 @@ extension DiffClient {
     public func post(
         edits: JSONText, since: String? = nil, ifMatch revision: String? = nil
     ) async throws(Problem) -> [UInt8] {
-        try await post("edits", edits, since, revision)
+        try await answer(to: writing("edits", edits, since, revision), tries: 4)
     }
 
-    /// Tries up to four times. All tries carry one key, so that a write whose answer was lost is not done again: the
-    /// server answers the next try as it would have answered the first.
-    private func post(
-        _ name: String, _ value: JSONText, _ since: String?, _ revision: String?
-    ) async throws(Problem) -> [UInt8] {
+    /// Shows edits at once, in what `updates` bring next, and posts them when those before are answered. What is shown
+    /// is from then on each newer list with the edits done to it, until that holds them. Lost answers and a server that
+    /// is not ready are waited for, as long as `patience` says, and the edits done once all the same.
+    ///
+    /// ```swift
+    /// try await client.edit(JSONText(#"[{"op":"move","items":[17],"at":"start"}]"#))
+    /// ```
+    ///
+    /// - Returns: the revision that holds them.
+    /// - Throws: `Problem` if they are refused. They are not shown any more then, nor when the task is cancelled.
+    @discardableResult
+    public func edit(_ edits: JSONText) async throws(Problem) -> String { try await begin(edits).revision() }
+
+    /// Shows edits, and begins to send them.
+    func begin(_ edits: JSONText) -> SentEdits {
+        let deadline = ContinuousClock.now + patience
+        var request = writing("edits", edits, nil, nil)
+        request.setValue("return=minimal", forHTTPHeaderField: "Prefer")
+        return pending.begin(edits) { [request] () throws(Problem) in
+            let answer = try await answer(to: request, tries: .max, until: deadline)
+            guard let revision = (try? JSONSlice(checking: answer))?.members?["to"]?.string else {
+                throw Problem(title: "An answer without a revision")
+            }
+            return revision
+        }
+    }
+
+    /// A POST. All tries carry its key, so that a write whose answer was lost is not done again: the server answers the
+    /// next try as it would have answered the first.
+    private func writing(_ name: String, _ value: JSONText, _ since: String?, _ revision: String?) -> URLRequest {
         let query = since.map { [URLQueryItem(name: "since", value: $0)] } ?? []
         var request = URLRequest(url: changesURL(query, in: window?.rows))
         request.httpMethod = "POST"
@@ -42,16 +67,27 @@ extension DiffClient {
         request.setValue(UUID().uuidString, forHTTPHeaderField: "Idempotency-Key")
         if let revision { request.setValue("\"\(revision)\"", forHTTPHeaderField: "If-Match") }
         request.httpBody = Data("{\"\(name)\":".utf8) + value.bytes + Data("}".utf8)
-        for failures in 0..<3 {
+        return request
+    }
+
+    /// Tries so often, and not beyond a deadline.
+    private func answer(
+        to request: URLRequest, tries: Int, until deadline: ContinuousClock.Instant? = nil
+    ) async throws(Problem) -> [UInt8] {
+        var failures = 0
+        while true {
             do throws(Problem) {
                 return try await answer(to: request)
             } catch {
-                guard error.isPassing, error.status != 404, !Task.isCancelled else { throw error }
+                failures += 1
                 let delay = backOff.pause(
-                    after: failures, retryAfter: error.retryAfter, chance: .random(in: 0...1))
+                    after: failures - 1, retryAfter: error.retryAfter, chance: .random(in: 0...1))
+                let mayPass = error.isPassing && error.status != 404 || renewsToken && error.status == 401
+                guard mayPass, failures < tries, deadline.map({ .now + delay < $0 }) ?? true, !Task.isCancelled else {
+                    throw error
+                }
                 try? await Task.sleep(for: delay)
             }
         }
-        return try await answer(to: request)
     }
 }

@@ -60,6 +60,8 @@ public struct DiffClient: Sendable {
     public var prefersSmallest = false
     /// How long the server holds a request while nothing changes, at most 60 s.
     public var wait = Duration.seconds(25)
+    /// How long an edit is tried again where answers are lost, or the server is not ready.
+    public var patience = Duration.seconds(60)
     /// How long to wait before asking again.
     public var backOff = BackOff()
     /// Told what the connection is doing, on no particular thread.
@@ -68,6 +70,8 @@ public struct DiffClient: Sendable {
     /// `client.transport = { try await session.data(for: $0) }`.
     public var transport: @Sendable (URLRequest) async throws -> (Data, URLResponse) = { try await quiet.data(for: $0) }
 
+    /// Edits that are shown and not confirmed. Copies of a client share them.
+    let pending = PendingEdits()
     private let token: @Sendable () async throws -> String?
     /// Whether a refused token may be followed by a better one.
     let renewsToken: Bool
@@ -104,14 +108,22 @@ public struct DiffClient: Sendable {
 // MARK: Requests
 
 extension DiffClient {
-    /// Asks what changed since a revision, and lets the server hold the request while that is nothing; nil if the
-    /// window was moved before an answer came.
-    func nextChanges(since revision: String?) async throws(Problem) -> [UInt8]? {
-        guard let window else { return try await changes(since: revision, in: nil) }
-        return try await window.answer { rows throws(Problem) in try await changes(since: revision, in: rows) }
+    /// Asks what changed since a revision, and lets the server hold the request so long while that is nothing; nil if
+    /// the window was moved, or edits since `moment`, before an answer came.
+    func nextChanges(
+        since revision: String?, wait: Duration, unlessEditedSince moment: Int
+    ) async throws(Problem) -> [UInt8]? {
+        try await pending.held.answer(since: moment) { () throws(Problem) in
+            guard let window else { return try await changes(since: revision, wait: wait, in: nil) }
+            return try await window.answer { rows throws(Problem) in
+                try await changes(since: revision, wait: wait, in: rows)
+            }
+        }
     }
 
-    private func changes(since revision: String?, in rows: StateWindow?) async throws(Problem) -> [UInt8] {
+    private func changes(
+        since revision: String?, wait: Duration, in rows: StateWindow?
+    ) async throws(Problem) -> [UInt8] {
         let seconds = max(0, min(wait.components.seconds, 60))
         var query = [URLQueryItem(name: "wait", value: "\(seconds)")]
         if let revision { query.append(URLQueryItem(name: "since", value: revision)) }

@@ -12,6 +12,8 @@ public struct FollowedList: Sendable {
     public private(set) var revision: String?
     /// Where what is shown stands among all rows; nil where it is all of them.
     public private(set) var window: WindowBounds?
+    /// When it was last read: it holds every write that was answered before that.
+    var readTime: ContinuousClock.Instant?
 
     /// A list that has seen nothing.
     public init() {}

@@ -16,10 +16,9 @@ import SnapshotKit
 /// ```
 public final class ListWindow: @unchecked Sendable {
     private let lock = NSLock()
-    // All of these are the lock's.
+    /// The lock's.
     private var wanted: StateWindow
-    private var moves = 0
-    private var requests: [UUID: Task<[UInt8], any Error>] = [:]
+    private let held = HeldRequests()
 
     /// A window that shows these rows at first.
     public init(_ rows: StateWindow) { wanted = rows }
@@ -29,40 +28,18 @@ public final class ListWindow: @unchecked Sendable {
 
     /// Asks for other rows, at once; those that stay are not sent again. What is shown stays until the next update.
     public func show(_ rows: StateWindow) {
-        let given = lock.withLock {
-            guard rows != wanted else { return [Task<[UInt8], any Error>]() }
-            wanted = rows
-            moves += 1
-            return Array(requests.values)
+        let isNew = lock.withLock {
+            defer { wanted = rows }
+            return rows != wanted
         }
-        for request in given { request.cancel() }
+        if isNew { held.interrupt() }
     }
 
     /// Asks for the rows that are wanted; nil if meanwhile others are, and no answer came.
     func answer(
-        asking: @escaping @Sendable (StateWindow) async throws(Problem) -> [UInt8]
+        asking: @escaping @Sendable (StateWindow) async throws(Problem) -> [UInt8]?
     ) async throws(Problem) -> [UInt8]? {
-        let id = UUID()
-        let (request, before) = lock.withLock {
-            let request = Task { [wanted] in try await asking(wanted) }
-            requests[id] = request
-            return (request, moves)
-        }
-        let result = await withTaskCancellationHandler {
-            await request.result
-        } onCancel: {
-            request.cancel()
-        }
-        let isWanted = lock.withLock {
-            requests[id] = nil
-            return before == moves
-        }
-        do {
-            return try result.get()
-        } catch {
-            guard isWanted else { return nil }
-            throw error as? Problem ?? Problem(title: "No connection", detail: "\(error)")
-        }
+        try await held.answer(since: held.moment) { () throws(Problem) in try await asking(self.rows) }
     }
 }
 

@@ -16,12 +16,14 @@ public struct ListUpdate: Sendable {
 
     /// What to show.
     public let list: RowList
-    /// Its revision.
+    /// Its revision; while edits are pending, that of the list which they are done to.
     public let revision: String
     /// Where `list` stands among all rows, if the client has a window.
     public let window: WindowBounds?
     /// How it came about.
     public let change: Change
+    /// What to go on from later: the list without edits that are pending.
+    public let followed: FollowedList
 }
 
 extension DiffClient {
@@ -51,11 +53,16 @@ public struct Updates: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private let client: DiffClient
         private var followed: FollowedList
+        /// What the last update showed: `followed`, with the edits that were pending.
+        private var shown: RowList
+        /// When edits were last looked at.
+        private var moment = -1
         private var failures = 0
 
         fileprivate init(client: DiffClient, followed: FollowedList) {
             self.client = client
             self.followed = followed
+            shown = followed.list
         }
 
         /// Waits until the list is another one; nil when the task is cancelled.
@@ -63,6 +70,7 @@ public struct Updates: AsyncSequence, Sendable {
         /// - Throws: `Problem` when asking again cannot help.
         public mutating func next() async throws -> ListUpdate? {
             while !Task.isCancelled {
+                if let update = editedUpdate() { return update }
                 do throws(Problem) {
                     if let update = try await poll() { return update }
                 } catch {
@@ -82,17 +90,52 @@ public struct Updates: AsyncSequence, Sendable {
         private mutating func poll() async throws(Problem) -> ListUpdate? {
             let clock = ContinuousClock()
             let start = clock.now
-            // Nil where the window was moved meanwhile.
-            guard let answer = try await client.nextChanges(since: followed.revision) else { return nil }
+            let isBehind = client.pending.isAnswered(beyond: followed)
+            // Nil where the window was moved meanwhile, or there are other edits.
+            guard
+                let answer = try await client.nextChanges(
+                    since: followed.revision, wait: isBehind ? .zero : client.wait, unlessEditedSince: moment)
+            else { return nil }
             client.onStatus?(.live)
+            let before = followed.list
             let outcome = try take(answer)
+            followed.readTime = start
             failures = 0
-            if let change = ListUpdate.Change(outcome, client.form), let revision = followed.revision {
-                return ListUpdate(list: followed.list, revision: revision, window: followed.window, change: change)
+            if let change = ListUpdate.Change(outcome, client.form) { return update(by: change, outcome, from: before) }
+            if isBehind {
+                moment = -1  // what was answered is no change, or none that is seen
+                return nil
             }
             // Where something on the way does not let the server hold the request, it must not go in a circle.
             if clock.now - start < .seconds(1) { try? await Task.sleep(for: pause(nil)) }
             return nil
+        }
+
+        /// An update by an answer. With nothing pending, before and after, it is as the server said.
+        private mutating func update(
+            by change: ListUpdate.Change, _ outcome: FollowedList.Outcome, from before: RowList
+        ) -> ListUpdate? {
+            let next = client.pending.applied(to: followed)
+            if case .reset = change { return show(next, change) }
+            if shown == before, next == followed.list { return show(next, change) }
+            return show(next, shown.change(to: next, in: client.form, marks: outcome.marks(from: before, to: followed.list)))
+        }
+
+        /// An update by edits alone; nil where they change nothing that is shown.
+        private mutating func editedUpdate() -> ListUpdate? {
+            let now = client.pending.held.moment
+            guard now != moment else { return nil }
+            moment = now
+            guard followed.revision != nil else { return nil }
+            let next = client.pending.applied(to: followed)
+            return next == shown ? nil : show(next, shown.change(to: next, in: client.form))
+        }
+
+        private mutating func show(_ list: RowList, _ change: ListUpdate.Change) -> ListUpdate? {
+            guard let revision = followed.revision else { return nil }
+            shown = list
+            return ListUpdate(
+                list: list, revision: revision, window: followed.window, change: change, followed: followed)
         }
 
         private mutating func take(_ answer: [UInt8]) throws(Problem) -> FollowedList.Outcome {

@@ -31,7 +31,7 @@ ENDPOINTS = {
     "/v1/sessions": {"GET", "HEAD"},
     "/v1/tokens": {"POST"},
     "/livez": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/metrics": {"GET", "HEAD"},
-    "/openapi.json": {"GET", "HEAD"}, "/": {"GET", "HEAD"}, "/client.js": {"GET", "HEAD"},
+    "/openapi.json": {"GET", "HEAD"}, "/": {"GET", "HEAD"}, "/client.js": {"GET", "HEAD"}, "/edits.js": {"GET", "HEAD"},
     "/problems/internal": {"GET", "HEAD"},
 }
 

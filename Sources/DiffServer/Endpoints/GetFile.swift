@@ -13,6 +13,7 @@ struct GetFile: Sendable {
         page_index(), "text/html; charset=utf-8",
         policy: { PagePolicy(of: $0, scripts: "'self'", others: "img-src data:; connect-src 'self'; ") })
     static let client = GetFile(page_client(), "text/javascript; charset=utf-8")
+    static let edits = GetFile(page_edits(), "text/javascript; charset=utf-8")
     static let clientTypes = GetFile(page_client_types(), "text/plain; charset=utf-8")
     static let description = GetFile(page_openapi(), "application/json")
 

@@ -137,6 +137,7 @@ let routes = Router<Route>([
     .init(.get, "/readyz", Route(name: "readyz", isProbe: true, open: GetHealth.ready)),
     .init(.get, "/", Route(name: "page", open: GetFile.page.answer)),
     .init(.get, "/client.js", Route(name: "page", open: GetFile.client.answer)),
+    .init(.get, "/edits.js", Route(name: "page", open: GetFile.edits.answer)),
     .init(.get, "/client.d.ts", Route(name: "page", open: GetFile.clientTypes.answer)),
     .init(.get, "/openapi.json", Route(name: "openapi", open: GetFile.description.answer)),
     .init(.get, "/metrics", Route(name: "metrics", .operate, answer: GetMetrics.answer)),

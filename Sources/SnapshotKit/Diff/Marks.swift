@@ -39,11 +39,11 @@ public struct Marks: Sendable, Equatable {
             + marks.keys.reduce(0) { $0 + 48 + $1.count }
     }
 
-    mutating func mark(item id: [UInt8], _ redraw: Redraw) {
+    package mutating func mark(item id: [UInt8], _ redraw: Redraw) {
         items.merge([id: redraw], uniquingKeysWith: Self.stronger)
     }
 
-    mutating func mark(section id: [UInt8], _ redraw: Redraw) {
+    package mutating func mark(section id: [UInt8], _ redraw: Redraw) {
         sections.merge([id: redraw], uniquingKeysWith: Self.stronger)
     }
 

@@ -7,7 +7,8 @@ import socket
 import threading
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "Sources/DiffServer/Page"
-TYPES = {"index.html": "text/html; charset=utf-8", "client.js": "text/javascript; charset=utf-8", "client.d.ts": "text/plain"}
+TYPES = {"index.html": "text/html; charset=utf-8", "client.js": "text/javascript; charset=utf-8",
+         "edits.js": "text/javascript; charset=utf-8", "client.d.ts": "text/plain"}
 
 
 class Site(http.server.ThreadingHTTPServer):

@@ -8,5 +8,6 @@ struct page_file {
 
 struct page_file page_index(void);
 struct page_file page_client(void);
+struct page_file page_edits(void);
 struct page_file page_client_types(void);
 struct page_file page_openapi(void);

@@ -1,0 +1,107 @@
+// What leads from one list to another, for views that want it said. The engine compares two states that have an item for
+// each row, without contents: one that shows differently is marked by a content in the new state. What it writes is
+// read like an answer of the server, and in the lists of its stages rows take the place of their items.
+
+import SnapshotKit
+
+extension RowList {
+    /// How what shows this list comes to show another, with as few operations as can be. O(n log n).
+    ///
+    /// - Parameter marks: what is to be drawn again besides.
+    func change(to next: RowList, in form: DiffClient.Form, marks: Marks = .none) -> ListUpdate.Change {
+        if case .keyed = form { return .keyed }
+        do {
+            let (mine, theirs) = (Elements(of: self), Elements(of: next))
+            let old = try state { _ in false } section: { _ in false }
+            let new = try next.state { row in
+                mine.rows[row.id].map { $0 != row } ?? false
+            } section: { section in
+                mine.sections[section.id].map { $0 != theirs.sections[section.id] } ?? false
+            }
+            let changeset = Changeset(from: old, to: new, marks: marks)
+            guard case .staged(let isCompact) = form else {
+                var arrangement = try RowList(old).arrangement(changeset.json(.diffable))
+                arrangement.list = next
+                return .diffable(arrangement)
+            }
+            let stages = try RowList(old).stages(changeset.json(.staged, staging: isCompact ? .compact : .safe))
+            return .staged(
+                stages.map { stage in
+                    var list = stage.list
+                    list.content = next.content
+                    list.sections = list.sections.map { section in
+                        let isOld = section.content == nil
+                        var shown = (isOld ? mine : theirs).sections[section.id] ?? theirs.sections[section.id] ?? section
+                        shown.rows = section.rows.map { row in
+                            (row.content == nil ? mine : theirs).rows[row.id] ?? theirs.rows[row.id] ?? row
+                        }
+                        return shown
+                    }
+                    return ListStage(name: stage.name, batch: stage.batch, list: list)
+                })
+        } catch {
+            // Two lists with unique ids always have a difference; who shows the whole list is right in any case.
+            assertionFailure("\(error)")
+            return .reset(reason: "unknown")
+        }
+    }
+
+    /// A state with an item for each row; those that pass have a content.
+    private func state(row isMarked: (Row) -> Bool, section isMarkedSection: (Section) -> Bool) throws -> Snapshot {
+        let mark = JSONText(accepted: "1".utf8)
+        var builder = Snapshot.Builder()
+        for section in sections {
+            builder.section(section.id, content: isMarkedSection(section) ? mark : nil) { items in
+                for row in section.rows { items.item(row.id, content: isMarked(row) ? mark : nil, kind: row.kind) }
+            }
+        }
+        return try builder.build()
+    }
+}
+
+/// Rows, and sections without them, by id.
+struct Elements {
+    private(set) var rows: [ElementID: RowList.Row] = [:]
+    private(set) var sections: [ElementID: RowList.Section] = [:]
+
+    init(of list: RowList) {
+        for var section in list.sections {
+            for row in section.rows { rows[row.id] = row }
+            section.rows = []
+            sections[section.id] = section
+        }
+    }
+}
+
+extension FollowedList.Outcome {
+    /// What is to be drawn again by an answer though a difference of lists does not tell: what is the same before and
+    /// after it, and cells that are to be made anew.
+    func marks(from before: RowList, to after: RowList) -> Marks {
+        var marks = Marks.none
+        let (old, new) = (Elements(of: before), Elements(of: after))
+        func mark(row id: ElementID, _ redraw: Marks.Redraw) {
+            if redraw == .reload || old.rows[id] == new.rows[id] { marks.mark(item: Array(id.text.utf8), redraw) }
+        }
+        func mark(section id: ElementID, _ redraw: Marks.Redraw) {
+            if redraw == .reload || old.sections[id] == new.sections[id] {
+                marks.mark(section: Array(id.text.utf8), redraw)
+            }
+        }
+        switch self {
+        case .changed(let stages):
+            for stage in stages {
+                for update in stage.batch.items.updated { mark(row: stage.list[update.at].id, update.redraw) }
+                for update in stage.batch.sections.updated {
+                    mark(section: stage.list.sections[update.at].id, update.redraw)
+                }
+            }
+        case .arranged(let arrangement):
+            for id in arrangement.reload { mark(row: id, .reload) }
+            for id in arrangement.reconfigure { mark(row: id, .reconfigure) }
+            for id in arrangement.reloadSections { mark(section: id, .reload) }
+            for id in arrangement.reconfigureSections { mark(section: id, .reconfigure) }
+        case .replaced, .current, .elsewhere: break
+        }
+        return marks
+    }
+}

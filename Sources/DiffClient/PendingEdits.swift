@@ -1,0 +1,118 @@
+// What is shown is the head with the edits that are pending done to it anew, and every update leads there in one step
+// from what was shown: so a row that an edit has moved does not move again when that is confirmed, and goes back once
+// when it is refused.
+//
+// An edit is pending for a list until the list is known to hold it, which is not when the edit is answered: the list
+// may be behind that. A read that begins after the answer sees it, so each list is read once more then, not held. Lists
+// are many (each loop over `updates` has its own), so answered edits stay here for those that still have to read; each
+// tells by the time of its last read which ones it holds.
+
+import Foundation
+import SnapshotKit
+
+/// Edits of a client and its copies that lists may not hold yet.
+final class PendingEdits: @unchecked Sendable {
+    /// One call of `edit`.
+    private struct Batch {
+        let id: UUID
+        /// Nil if only the server can say what is wrong with it.
+        let edits: EditBatch?
+        /// When it was answered, and with which revision.
+        var answer: (time: ContinuousClock.Instant, revision: String)?
+
+        func isIn(_ followed: FollowedList) -> Bool {
+            guard let answer else { return false }
+            return answer.revision == followed.revision || followed.readTime.map { answer.time < $0 } ?? false
+        }
+    }
+
+    /// Answered edits that are kept for lists which nobody waits for at the moment.
+    private static let mostAnswered = 64
+
+    /// The requests of lists: given up when other rows are to be shown.
+    let held = HeldRequests()
+    private let lock = NSLock()
+    // Both are the lock's.
+    private var batches: [Batch] = []
+    private var last: Task<Void, Never>?
+
+    /// What is shown of a list: its rows with what is pending. A batch that does not fit (any more) is left out, as the
+    /// server would. O(n) a batch.
+    func applied(to followed: FollowedList) -> RowList {
+        guard followed.revision != nil else { return followed.list }
+        return pending(for: followed).reduce(followed.list) { list, batch in
+            batch.edits.flatMap { try? list.applying($0) } ?? list
+        }
+    }
+
+    /// Whether a list has to be read at once, to tell whether it holds an edit that was answered.
+    func isAnswered(beyond followed: FollowedList) -> Bool {
+        pending(for: followed).contains { $0.answer != nil }
+    }
+
+    private func pending(for followed: FollowedList) -> [Batch] {
+        lock.withLock { batches.filter { !$0.isIn(followed) } }
+    }
+
+    /// Shows edits, and begins to send them when those before are answered.
+    ///
+    /// - Parameter post: sends them, and returns the revision that the answer names.
+    func begin(_ edits: JSONText, by post: @escaping @Sendable () async throws(Problem) -> String) -> SentEdits {
+        let id = UUID()
+        let sending = lock.withLock {
+            batches.append(Batch(id: id, edits: try? EditBatch(json: edits.bytes)))
+            let sending = Task { [last] () -> Result<String, Problem> in
+                await last?.value
+                return await self.send(id, by: post)
+            }
+            last = Task { _ = await sending.value }
+            return sending
+        }
+        held.interrupt()
+        return SentEdits(result: sending) { self.drop(id) }
+    }
+
+    private func send(_ id: UUID, by post: () async throws(Problem) -> String) async -> Result<String, Problem> {
+        do throws(Problem) {
+            if Task.isCancelled { throw Problem(title: "Cancelled") }
+            let revision = try await post()
+            answered(id, revision)
+            return .success(revision)
+        } catch {
+            drop(id)
+            return .failure(error)
+        }
+    }
+
+    private func answered(_ id: UUID, _ revision: String) {
+        lock.withLock {
+            guard let place = batches.firstIndex(where: { $0.id == id }) else { return }
+            batches[place].answer = (.now, revision)
+            let answered = batches.prefix { $0.answer != nil }.count
+            batches.removeFirst(max(0, answered - Self.mostAnswered))
+        }
+        held.interrupt()
+    }
+
+    private func drop(_ id: UUID) {
+        lock.withLock { batches.removeAll { $0.id == id } }
+        held.interrupt()
+    }
+}
+
+/// Edits that are shown, and on their way.
+struct SentEdits {
+    fileprivate let result: Task<Result<String, Problem>, Never>
+    fileprivate let drop: @Sendable () -> Void
+
+    /// The revision that the answer names. Given up, and not shown any more, when the task is cancelled.
+    func revision() async throws(Problem) -> String {
+        let outcome = await withTaskCancellationHandler {
+            await result.value
+        } onCancel: {
+            result.cancel()
+            drop()
+        }
+        return try outcome.get()
+    }
+}
