@@ -154,6 +154,13 @@ class Answers(RunningUpstream):
         self.assertEqual(self.hook("orders:ann", {**edit, "items": ["2"]}, name="three")[0], 204)
         self.assertEqual([title for title, _ in self.orders()], ["jam", "tea", "bread"])
 
+    def test_a_port_that_is_taken_is_said_in_one_line(self):
+        ran = subprocess.run([str(ROOT / "Examples/upstream/run"), "--port", str(self.connection.port)],
+                             capture_output=True, text=True, timeout=20,
+                             env={**os.environ, "UPSTREAM_SECRET": SECRET}, check=False)
+        self.assertEqual((ran.returncode, ran.stdout), (1, ""))
+        self.assertEqual(ran.stderr, f"127.0.0.1:{self.connection.port}: Address already in use\n")
+
     def test_it_wants_a_secret(self):
         variables = {name: value for name, value in os.environ.items() if name != "UPSTREAM_SECRET"}
         ran = subprocess.run([str(ROOT / "Examples/upstream/run"), "--port", "0"], capture_output=True, text=True,
