@@ -1,6 +1,6 @@
-// What one option alone cannot tell: which go together, which exclude each other, and what files of secrets and of lists
-// hold. Done once, before anything is opened, so that a mistake is one line (in a file of lists, one each) and exit
-// status 2.
+// What one option alone cannot tell: which go together, which exclude each other, and what files of secrets and of
+// lists hold. Done once, before anything is opened, so that a mistake is one line (in a file of lists, one each) and
+// exit status 2.
 
 import Glibc
 

@@ -83,7 +83,8 @@ import Testing
         (["--key-file", "/nowhere/at/all"], "No such file"),
         (["--key-file", "/"], "--key-file"), (["--token-secret-file", "/dev/null"], "empty"),
         (["--token-secret-file", "/dev/zero"], "bytes"), (["--lists", "/nowhere/at/all"], "No such file"),
-        (["--lists", "/"], "--lists"), (["--lists", "/dev/zero"], "bytes"), (["--lists", "/dev/null"], "/dev/null:1:1: "),
+        (["--lists", "/"], "--lists"), (["--lists", "/dev/zero"], "bytes"),
+        (["--lists", "/dev/null"], "/dev/null:1:1: "),
     ])
     func `what cannot work is refused`(_ arguments: [String], _ reason: String) {
         let message = refusal(arguments)
