@@ -102,6 +102,14 @@ class Browser:
         actions += [{"type": "keyUp", "value": KEYS.get(key, key)} for key in hold]
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
 
+    def drag(self, start, end, milliseconds=120):
+        """Drags by the mouse from one point of the page to another, each (x, y)."""
+        moves = [{"type": "pointerMove", "x": round(x), "y": round(y), "duration": duration}
+                 for (x, y), duration in ((start, 0), ((start[0], start[1] + 8), 20), (end, milliseconds))]
+        actions = [moves[0], {"type": "pointerDown", "button": 0}, *moves[1:], {"type": "pointerUp", "button": 0}]
+        self.call("POST", "/actions", {"actions": [
+            {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": actions}]})
+
     def errors(self):
         """What the console complained of since the last call."""
         log = self.call("POST", "/se/log", {"type": "browser"})
