@@ -11,15 +11,16 @@ REVISION = r"^[0-9]+-[0-9a-f]{16}$"
 
 
 class ServiceCase(unittest.TestCase):
-    """Starts one server for the class, with fixed options, and asserts that SIGTERM ends it with 0."""
+    """Starts one server for the class, with fixed options and variables, and asserts that SIGTERM ends it with 0."""
 
     options = ()
+    variables = None
     maxDiff = None
     _numbers = itertools.count(1)
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server("--digest-key", "the key of the end-to-end tests", *cls.options)
+        cls.server = Server("--digest-key", "the key of the end-to-end tests", *cls.options, variables=cls.variables)
         cls.client = Client(cls.server)
 
     @classmethod

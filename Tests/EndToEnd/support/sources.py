@@ -1,0 +1,149 @@
+"""A test class whose server fetches lists from an upstream of its own."""
+
+import json
+import pathlib
+import signal
+import tempfile
+import threading
+
+from .case import ServiceCase
+from .client import Client, session_path, target
+from .events import Stream
+from .redis import wait_for
+from .upstream import Upstream
+
+# None of these may say where a test's upstream is, or who is trusted.
+QUIET = {name: "" for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")}
+
+
+def ids(state):
+    """The ids of a state's items, children left out."""
+    return [item["id"] for section in state["sections"] for item in section["items"]]
+
+
+class ListsFile:
+    """A file of lists that can be written again."""
+
+    def __init__(self, lists):
+        self.directory = tempfile.TemporaryDirectory(prefix="diffserver-lists-")
+        self.path = pathlib.Path(self.directory.name) / "lists.json"
+        self.lists = lists
+        self.write(lists)
+
+    def write(self, lists):
+        """A value, or the text as it is to be."""
+        self.path.write_text(lists if isinstance(lists, str) else json.dumps(lists), encoding="utf-8")
+
+    def close(self):
+        self.directory.cleanup()
+
+
+class SourceCase(ServiceCase):
+    """Its lists are those of `lists`, which is given the upstream's address."""
+
+    variables = {}
+    interval = 0.2
+
+    @classmethod
+    def lists(cls, url):
+        """`f:NAME` is fetched from `/f/NAME`."""
+        return {"f:{name}": {"source": {"url": f"{url}/f/{{name}}", "every": cls.interval, "timeout": 5}}}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.upstream = Upstream()
+        cls.addClassCleanup(cls.upstream.close)
+        cls.file = ListsFile(cls.lists(cls.upstream.url))
+        cls.addClassCleanup(cls.file.close)
+        cls.plain_options = cls.options
+        cls.options = (*cls.options, "--lists", str(cls.file.path))
+        cls.plain_variables, cls.variables = cls.variables, {**QUIET, **cls.variables}
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.options, cls.variables = cls.plain_options, cls.plain_variables
+
+    # Lists
+
+    def new_list(self, behaviour=None, kind="f"):
+        """A list that no other test of the class uses, and its path upstream."""
+        number = self.new_name()
+        path = f"/{kind}/{number}"
+        if behaviour is not None:
+            self.upstream.set(path, behaviour)
+        return f"{kind}:{number}", path
+
+    def fetched(self, state, kind="f"):
+        """A list that was read already: its name, its path and its revision."""
+        name, path = self.new_list(state, kind)
+        answer = self.get_session(name)
+        self.assertStatus(answer, 200)
+        return name, path, answer.json["revision"]
+
+    def reload(self, lists=None, line="the file of lists is read again"):
+        """Has the server read its file again."""
+        if lists is not None:
+            self.file.write(lists)
+        count = sum(line in each for each in self.server.lines)
+        self.server.signal(signal.SIGHUP)
+        wait_for(lambda: sum(line in each for each in self.server.lines) > count, line)
+
+    # Readers
+
+    def stream(self, session, query=None, **headers):
+        stream = Stream(self.server, session_path(session, "changes"), query, headers)
+        self.addCleanup(stream.close)
+        self.assertEqual(stream.status, 200, stream.body)
+        return stream
+
+    def ask(self, path, query=None, method="GET", body=None, timeout=30, **headers):
+        """A request of its own meanwhile; its answer comes from `answer()`, which is `done` or not."""
+        return Asked(self.server, method, target(path, query), body, headers, timeout)
+
+    def shows(self, name, *expected):
+        """Waits until the list holds these items."""
+        def holds():
+            answer = self.get_session(name)
+            return answer.status == 200 and ids(answer.json["state"]) == list(expected)
+        wait_for(holds, f"{name} is {expected}")
+
+    # The log
+
+    def lines(self, *parts):
+        """The lines of the log that hold all these parts."""
+        return [line for line in self.server.lines if all(part in line for part in parts)]
+
+    def wait_for_lines(self, count, *parts):
+        wait_for(lambda: len(self.lines(*parts)) >= count, f"{count} lines with {parts}; there are:\n" + "\n".join(self.server.lines))
+
+
+class Asked(threading.Thread):
+    """A request on a connection and a thread of its own."""
+
+    def __init__(self, server, method, target, body, headers, timeout=30):
+        super().__init__(daemon=True)
+        self.found, self.problem = None, None
+        self.client = Client(server, timeout)
+        self.arguments = (method, target, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        self.start()
+
+    def run(self):
+        try:
+            self.found = self.client.request(*self.arguments)
+        except Exception as problem:  # told in the test's own thread
+            self.problem = problem
+        self.client.close()
+
+    @property
+    def is_done(self):
+        return not self.is_alive()
+
+    def answer(self, seconds=30):
+        self.join(seconds)
+        if self.problem:
+            raise self.problem
+        if self.found is None:
+            raise AssertionError(f"no answer in {seconds} s: {self.arguments}")
+        return self.found
