@@ -104,7 +104,10 @@ extension Problem {
     }
 
     /// What an operator is told, on one line.
-    var summary: String { errors.first.map { "\(detail) (\($0.pointer): \($0.detail))" } ?? detail }
+    var summary: String {
+        guard let first = errors.first, first.detail != detail || !first.pointer.isEmpty else { return detail }
+        return first.detail == detail ? "\(detail), at \(first.pointer)" : "\(detail) (\(first.pointer): \(first.detail))"
+    }
 
     /// Why an operation on a session is refused.
     init(_ error: SessionError) {

@@ -47,6 +47,8 @@ struct SourceNote: Sendable, Equatable {
     var revision: String?
     /// What a conditional request names (RFC 9110 §13.1).
     var validators: SourceValidators
+    /// Where that came from, see `ListMatch.origin`.
+    var origin: UInt64 = 0
 }
 
 /// What a source calls the state that it answered with.

@@ -1,3 +1,5 @@
+import SnapshotKit
+
 /// What a file of lists says: sessions by name, or by a pattern of names, whose states come from upstream, or whose
 /// edits are asked about there.
 struct ListsFile: Sendable {
@@ -45,5 +47,16 @@ struct ListMatch: Sendable {
         self.definition = definition
         sourceURL = definition.source?.url.url(segments)
         hookURL = definition.hook?.url.url(segments)
+    }
+
+    /// Where the state comes from and how it is read, hashed: what a source says is of no use to a node whose file says
+    /// something else.
+    func origin(by hash: KeyedHash) -> UInt64 {
+        var writer = JSONWriter()
+        writer.append(string: sourceURL ?? "")
+        for pointer in definition.settings.ignored ?? [] { writer.append(string: pointer.description) }
+        definition.settings.shape?.write(into: &writer)
+        writer.append(string: definition.settings.keepsExpanded == true ? "expanded" : "")
+        return writer.bytes().withUnsafeBytes { hash.digest(of: $0) }
     }
 }

@@ -15,6 +15,12 @@ struct SourceRecord: Sendable {
     /// What the last success led to, and what the source calls that.
     private(set) var revision: String?
     private(set) var validators = SourceValidators()
+    /// Where it comes from, see `ListMatch.origin`.
+    private var origin: UInt64 = 0
+    /// Since when it is known that what is there came from elsewhere; nil where it did not.
+    private var outdated: Instant?
+    /// When the answer came that is being taken over.
+    private var heard: Instant?
     /// Since when there may have been a success of which nobody knows any more.
     private let known: Instant
 
@@ -31,28 +37,40 @@ struct SourceRecord: Sendable {
     init(every interval: Duration, at now: Instant) { (self.interval, due, known) = (interval, now, now) }
 
     /// Whether the last success is younger than an interval.
-    func isFresh(at now: Instant) -> Bool { fetched.map { now - $0 < interval } ?? false }
+    func isFresh(at now: Instant) -> Bool { !isOutdated && (fetched.map { now - $0 < interval } ?? false) }
+
+    /// Whether the file has come to say something else since the last success, so that the source is asked anew
+    /// whenever that was.
+    var isOutdated: Bool { outdated != nil }
 
     /// For how many seconds nothing was heard of the source, if that is more than two intervals.
     func staleness(at now: Instant) -> Int? {
-        let silence = now - (fetched ?? known)
-        return silence > interval * 2 ? Int(silence / .seconds(1)) : nil
+        let silence = now - lastHeard
+        return silence > interval * 2 ? Int((silence / .seconds(1)).rounded(.up)) : nil
     }
 
     /// When it will be stale if nothing is heard of the source.
-    var staleAt: Instant { (fetched ?? known) + interval * 2 + .milliseconds(1) }
+    var staleAt: Instant { lastHeard + interval * 2 + .milliseconds(1) }
+
+    private var lastHeard: Instant { heard ?? fetched ?? known }
 
     // MARK: Steps
+
+    /// The source answered, and what it said is about to be taken over. Who is woken by that is not to be told that
+    /// the source is silent.
+    mutating func hear(at now: Instant) { heard = now }
 
     /// The source answered with the state that it has.
     mutating func succeed(
         _ answer: Transfer.Answer, every: Duration, revision: String?, asked: Instant, at now: Instant
     ) {
         outcome = .fetched
-        (fetched, failures, self.revision) = (now, 0, revision)
+        (fetched, heard, failures, self.revision) = (now, nil, 0, revision)
         interval = max(every, min(Self.maxAge(answer), Self.longest))
         // From one request to the next, however long the answer took.
         due = max(now, asked + interval)
+        if let outdated, outdated > asked { return outdate(every: every, at: now) }
+        outdated = nil
         // A `304` need not repeat them.
         if answer.status != 304 || answer.etag != nil || answer.lastModified != nil {
             validators = SourceValidators(
@@ -67,6 +85,7 @@ struct SourceRecord: Sendable {
     ///   - jitter: from 0 to 1.
     mutating func fail(every: Duration, retryAfter: Int?, jitter: Double, at now: Instant) {
         outcome = .failed
+        heard = nil
         failures += 1
         let limit = min(Self.mostPatient.time, every * Self.mostPatient.intervals)
         let doubled = every * (1 << min(failures - 1, 12))
@@ -77,22 +96,42 @@ struct SourceRecord: Sendable {
     /// The source says that it has no such list.
     mutating func miss(at now: Instant) {
         outcome = .missing
-        (failures, validators, revision) = (0, SourceValidators(), nil)
+        (heard, failures, validators, revision) = (nil, 0, SourceValidators(), nil)
         due = now + Self.missing
     }
 
     /// The state is no longer what the last success led to, so the source is asked without a condition, at once.
     mutating func forgetState(at now: Instant) {
-        (validators, revision) = (SourceValidators(), nil)
+        (heard, validators, revision) = (nil, SourceValidators(), nil)
         due = now
     }
+
+    /// Says where the state comes from.
+    mutating func begin(from origin: UInt64) { self.origin = origin }
+
+    /// The file says something else of the list.
+    mutating func outdate(every: Duration, at now: Instant) {
+        forgetState(at: now)
+        (interval, outdated) = (every, now)
+    }
+
+    /// Whether a note is of a node with another file, or from when this one said something else.
+    func isForeign(_ note: SourceNote) -> Bool { note.origin != origin }
 
     /// Waits before it tries the turn again.
     mutating func wait(until due: Instant) { self.due = due }
 
     /// Takes over what another node knows.
     mutating func adopt(_ note: SourceNote, at now: Instant) {
+        guard !isForeign(note) else {
+            outdated = outdated ?? now
+            return
+        }
         outcome = note.outcome
+        if let since = outdated {
+            guard note.outcome == .fetched, let age = note.age, now - since > age else { return }
+            outdated = nil
+        }
         if let age = note.age, fetched.map({ now - $0 > age }) ?? true { fetched = now + (.zero - age) }
         (interval, failures) = (note.interval, note.failures)
         (revision, validators) = (note.revision, note.validators)
@@ -103,7 +142,7 @@ struct SourceRecord: Sendable {
         outcome.map {
             SourceNote(
                 outcome: $0, age: fetched.map { now - $0 }, interval: interval, failures: failures, revision: revision,
-                validators: validators)
+                validators: validators, origin: origin)
         }
     }
 

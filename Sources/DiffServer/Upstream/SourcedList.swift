@@ -13,7 +13,8 @@ final class SourcedList: @unchecked Sendable {
     private let known: Locked<SourceRecord>
     /// When somebody last asked for it.
     private let used = Locked(Instant.now)
-    private var phase = Phase.idle
+    private var phase = Phase.idle { didSet { isBusy.store(phase != .idle, ordering: .relaxed) } }
+    private let isBusy = Atomic<Bool>(false)
     /// Who waits for what the request comes to that is under way, or is about to be.
     private var waiting: [Waiter] = []
     /// Who came while a request was under way, and wants one that begins after that.
@@ -36,17 +37,19 @@ final class SourcedList: @unchecked Sendable {
     private struct Waiter {
         /// Whether there has to be a session: then a failure is one for them.
         var needsSession: Bool
+        /// Whether what another node was answered before is not good enough.
+        var isForced = false
         var promise: Promise<Void, Problem>
     }
 
     /// The longest that a reader waits who could be answered with what there is.
     static let patience = Duration.seconds(1)
-    /// Until a node looks again whether another one has been answered.
-    private static let look = Duration.milliseconds(50)
+    /// Until a node looks again whether another one has been answered, where somebody waits for that and where nobody
+    /// does.
+    private static let look = (soon: Duration.milliseconds(50), late: Duration.seconds(1))
+    /// How long a turn is held without word from its holder, who may have died: as long as the interval, within these.
+    private static let hold = (least: Duration.seconds(1), most: Duration.seconds(3))
     private static let mostOvertakings = 3
-    /// For how long the turn is taken; a source that is slower is waited for by taking it again. So long nobody asks
-    /// when the node dies that had it.
-    private static let turn = Duration.seconds(1)...Duration.seconds(5)
 
     init(_ name: String, _ upstream: Upstream, every interval: Duration) {
         (self.name, self.upstream) = (name, upstream)
@@ -67,12 +70,12 @@ final class SourcedList: @unchecked Sendable {
     var fetched: Instant? { known.withLock { $0.fetched } }
 
     /// Whether somebody waits for the session, or has asked for it just now.
-    var isInUse: Bool { hasReaders || Instant.now - used.withLock { $0 } < .seconds(1) }
+    var isInUse: Bool { isBusy.load(ordering: .relaxed) || hasReaders || Instant.now - used.withLock { $0 } < .seconds(1) }
 
     /// Whether nobody has asked for it in a while.
     func isIdle(at now: Instant) -> Bool {
         let (due, since) = (known.withLock { $0.due }, used.withLock { $0 })
-        return now > due && now - since > .seconds(60) && !hasReaders
+        return now > due && now - since > .seconds(60) && !isBusy.load(ordering: .relaxed) && !hasReaders
     }
 
     /// What a reader has to wait for before it is answered; nil if it need not.
@@ -103,7 +106,7 @@ final class SourcedList: @unchecked Sendable {
     func fetch() -> Progress<Void, Problem> {
         used.withLock { $0 = .now }
         let promise = Promise<Void, Problem>()
-        let waiter = Waiter(needsSession: true, promise: promise)
+        let waiter = Waiter(needsSession: true, isForced: true, promise: promise)
         loop.execute { [self] in
             if phase == .idle {
                 waiting.append(waiter)
@@ -119,15 +122,16 @@ final class SourcedList: @unchecked Sendable {
     func readersCame() {
         used.withLock { $0 = .now }
         loop.execute { [self] in
-            guard phase == .idle, timer == nil else { return }
-            schedule()
+            if staleTimer == nil { watchStaleness() }
+            if phase == .idle, timer == nil { schedule() }
         }
     }
 
     /// Goes on by another file.
     func settingsChanged() {
         loop.execute { [self] in
-            known.withLock { $0.forgetState(at: .now) }
+            let every = upstream.match(name)?.definition.source?.every
+            known.withLock { $0.outdate(every: every ?? $0.interval, at: .now) }
             if phase == .idle, hasReaders { ask(isForced: true) }
         }
     }
@@ -138,8 +142,11 @@ final class SourcedList: @unchecked Sendable {
         timer?.cancel()
         timer = nil
         guard hasReaders else { return }
-        let left = known.withLock { $0.due } - .now
-        timer = loop.schedule(after: max(left, .zero)) { [weak self] in
+        let record = known.withLock { $0 }
+        var left = max(record.due - .now, .zero)
+        // Another node may hear of a source that was silent before it is this one's turn.
+        if record.outcome == .failed, !store.isSole { left = min(left, max(record.interval, Self.look.late)) }
+        timer = loop.schedule(after: left) { [weak self] in
             self?.timer = nil
             self?.turnComes()
         }
@@ -174,7 +181,8 @@ final class SourcedList: @unchecked Sendable {
             return end(.failure(.noSession(name)))
         }
         phase = .taking
-        store.takeTurn(.source, of: name, for: turnTime, isForced: isForced, on: loop).whenDone { [self] result in
+        known.withLock { $0.begin(from: match.origin(by: store.hash)) }
+        store.takeTurn(.source, of: name, for: hold, isForced: isForced, on: loop).whenDone { [self] result in
             onLoop { [self] in
                 switch result {
                 case .success(.taken(let note)):
@@ -193,8 +201,18 @@ final class SourcedList: @unchecked Sendable {
 
     private func adopt(_ note: SourceNote?) {
         guard let note else { return }
-        known.withLock { $0.adopt(note, at: .now) }
+        learn { $0.adopt(note, at: .now) }
         watchStaleness()
+    }
+
+    /// Takes over what is known now. Readers who came while the source was silent were told so with what they were
+    /// answered first, so all hear when that is over.
+    private func learn(_ step: (inout SourceRecord) -> Void) {
+        let wasStale = known.withLock { record in
+            defer { step(&record) }
+            return record.staleness(at: .now) != nil
+        }
+        if wasStale, staleness == nil { isToldStale = true }
     }
 
     /// It is another node's turn, or nobody's.
@@ -205,11 +223,14 @@ final class SourcedList: @unchecked Sendable {
         case .taken: preconditionFailure("the turn is this node's")
         case .busy:
             // Those who wait for the answer look again soon; the others when it should be there.
-            known.withLock { $0.wait(until: .now + (waiting.isEmpty ? $0.interval / 4 : Self.look)) }
-            if waiting.isEmpty { schedule() } else { lookAgain(isForced: false) }
+            known.withLock {
+                $0.wait(until: .now + (waiting.isEmpty ? min($0.interval / 4, Self.look.late) : Self.look.soon))
+            }
+            if waiting.isEmpty { schedule() } else { lookAgain(isForced: waiting.contains(where: \.isForced)) }
         case .notDue(_, let time):
             known.withLock { $0.wait(until: .now + time) }
             let known = known.withLock { $0 }
+            if let note = turn.note, known.isForeign(note), hasReaders || !waiting.isEmpty { return ask(isForced: true) }
             guard waiting.contains(where: \.needsSession) else { return end(.success(())) }
             if let problem = problem(known, at: .now) { return end(.failure(problem)) }
             // It was answered, and there is a session now, or it was deleted since.
@@ -218,22 +239,23 @@ final class SourcedList: @unchecked Sendable {
     }
 
     private func lookAgain(isForced: Bool) {
-        timer = loop.schedule(after: Self.look) { [weak self] in
+        timer = loop.schedule(after: Self.look.soon) { [weak self] in
             self?.timer = nil
             self?.ask(isForced: isForced)
         }
     }
 
+    private var hold: Duration { min(max(known.withLock { $0.interval }, Self.hold.least), Self.hold.most) }
+
     private func renew() {
         guard !store.isSole else { return }
-        renewal = loop.schedule(after: turnTime / 2) { [weak self] in
+        renewal = loop.schedule(after: hold / 3) { [weak self] in
             guard let self, phase == .asking else { return }
-            store.takeTurn(.source, of: name, for: turnTime, isForced: false, on: loop).whenDone { _ in }
+            store.takeTurn(.source, of: name, for: hold, isForced: false, on: loop).whenDone { _ in }
             renew()
         }
     }
 
-    private var turnTime: Duration { min(max(known.withLock { $0.interval }, Self.turn.lowerBound), Self.turn.upperBound) }
 
     // MARK: The source
 
@@ -256,6 +278,7 @@ final class SourcedList: @unchecked Sendable {
             case .success(let found): answer = found
             }
             upstream.tallies.count(answer, definition.name.text)
+            guard upstream.match(name)?.definition == definition else { return startOver() }
             switch answer.status {
             case 200: take(answer, asked, base, definition)
             case 304 where isConditional: succeed(answer, asked, at: base, definition)
@@ -278,6 +301,7 @@ final class SourcedList: @unchecked Sendable {
         errand.isLong = length > DiffService.largeBody
         let operation = AdoptSource(body, base: base, settings: settings)
         let answered = answer
+        learn { $0.hear(at: .now) }
         let begin = { @Sendable [self] in
             Transaction(operation, for: errand).run().whenDone { [self] result in
                 onLoop { [self] in
@@ -287,7 +311,10 @@ final class SourcedList: @unchecked Sendable {
                         case .adopted(let session): succeed(answered, asked, at: session.head.revision, definition)
                         case .overtaken: overtaken(definition)
                         }
-                    case .failure(let problem): fail(problem.summary, definition)
+                    case .failure(let problem):
+                        // Who looked meanwhile took the source to be back.
+                        isToldStale = false
+                        fail("what it answered is of no use: \(problem.summary)", definition)
                     }
                 }
             }
@@ -301,13 +328,11 @@ final class SourcedList: @unchecked Sendable {
         _ answer: Transfer.Answer, _ asked: Instant, at revision: Revision?, _ definition: ListDefinition
     ) {
         overtakings = 0
-        let wasFailing = known.withLock { record in
-            defer {
-                record.succeed(
-                    answer, every: definition.source?.every ?? record.interval, revision: revision?.text, asked: asked,
-                    at: .now)
-            }
-            return record.failures
+        let wasFailing = known.withLock { $0.failures }
+        learn {
+            $0.succeed(
+                answer, every: definition.source?.every ?? $0.interval, revision: revision?.text, asked: asked,
+                at: .now)
         }
         upstream.tallies.count(.fetched, definition.name.text)
         if wasFailing > 0 { upstream.outages.end(name, definition, upstream.service.journal) }
@@ -342,9 +367,15 @@ final class SourcedList: @unchecked Sendable {
             return fail("the session is edited faster than it answers", definition)
         }
         known.withLock { $0.forgetState(at: .now) }
+        startOver()
+    }
+
+    /// Asks again, since what was answered is of no use.
+    private func startOver() {
         renewal?.cancel()
+        renewal = nil
         phase = .idle
-        ask(isForced: false)
+        ask(isForced: true)
     }
 
     /// Lets the next one have the turn when it is due, and tells those who wait.

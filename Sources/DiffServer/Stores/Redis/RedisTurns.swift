@@ -86,11 +86,11 @@ struct RedisTurns: Sendable {
 }
 
 extension SourceNote {
-    /// Outcome, interval in milliseconds, failures, revision, `ETag` and `Last-Modified`, one a line.
+    /// Outcome, interval in milliseconds, failures, revision, `ETag`, `Last-Modified` and origin, one a line.
     fileprivate var text: String {
         let lines = [
             outcome.rawValue, "\(Int(interval / .milliseconds(1)))", "\(failures)", revision ?? "",
-            validators.etag ?? "", validators.lastModified ?? "",
+            validators.etag ?? "", validators.lastModified ?? "", String(origin, radix: 16),
         ]
         return lines.joined(separator: "\n")
     }
@@ -98,14 +98,15 @@ extension SourceNote {
     /// The same behind the time of the last success; nil for what nobody wrote.
     fileprivate init?(_ text: String, now: Int) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        guard lines.count == 7, let outcome = Outcome(rawValue: lines[1]), let interval = Int(lines[2]),
-            let failures = Int(lines[3]), (0...1 << 40).contains(interval), (0...1 << 40).contains(failures)
+        guard lines.count == 8, let outcome = Outcome(rawValue: lines[1]), let interval = Int(lines[2]),
+            let failures = Int(lines[3]), (0...1 << 40).contains(interval), (0...1 << 40).contains(failures),
+            let origin = UInt64(lines[7], radix: 16)
         else { return nil }
         let fetched = Int(lines[0]).map { min(max(0, now - $0), 1 << 50) }
         self.init(
             outcome: outcome, age: fetched.map { .milliseconds($0) }, interval: .milliseconds(interval),
             failures: failures, revision: lines[4].isEmpty ? nil : lines[4],
             validators: SourceValidators(
-                etag: lines[5].isEmpty ? nil : lines[5], lastModified: lines[6].isEmpty ? nil : lines[6]))
+                etag: lines[5].isEmpty ? nil : lines[5], lastModified: lines[6].isEmpty ? nil : lines[6]), origin: origin)
     }
 }

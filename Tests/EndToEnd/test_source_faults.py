@@ -1,0 +1,302 @@
+"""Sources that fail in every way there is: the list stays as it was, others go on, and nothing is lost. CONTRACT §11."""
+
+import gzip
+import ssl
+import subprocess
+import tempfile
+import time
+
+from support.client import session_path
+from support.ports import free_port
+from support.redis import wait_for
+from support.sources import SourceCase, ids
+from support.upstream import Upstream, never_answers, refuses_by_reset, says, trickling, without_end
+
+LIMIT = 100_000
+
+
+def cut_off(exchange):
+    """Resets the connection in the middle of a body."""
+    exchange.head(200, Content_Type="application/json", Content_Length=1000)
+    exchange.send(b'["a"')
+    time.sleep(0.05)
+    exchange.reset()
+
+
+def ended(exchange):
+    """Ends the connection in the middle of a body."""
+    exchange.head(200, Content_Length=1000)
+    exchange.send(b'["a"')
+    exchange.close()
+
+
+def raw(data):
+    """Sends these bytes and ends the connection."""
+    def behaviour(exchange):
+        exchange.send(data)
+        exchange.close()
+    return behaviour
+
+
+def chunked(exchange):
+    exchange.head(200, Transfer_Encoding="chunked")
+
+
+def plain(exchange):
+    exchange.head(200, Connection="close")
+
+
+LONG = b'["' + b"a" * LIMIT + b'"]'
+# What a source may do, and a part of what the log says of it.
+FAULTS = {
+    "refuses": (says({}, 403), "403"),
+    "fails": (says(b"<h1>oh</h1>", 500, Content_Type="text/html"), "500"),
+    "is overrun": (says({}, 429), "429"),
+    "is gone": (says({}, 410), "410"),
+    "is not there": (says({}, 404), "404"),
+    "has no content": (says(b"", 204), "204"),
+    "answers a part": (says(["b"], 206), "206"),
+    "answers what nobody knows": (says(["b"], 299), "299"),
+    "answers nothing": (says(b""), "of no use"),
+    "answers blanks": (says(b"  \n"), "of no use"),
+    "answers HTML": (says(b"<html>", Content_Type="text/html"), "of no use"),
+    "answers broken JSON": (says(b'["a",'), "of no use"),
+    "answers more than JSON": (says(b'["a"] x'), "of no use"),
+    "answers no UTF-8": (says(b'["\xff"]'), "UTF-8"),
+    "answers null": (says(b"null"), ""),
+    "answers a number": (says(b"12"), ""),
+    "answers a string": (says(b'"a"'), ""),
+    "answers another object": (says({"error": "no"}), ""),
+    "answers items that are none": (says([[1], {"x": 1}]), ""),
+    "answers an id twice": (says(["b", "b"]), ""),
+    "answers edits": (says({"edits": [{"op": "clear"}]}), ""),
+    "answers an envelope with settings": (says({"state": ["b"], "ttl": 5}), None),
+    "answers too much": (says(LONG), "bytes"),
+    "answers too much and does not say how much": (raw(b"HTTP/1.1 200 OK\r\n\r\n" + LONG), "bytes"),
+    "answers too much when it is inflated": (says(gzip.compress(LONG * 100), Content_Encoding="gzip"), "bytes"),
+    "answers what is no gzip": (says(b'["b"]', Content_Encoding="gzip"), ""),
+    "answers half of a gzip": (says(gzip.compress(LONG[:5000])[:40], Content_Encoding="gzip"), ""),
+    "never ends": (without_end(b" " * 1000, plain), "bytes"),
+    "never ends in chunks": (without_end(b"5\r\n     \r\n", chunked), "bytes"),
+    "never ends its head": (without_end(b"X-More: " + b"x" * 1000 + b"\r\n", lambda exchange: exchange.send("HTTP/1.1 200 OK\r\n")), ""),
+    "never ends a line of its head": (without_end(b"x" * 1000, lambda exchange: exchange.send("HTTP/1.1 200 OK\r\nX-More: ")), ""),
+    "never ends saying that it goes on": (without_end(b"HTTP/1.1 103 Early Hints\r\n\r\n", lambda exchange: None), ""),
+    "trickles": (trickling(b" ", plain), "timed out|Timeout|timeout"),
+    "trickles its head": (trickling(b"x", lambda exchange: exchange.send("HTTP/1.1 200 OK\r\nX-More: ")), "timed out|Timeout|timeout"),
+    "never answers": (never_answers, "timed out|Timeout|timeout"),
+    "resets the connection": (refuses_by_reset, ""),
+    "resets it in the middle": (cut_off, ""),
+    "ends it in the middle": (ended, ""),
+    "ends it at once": (lambda exchange: exchange.close(), ""),
+    "speaks no HTTP": (raw(b"220 mail.example ESMTP\r\n"), ""),
+    "speaks HTTP 0.9": (raw(b'["b"]'), ""),
+    "redirects to another place": (says(b"", 302, Location="http://127.0.0.2:1/"), "origin"),
+    "redirects to nowhere": (says(b"", 302), "302"),
+}
+
+
+class FaultCase(SourceCase):
+    options = ("--max-body", str(LIMIT))
+
+    @classmethod
+    def lists(cls, url):
+        """`h:NAME` is well."""
+        source = {"every": 0.2, "timeout": 0.5}
+        return {kind + ":{name}": {"source": {"url": f"{url}/{kind}/{{name}}", **source}} for kind in "fh"}
+
+    def number(self, count):
+        self.upstream.set("/h/well", [f"{count}"])
+
+    def assertOthersGoOn(self, stream, count):
+        """The healthy list is fetched in time."""
+        self.number(count)
+        event = stream.next_event(10)
+        self.assertEqual(event.event, "changes")
+        self.assertNotIn("stale", event.json)
+
+    def assertSaysNothingBut(self, event, revision, isStale):
+        """An event without a change."""
+        self.assertEqual((event.json.get("changes"), event.json["to"], "stale" in event.json), ([], revision, isStale), event)
+
+
+class Faults(FaultCase):
+    def test_the_list_stays_as_it_was_and_others_go_on(self):
+        self.number(0)
+        healthy = self.stream("h:well")
+        healthy.next_event()
+        lists = {what: self.fetched(["a"]) for what in FAULTS}
+        streams = {what: self.stream(name) for what, (name, _, _) in lists.items()}
+        for each in streams.values():
+            each.next_event()
+        before = self.server.descriptors()
+        for number, (what, (name, path, _)) in enumerate(lists.items()):
+            self.upstream.set(path, FAULTS[what][0])
+        for number in range(1, 6):
+            self.assertOthersGoOn(healthy, number)
+        failing = [(what, *lists[what]) for what, (_, said) in FAULTS.items() if said is not None]
+        for what, name, path, revision in failing:
+            with self.subTest(what):
+                self.wait_for_lines(1, f"session={name}", "fails")
+                self.assertRegex(self.lines(f"session={name}", "fails")[0], FAULTS[what][1] or ".")
+                answer = self.get_session(name)
+                self.assertEqual((answer.status, ids(answer.json["state"]), answer.json["revision"]), (200, ["a"], revision))
+        # Several times, of which the log says nothing.
+        counts = {path: self.upstream.count(path) for _, _, path, _ in failing}
+        for path, count in counts.items():
+            self.upstream.wait_for(path, count + 2)
+        # One event each says that there is silence, and one that it is over, though there is nothing else to say.
+        for what, name, path, revision in failing:
+            with self.subTest(what):
+                self.assertSaysNothingBut(streams[what].next_event(), revision, isStale=True)
+        for _, _, path, _ in failing:
+            self.upstream.set(path, ["a"])
+        for what, name, path, revision in failing:
+            with self.subTest(what):
+                self.assertSaysNothingBut(streams[what].next_event(), revision, isStale=False)
+                self.wait_for_lines(1, f"session={name}", "is back")
+                self.assertEqual([len(self.lines(f"session={name}", each)) for each in ("fails", "is back")], [1, 1])
+                self.assertNotIn("Diffserver-Stale", self.get_session(name).headers)
+                streams[what].close()
+        self.assertOthersGoOn(healthy, 10)
+        healthy.close()
+        # Connections that may be used again are kept, some of them.
+        wait_for(lambda: self.server.descriptors() <= before + 10, "its descriptors are few")
+
+    def test_what_is_read_is_read_no_further_than_that(self):
+        name, path, _ = self.fetched(["a"])
+        stream = self.stream(name)
+        before = self.server.resident_bytes()
+        self.upstream.set(path, says(gzip.compress(b" " * 50_000_000), Content_Encoding="gzip"))
+        self.wait_for_lines(1, f"session={name}", "fails")
+        self.upstream.wait_for(path, self.upstream.count(path) + 4)
+        self.assertLess(self.server.resident_bytes() - before, 20_000_000)
+        stream.close()
+
+    def test_an_envelope_may_bring_a_state(self):
+        """It is a body like a POST's; settings are the file's."""
+        name, path = self.new_list(says({"state": ["b"]}))
+        answer = self.get_session(name)
+        self.assertEqual((answer.status, ids(answer.json["state"])), (200, ["b"]))
+
+    def test_the_first_read_of_one_that_fails(self):
+        lists = {what: self.new_list(behaviour) for what, (behaviour, said) in FAULTS.items() if said is not None}
+        asked = {what: self.ask(session_path(name)) for what, (name, _) in lists.items()}
+        for what, (name, path) in lists.items():
+            with self.subTest(what):
+                answer = asked[what].answer()
+                if what in ("is gone", "is not there"):
+                    self.assertProblem(answer, 404, "session-not-found")
+                else:
+                    self.assertProblem(answer, 503, "source-unavailable")
+                    self.assertGreaterEqual(int(answer.headers["Retry-After"]), 1)
+                    self.upstream.set(path, ["a"])
+        for what, (name, _) in lists.items():
+            if what not in ("is gone", "is not there"):
+                self.shows(name, "a")
+
+    def test_many_that_fail_at_once_leave_nothing(self):
+        self.number(0)
+        self.get_session("h:well")
+        before = self.server.descriptors()
+        faults = [behaviour for behaviour, said in FAULTS.values() if said is not None]
+        asked = []
+        for number in range(100):
+            name, _ = self.new_list(faults[number % len(faults)])
+            asked.append(self.ask(session_path(name)))
+        for each in asked:
+            self.assertIn(each.answer().status, (404, 503))
+        self.upstream.hang_up()
+        # Connections are looked at when the next one is wanted.
+        def are_few():
+            self.get_session("h:well")
+            return self.server.descriptors() <= before + 10
+        wait_for(are_few, "its descriptors are few again")
+
+
+class OutOfReach(SourceCase):
+    """Nobody listens, or nobody is found."""
+
+    @classmethod
+    def lists(cls, url):
+        return {
+            **super().lists(url),
+            "nobody": {"source": {"url": f"http://127.0.0.1:{free_port()}/", "every": 0.2}},
+            "nowhere": {"source": {"url": "http://nowhere.invalid/", "every": 0.2, "timeout": 5}},
+        }
+
+    def test_nobody_is_there(self):
+        for name in ("nobody", "nowhere"):
+            self.assertProblem(self.get_session(name), 503, "source-unavailable")
+            self.wait_for_lines(1, f"session={name}", "fails")
+
+    def test_one_that_goes_and_comes(self):
+        name, path, _ = self.fetched(["a"])
+        stream = self.stream(name)
+        stream.next_event()
+        before = self.server.descriptors()
+        self.upstream.stop_listening()
+        self.upstream.hang_up()
+        self.assertIn("stale", stream.next_event().json)
+        self.assertEqual(ids(self.get_session(name).json["state"]), ["a"])
+        self.upstream.set(path, ["b"])
+        self.upstream.listen_again()
+        event = stream.next_event()
+        self.assertNotIn("stale", event.json)
+        self.shows(name, "b")
+        self.wait_for_lines(1, f"session={name}", "is back")
+        self.assertEqual([len(self.lines(f"session={name}", each)) for each in ("fails", "is back")], [1, 1])
+        self.assertLessEqual(self.server.descriptors(), before + 3)
+
+
+class Certificates(SourceCase):
+    """HTTPS: somebody whom nobody knows, and somebody whom SSL_CERT_FILE names."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory(prefix="diffserver-tls-")
+        cls.addClassCleanup(cls.directory.cleanup)
+        cls.secure = {}
+        for name, host in (("known", "IP:127.0.0.1"), ("stranger", "IP:127.0.0.1"), ("other", "DNS:other.example")):
+            certificate, key = f"{cls.directory.name}/{name}.pem", f"{cls.directory.name}/{name}.key"
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1", "-subj",
+                 f"/CN={name}", "-addext", f"subjectAltName={host}", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            cls.secure[name] = Upstream(context)
+            cls.addClassCleanup(cls.secure[name].close)
+            cls.secure[name].set("*", [name])
+        with open(f"{cls.directory.name}/trusted.pem", "w", encoding="ascii") as file:
+            for name in ("known", "other"):
+                with open(f"{cls.directory.name}/{name}.pem", encoding="ascii") as certificate:
+                    file.write(certificate.read())
+        cls.variables = {"SSL_CERT_FILE": f"{cls.directory.name}/trusted.pem"}
+        super().setUpClass()
+
+    @classmethod
+    def lists(cls, url):
+        lists = {name: {"source": {"url": upstream.url + "/", "every": 0.2}} for name, upstream in cls.secure.items()}
+        return {**super().lists(url), **lists, "plain": {"source": {"url": f"https://127.0.0.1:{url.split(':')[2]}/", "every": 0.2, "timeout": 1}}}
+
+    def test_who_is_known_is_asked_and_nobody_else(self):
+        self.assertEqual(ids(self.get_session("known").json["state"]), ["known"])
+        for name in ("stranger", "other"):
+            self.assertProblem(self.get_session(name), 503, "source-unavailable")
+            self.wait_for_lines(1, f"session={name}", "fails")
+            self.assertEqual(self.secure[name].total, 0)
+        self.assertRegex(self.lines("session=stranger")[0], "certificate")
+
+    def test_who_does_not_speak_it(self):
+        self.assertProblem(self.get_session("plain"), 503, "source-unavailable")
+
+    def test_nothing_goes_from_one_to_the_other(self):
+        stream = self.stream("known")
+        self.secure["known"].set("/", lambda exchange: exchange.answer(b"", 302, Location=self.upstream.url + "/x"))
+        self.upstream.set("/x", ["taken"])
+        self.wait_for_lines(1, "session=known", "origin")
+        self.assertEqual(self.upstream.count("/x"), 0)
+        self.secure["known"].set("/", ["known"])
+        self.wait_for_lines(1, "session=known", "is back")
+        stream.close()
+
+

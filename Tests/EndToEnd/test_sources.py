@@ -1,0 +1,494 @@
+"""Lists that fetch themselves: when their sources are asked, and what is made of the answers. CONTRACT §11."""
+
+import gzip
+import time
+import zlib
+
+from support.client import session_path
+from support.events import Stream
+from support.redis import wait_for
+from support.sources import SourceCase, ids
+from support.upstream import Held, brotli, dated, never_answers, says, tagged
+
+# Between two requests at least, of an interval: the first may have been noted late.
+ALMOST = 0.85
+
+
+class FirstReads(SourceCase):
+    def test_the_first_read_waits_for_the_first_fetch(self):
+        held = Held(["a", "b"])
+        name, path = self.new_list(held)
+        asked = self.ask(session_path(name))
+        self.upstream.wait_for(path, 1)
+        self.assertFalse(asked.is_done)
+        held.release()
+        answer = asked.answer()
+        self.assertEqual((answer.status, ids(answer.json["state"])), (200, ["a", "b"]))
+        self.assertNotIn("Diffserver-Stale", answer.headers)
+
+    def test_each_way_to_read_makes_it(self):
+        ways = (("",), {}), (("changes",), {}), (("changes",), {"wait": 20}), (("items",), {"id": "a"}), (("items", "a"), {}), \
+            (("sections",), {"id": "main"}), (("sections", "main"), {})
+        for rest, query in ways:
+            with self.subTest(rest=rest, query=query):
+                name, path = self.new_list(["a"])
+                answer = self.get(session_path(name, *filter(None, rest)), query)
+                self.assertStatus(answer, 200)
+                self.assertEqual(self.upstream.count(path), 1)
+        name, _ = self.new_list(["a"])
+        self.assertEqual(self.get("/v1/changes", {"session": name}).json["answers"][0]["reset"], "initial")
+        name, _ = self.new_list(["a"])
+        self.assertStatus(self.request("HEAD", session_path(name)), 200)
+        name, _ = self.new_list(["a"])
+        self.assertEqual(self.stream(name).next_event().json["reset"], "initial")
+        name, _ = self.new_list(["a"])
+        stream = Stream(self.server, "/v1/changes", {"session": name})
+        self.addCleanup(stream.close)
+        self.assertEqual(stream.next_event().json["reset"], "initial")
+
+    def test_edits_make_it_too(self):
+        name, _ = self.new_list(["a"])
+        answer = self.post_changes(name, {"edits": [{"op": "insert", "items": ["b"]}]})
+        self.assertEqual([each["op"] for each in self.assertChangeset(answer)["changes"]], ["insert"])
+
+    def test_many_first_readers_are_one_request(self):
+        held = Held(["a"])
+        name, path = self.new_list(held)
+        asked = [self.ask(session_path(name, *rest), query) for rest, query in
+                 [([], {})] * 10 + [(["changes"], {})] * 10 + [(["changes"], {"wait": 5})] * 5]
+        self.upstream.wait_for(path, 1)
+        time.sleep(0.1)
+        held.release()
+        self.assertEqual({each.answer().status for each in asked}, {200})
+        self.assertEqual(self.upstream.count(path), 1)
+
+    def test_what_is_not_there_is_not_asked_for_again_soon(self):
+        for status in (404, 410):
+            name, path = self.new_list(says({"detail": "none"}, status))
+            for _ in range(3):
+                self.assertProblem(self.get_session(name), 404, "session-not-found")
+            self.assertProblem(self.get_changes(name, {"wait": 5}), 404, "session-not-found")
+            stream = Stream(self.server, session_path(name, "changes"))
+            self.assertEqual((stream.status, stream.problem["type"]), (404, "/problems/session-not-found"))
+            stream.close()
+            self.assertEqual(self.upstream.count(path), 1)
+
+    def test_a_failure_is_told_and_when_to_ask_again(self):
+        name, path = self.new_list(says("oh", 500))
+        problem = self.get_session(name)
+        self.assertProblem(problem, 503, "source-unavailable")
+        self.assertGreaterEqual(int(problem.headers["Retry-After"]), 1)
+        stream = Stream(self.server, session_path(name, "changes"))
+        self.assertEqual((stream.status, stream.problem["type"]), (503, "/problems/source-unavailable"))
+        stream.close()
+        self.assertProblem(self.get_changes(name, {"wait": 5}), 503, "source-unavailable")
+        # What a source says for itself is for those who may know, not for readers.
+        self.assertNotIn("500", problem.json["detail"])
+        self.upstream.set(path, ["a"])
+        self.shows(name, "a")
+
+    def test_a_stream_of_several_waits_for_one_that_fails(self):
+        (bad, path), (good, _, _) = self.new_list(says("oh", 500)), self.fetched(["g"])
+        stream = Stream(self.server, "/v1/changes", {"session": [bad, good]})
+        self.addCleanup(stream.close)
+        self.assertEqual(stream.next_event().json["session"], good)
+        self.upstream.set(path, ["b"])
+        self.assertEqual(stream.next_event().json["session"], bad)
+
+    def test_a_name_of_no_list_is_as_ever(self):
+        name = self.new_name()
+        self.assertProblem(self.get_session(name), 404, "session-not-found")
+        self.made(["a"], name)
+        self.assertStatus(self.put_session(name, {"state": ["b"]}), 200)
+
+    def test_states_come_from_the_source_alone(self):
+        name, _, revision = self.fetched(["a"])
+        self.assertProblem(self.post_changes(name, {"state": ["b"]}), 409, "has-source")
+        self.assertProblem(self.post_changes(name, ["b"]), 409, "has-source")
+        # Before the body is sent.
+        with self.raw(5) as raw:
+            raw.send(f"PUT {session_path(name)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n")
+            answer = raw.answer()
+            self.assertEqual((answer.status, answer.json["type"]), (409, "/problems/has-source"))
+        self.assertProblem(self.put_session(name, {"ttl": 60}), 409, "has-source")
+        self.assertEqual(self.get_session(name).json["revision"], revision)
+
+    def test_neither_makes_one(self):
+        name, path = self.new_list(["a"])
+        self.assertProblem(self.post_changes(name, ["b"]), 409, "has-source")
+        self.assertProblem(self.put_session(name, {"state": ["b"]}), 409, "has-source")
+
+    def test_a_deleted_one_is_made_again_by_the_next_read(self):
+        name, path, _ = self.fetched(["a"])
+        stream = self.stream(name)
+        stream.next_event()
+        self.upstream.set(path, ["b"])
+        self.assertStatus(self.delete_session(name), 204)
+        while (event := stream.next_event()).event == "changes":
+            pass
+        self.assertEqual((event.event, event.json["type"]), ("end", "/problems/session-not-found"))
+        answer = self.get_session(name)
+        self.assertEqual((answer.status, ids(answer.json["state"])), (200, ["b"]))
+
+    def test_a_stream_of_several_goes_on_with_one_that_was_deleted(self):
+        name, path, _ = self.fetched(["a"])
+        stream = Stream(self.server, "/v1/changes", {"session": name})
+        self.addCleanup(stream.close)
+        stream.next_event()
+        self.upstream.set(path, ["b"])
+        self.assertStatus(self.delete_session(name), 204)
+        events = []
+        while not events or events[-1].json.get("reset") is None:
+            events.append(stream.next_event())
+        self.assertIn("end", [each.event for each in events])
+        self.assertEqual(ids(events[-1].json["state"]), ["b"])
+
+
+class KeptMissing(SourceCase):
+    def test_for_ten_seconds(self):
+        name, path = self.new_list(says({}, 404))
+        self.assertStatus(self.get_session(name), 404)
+        self.upstream.set(path, ["a"])
+        self.shows(name, "a")
+        self.assertEqual(len(self.upstream.gaps(path)), 1)
+        self.assertGreater(self.upstream.gaps(path)[0], 9.5)
+
+
+class Questions(SourceCase):
+    """What a source is asked, and how its answers are read."""
+
+    options = ("--max-body", "200000")
+
+    @classmethod
+    def lists(cls, url):
+        return {
+            **super().lists(url),
+            "q:{a}:{b}": {"source": {"url": f"{url}/q/{{b}}/x?of={{a}}&all=1", "every": 1, "headers": {"X-Of": "us", "Accept": "application/hal+json"}}},
+        }
+
+    def test_what_it_hears(self):
+        name, path, _ = self.fetched(["a"])
+        request = self.upstream.requests(path)[0]
+        self.assertEqual(request.method, "GET")
+        self.assertEqual(request["Host"], f"127.0.0.1:{self.upstream.port}")
+        self.assertIn("application/json", request["Accept"])
+        self.assertIn("gzip", request["Accept-Encoding"])
+        self.assertRegex(request["User-Agent"], r"^diffserver/\S+$")
+        self.assertEqual(request.body, b"")
+
+    def test_nothing_of_a_reader(self):
+        name, path = self.new_list(["a"])
+        marks = {"Cookie": "mark=1", "X_Forwarded_Proto": None, "X_Request_Id": "mark-2", "Accept_Language": "mark-3",
+                 "Referer": "http://mark-4/", "User_Agent": "mark-5", "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                 "If_None_Match": '"mark-6"', "X_Mark": "mark-7", "Prefer": "wait=1"}
+        self.assertStatus(self.get_session(name, **marks), 200)
+        names = {each.lower() for each, _ in self.upstream.requests(path)[0].headers}
+        self.assertEqual(names, {"host", "user-agent", "accept", "accept-encoding"})
+        self.assertNotIn("mark", str(self.upstream.requests(path)[0].headers))
+
+    def test_segments_and_headers_are_those_of_the_file(self):
+        self.upstream.set("/q/b~2/x", ["a"])
+        self.assertStatus(self.get_session("q:a.1:b~2"), 200)
+        request = self.upstream.requests("/q/b~2/x")[0]
+        self.assertEqual((request.path, request["X-Of"]), ("/q/b~2/x?of=a.1&all=1", "us"))
+        self.assertEqual([value for each, value in request.headers if each == "Accept"], ["application/hal+json"])
+        for name in ("q:.:b", "q:a:..", "q:..:.", "q:a:b:c", "q::b", "q:a:"):
+            self.assertProblem(self.get_session(name), 404, "session-not-found")
+        self.assertEqual(self.upstream.count("/q/../x"), 0)
+
+    def test_a_tag_goes_back(self):
+        for etag in ('"one"', 'W/"weak"'):
+            name, path = self.new_list(tagged(["a"], etag))
+            stream = self.stream(name)
+            revision = stream.next_event().id
+            second = self.upstream.wait_for(path, 2)[1]
+            self.assertEqual(second["If-None-Match"], etag)
+            self.assertIsNone(second["If-Modified-Since"])
+            # What has not been modified is a success.
+            self.upstream.wait_for(path, 3)
+            self.assertEqual(self.get_session(name).json["revision"], revision)
+            self.upstream.set(path, tagged(["a", "b"], '"two"'))
+            self.assertEqual([each["op"] for each in stream.next_event().json["changes"]], ["insert"])
+            self.assertEqual(self.upstream.next(path)["If-None-Match"], '"two"')
+            self.upstream.set(path, ["c"])
+            stream.next_event()
+            self.assertIsNone(self.upstream.next(path)["If-None-Match"])
+            stream.close()
+
+    def test_a_date_goes_back(self):
+        name, path = self.new_list(dated(["a"], 1_700_000_000))
+        stream = self.stream(name)
+        stream.next_event()
+        second = self.upstream.wait_for(path, 2)[1]
+        self.assertEqual(second["If-Modified-Since"], "Tue, 14 Nov 2023 22:13:20 GMT")
+        self.assertIsNone(second["If-None-Match"])
+        self.upstream.set(path, dated(["b"], 1_700_000_001))
+        stream.next_event()
+        self.shows(name, "b")
+
+    def test_an_overlong_tag_does_not_go_back(self):
+        name, path = self.new_list(says(["a"], ETag='"' + "x" * 2000 + '"'))
+        stream = self.stream(name)
+        stream.next_event()
+        self.assertIsNone(self.upstream.wait_for(path, 2)[1]["If-None-Match"])
+
+    def test_a_304_to_no_question_is_a_failure(self):
+        name, path = self.new_list(says(b"", 304))
+        self.assertProblem(self.get_session(name), 503, "source-unavailable")
+        self.wait_for_lines(1, f"session={name}", "304")
+
+    def test_each_encoding_that_was_offered_is_understood(self):
+        body = b'["' + b"a" * 1000 + b'"]'
+        codings = {"gzip": gzip.compress(body), "br": brotli(body), "deflate": zlib.compress(body),
+                   "identity": body}
+        for coding, data in codings.items():
+            name, path = self.new_list(says(data, Content_Encoding=coding))
+            answer = self.get_session(name)
+            if coding == "br" and coding not in self.upstream.requests(path)[0]["Accept-Encoding"]:
+                continue
+            self.assertEqual((answer.status, coding, ids(answer.json["state"])), (200, coding, ["a" * 1000]))
+        for coding in ("compress", "gzip, nonsense"):
+            name, path = self.new_list(says(body, Content_Encoding=coding))
+            self.assertProblem(self.get_session(name), 503, "source-unavailable")
+
+
+class Intervals(SourceCase):
+    """How often it is asked."""
+
+    @classmethod
+    def lists(cls, url):
+        return {
+            **super().lists(url),
+            "slow:{name}": {"source": {"url": f"{url}/slow/{{name}}", "every": 3600}},
+            "dull:{name}": {"source": {"url": f"{url}/dull/{{name}}", "every": 0.2, "timeout": 2}},
+        }
+
+    def test_a_source_may_ask_to_be_left_alone(self):
+        rows = (
+            ({"Cache_Control": "max-age=1"}, 1), ({"Cache_Control": "public, MAX-AGE=\"1\""}, 1),
+            ({"Cache_Control": "max-age=60", "Age": "59"}, 1), ({"Cache_Control": "max-age=1", "ETag": '"a"'}, 1),
+            ({"Cache_Control": "no-cache, max-age=60"}, 0.2), ({"Cache_Control": "no-store, max-age=60"}, 0.2),
+            ({"Cache_Control": "max-age=5", "Age": "5"}, 0.2), ({"Cache_Control": "max-age=-5"}, 0.2),
+            ({"Cache_Control": "max-age=soon"}, 0.2), ({"Cache_Control": "s-maxage=60"}, 0.2), ({"Age": "x"}, 0.2), ({}, 0.2),
+        )
+        streams = []
+        for headers, interval in rows:
+            name, path = self.new_list(says(["a"], **headers))
+            stream = self.stream(name)
+            streams.append((headers, interval, path, stream))
+        for headers, interval, path, stream in streams:
+            with self.subTest(headers):
+                self.upstream.wait_for(path, 3)
+                gaps = self.upstream.gaps(path)
+                self.assertGreaterEqual(min(gaps), interval * ALMOST)
+                if interval < 1:
+                    # Once every five seconds, or a minute, it would not be by now.
+                    self.assertLess(sum(gaps), 5)
+            stream.close()
+
+    def test_a_source_that_fails_may_say_for_how_long(self):
+        soon = lambda: time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 3))
+        for value, least in ((lambda: "2", 1.8), (soon, 1.5)):
+            name, path, _ = self.fetched(["a"])
+            stream = self.stream(name)
+            self.upstream.set(path, lambda exchange, value=value: exchange.answer({}, 503, Retry_After=value()))
+            self.wait_for_lines(1, f"session={name}", "fails")
+            failed = self.upstream.count(path)
+            self.upstream.wait_for(path, failed + 1)
+            self.assertGreaterEqual(self.upstream.gaps(path)[failed - 1], least)
+            stream.close()
+
+    def test_a_failing_source_is_asked_ever_more_seldom_but_not_for_ever(self):
+        name, path, _ = self.fetched(["a"])
+        stream = self.stream(name)
+        self.upstream.set(path, says({}, 500))
+        self.wait_for_lines(1, f"session={name}", "fails")
+        failed = self.upstream.count(path)
+        self.upstream.wait_for(path, failed + 5)
+        gaps = self.upstream.gaps(path)[failed - 1:]
+        # 0.2 s, then doubled each time, up to ten times as long; a quarter less at most.
+        for gap, least in zip(gaps, (0.15, 0.3, 0.6, 1.2, 1.5)):
+            self.assertGreaterEqual(gap, least * ALMOST)
+        self.upstream.set(path, ["b"])
+        self.shows(name, "b")
+        stream.close()
+
+    def test_a_read_older_than_the_interval_asks_again_and_no_other(self):
+        name, path, _ = self.fetched(["a"], "slow")
+        for _ in range(5):
+            self.assertStatus(self.get_session(name), 200)
+            self.assertStatus(self.get_changes(name), 200)
+        self.assertEqual(self.upstream.count(path), 1)
+        name, path, _ = self.fetched(["a"])
+        self.upstream.set(path, ["b"])
+        time.sleep(self.interval)
+        self.assertEqual(ids(self.get_session(name).json["state"]), ["b"])
+
+    def test_an_old_read_waits_for_a_second_at_most(self):
+        name, path, _ = self.fetched(["a"])
+        held = self.upstream.set(path, Held(["b"]))
+        time.sleep(self.interval)
+        start = time.monotonic()
+        # Each sees what there is, and how old that is.
+        answer = self.get_session(name)
+        took = time.monotonic() - start
+        self.assertEqual(ids(answer.json["state"]), ["a"])
+        self.assertGreaterEqual(int(answer.headers["Diffserver-Stale"]), 1)
+        self.assertGreater(took, 0.9)
+        self.assertLess(took, 4)
+        self.assertEqual(self.upstream.count(path), 2)
+        held.release()
+        self.shows(name, "b")
+
+    def test_nobody_looks_nobody_asks(self):
+        name, path, _ = self.fetched(["a"])
+        stream = self.stream(name)
+        self.upstream.wait_for(path, 3)
+        stream.close()
+        held = self.ask(session_path(name, "changes"), {"since": self.get_session(name).json["revision"], "wait": 1})
+        held.answer()
+        # What is under way when the last reader leaves is the last.
+        wait_for(lambda: self.is_quiet(path), "no more requests")
+        count = self.upstream.count(path)
+        time.sleep(5 * self.interval)
+        self.assertEqual(self.upstream.count(path), count)
+
+    def is_quiet(self, path):
+        count = self.upstream.count(path)
+        time.sleep(2 * self.interval)
+        return count == self.upstream.count(path)
+
+    def test_a_held_request_has_it_asked_and_hears_of_what_is_new(self):
+        name, path, revision = self.fetched(["a"])
+        held = self.ask(session_path(name, "changes"), {"since": revision, "wait": 20})
+        self.upstream.wait_for(path, 3)
+        self.upstream.set(path, ["a", "b"])
+        changeset = self.assertChangeset(held.answer())
+        self.assertEqual([each["op"] for each in changeset["changes"]], ["insert"])
+        self.assertNotIn("stale", changeset)
+
+    def test_who_never_answers_holds_up_nobody_else(self):
+        self.upstream.set("*", never_answers)
+        asked = [self.ask(session_path(f"dull:{number}")) for number in range(30)]
+        self.upstream.wait_for("/dull/0", 1)
+        name, path, _ = self.fetched(["a"])
+        stream = self.stream(name)
+        stream.next_event()
+        self.upstream.set(path, ["b"])
+        self.assertEqual(stream.next_event(10).event, "changes")
+        self.assertFalse(asked[0].is_done)
+        for each in asked:
+            self.assertProblem(each.answer(), 503, "source-unavailable")
+
+
+class Redirects(SourceCase):
+    def redirected(self, status, where):
+        name, path = self.new_list()
+        self.upstream.set(path, lambda exchange: exchange.answer(b"", status, Location=where(path)))
+        return name, path
+
+    def test_on_the_origin_they_are_followed(self):
+        for status in (301, 302, 303, 307, 308):
+            for where in (lambda path: path + "/there", lambda path: self.upstream.url + path + "/there",
+                          lambda path: f"//127.0.0.1:{self.upstream.port}{path}/there",
+                          lambda path: path.rsplit("/")[-1] + "/there?x=y"):
+                name, path = self.redirected(status, where)
+                self.upstream.set(path + "/there", [f"{status}"])
+                answer = self.get_session(name)
+                self.assertEqual((answer.status, status, ids(answer.json["state"])), (200, status, [f"{status}"]))
+                self.assertEqual(self.upstream.requests(path + "/there")[0].method, "GET")
+
+    def test_off_the_origin_they_are_not(self):
+        from support.upstream import Upstream
+        other = Upstream()
+        self.addCleanup(other.close)
+        other.set("*", ["taken"])
+        places = (other.url + "/x", f"https://127.0.0.1:{self.upstream.port}/x", f"http://localhost:{self.upstream.port}/x",
+                  f"http://127.0.0.2:{self.upstream.port}/x", f"http://127.1:{other.port}/x", "file:///etc/hostname", "gopher://127.0.0.1/",
+                  f"http://127.0.0.1:{self.upstream.port}@127.0.0.1:{other.port}/x", "ftp://127.0.0.1/x", "http://[::1]/x", "http://", "")
+        for place in places:
+            for status in (301, 307):
+                name, path = self.redirected(status, lambda path, place=place: place)
+                if not place:
+                    self.upstream.set(path, says(b"", status))
+                self.assertProblem(self.get_session(name), 503, "source-unavailable")
+        self.assertEqual((other.total, self.upstream.count("/x")), (0, 0))
+
+    def test_loops_end(self):
+        name, path = self.redirected(302, lambda path: path)
+        self.assertProblem(self.get_session(name), 503, "source-unavailable")
+        self.assertEqual(self.upstream.count(path), 6)
+        self.wait_for_lines(1, f"session={name}", "redirects")
+
+    def test_what_is_not_there_behind_one_is_not_there(self):
+        name, path = self.redirected(301, lambda path: path + "/none")
+        self.assertProblem(self.get_session(name), 404, "session-not-found")
+
+
+class Fetches(SourceCase):
+    """`POST …/fetch`."""
+
+    @classmethod
+    def lists(cls, url):
+        return {"f:{name}": {"source": {"url": f"{url}/f/{{name}}", "every": 3600}}}
+
+    def fetch(self, name, query=None, **headers):
+        return self.request("POST", session_path(name, "fetch"), None, query, **headers)
+
+    def test_what_it_changes_is_told(self):
+        name, path = self.new_list(["a"])
+        made = self.fetch(name)
+        self.assertReset(made, "initial", 201)
+        self.assertEqual(made.headers["Location"], session_path(name))
+        self.upstream.set(path, ["a", "b"])
+        changed = self.assertChangeset(self.fetch(name))
+        self.assertEqual(([each["op"] for each in changed["changes"]], changed["from"]), (["insert"], made.json["to"]))
+        same = self.assertChangeset(self.fetch(name))
+        self.assertEqual((same["changes"], same["from"], same["to"]), ([], changed["to"], changed["to"]))
+        since = self.assertChangeset(self.fetch(name, {"since": made.json["to"], "dialect": "indexed"}), dialect="indexed")
+        self.assertEqual((since["from"], len(since["changes"]["items"]["inserted"])), (made.json["to"], 1))
+        self.assertEqual(self.upstream.count(path), 4)
+
+    def test_readers_hear_of_it(self):
+        name, path, _ = self.fetched(["a"])
+        stream = self.stream(name)
+        stream.next_event()
+        self.upstream.set(path, ["b"])
+        self.assertStatus(self.fetch(name), 200)
+        self.assertEqual(stream.next_event().event, "changes")
+
+    def test_one_that_began_before_is_not_what_was_asked_for(self):
+        name, path = self.new_list(["a"])
+        old = self.upstream.set(path, Held(["old"]))
+        first = self.ask(session_path(name))
+        self.upstream.wait_for(path, 1)
+        self.upstream.set(path, ["new"])
+        second = self.ask(session_path(name, "fetch"), method="POST")
+        wait_for(lambda: self.server.sockets(), "it is asked")
+        time.sleep(0.1)
+        old.release()
+        self.assertEqual(first.answer().status, 200)
+        second.answer()
+        self.assertEqual(ids(self.get_session(name).json["state"]), ["new"])
+        self.assertEqual(self.upstream.count(path), 2)
+
+    def test_its_failures(self):
+        name, path = self.new_list(says({}, 500))
+        problem = self.fetch(name)
+        self.assertProblem(problem, 503, "source-unavailable")
+        # Whoever has a key may know why.
+        self.assertIn("500", problem.json["detail"])
+        name, path = self.new_list(says({}, 404))
+        self.assertProblem(self.fetch(name), 404, "session-not-found")
+        self.upstream.set(path, ["a"])
+        self.assertReset(self.fetch(name), "initial", 201)
+        self.upstream.set(path, says({}, 500))
+        self.assertProblem(self.fetch(name), 503, "source-unavailable")
+        self.assertEqual(ids(self.get_session(name).json["state"]), ["a"])
+
+    def test_only_of_what_has_a_source(self):
+        name, _ = self.made(["a"])
+        self.assertProblem(self.fetch(name), 404, "session-not-found")
+        self.assertProblem(self.fetch(self.new_name()), 404, "session-not-found")
+        self.assertProblem(self.fetch("f:x", {"wait": 1}), 400, "unknown-parameter")
+        self.assertStatus(self.get(session_path(name, "fetch")), 405)
