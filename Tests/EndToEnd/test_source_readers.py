@@ -1,6 +1,5 @@
 """Readers of lists that fetch themselves: what they hear of silence, whose lists they may have made, and what ends them. CONTRACT §11."""
 
-import hashlib
 import json
 import os
 import subprocess
@@ -10,13 +9,11 @@ from support.client import session_path
 from support.events import Stream
 from support.redis import wait_for
 from support.server import binary
-from support.sources import ListsFile, SourceCase, ids
+from support.sources import KEY, KEYS, SourceCase, ids
 from support.store import memory_only
-from support.tokens import SECRET, bearer, token
+from support.tokens import bearer, token
 from support.upstream import Held, Upstream, never_answers, refuses_by_reset, says, tagged
 
-KEY = "key-of-the-writer"
-KEYS = ("--key", f"w:{hashlib.sha256(KEY.encode()).hexdigest()}", "--token-secret", SECRET)
 ROWS = [{"id": "a", "content": {"n": 1}}, {"id": "b", "content": {"n": 2}}]
 NOTHING = {"keyed": [], "indexed": {}, "staged": [], "sequential": [], "json-patch": [], "counts": {}}
 

@@ -15,7 +15,7 @@ final class HookCalls: @unchecked Sendable {
     }
 
     /// Calls of one node at a time.
-    private static let most = 64
+    static let most = 64
     /// Edits of one session that wait for others.
     private static let longestLine = 8
     /// Until a node looks again whether another one's call is over.
@@ -117,8 +117,8 @@ final class HookCalls: @unchecked Sendable {
             let request = Transfer.Request(
                 url: url, body: payload,
                 fields: [Field("Content-Type", "application/json")] + signature.map { Field($0.name, $0.value) },
-                timeout: hook.timeout, maxBytes: Self.maxAnswer)
-            upstream.transfers.start(request) { promise.keep(Self.verdict($0)) }
+                timeout: hook.timeout, maxBytes: Self.maxAnswer, isCut: true)
+            upstream.calls.start(request) { promise.keep(Self.verdict($0)) }
         }
         return .pending(promise)
     }
@@ -157,6 +157,7 @@ extension Problem {
 
     fileprivate static func hookUnavailable(_ seconds: Int? = nil) -> Problem {
         Problem(
-            .hookUnavailable, "the list's owner could not be asked; nothing was changed", retryAfter: min(seconds ?? 1, 3600))
+            .hookUnavailable, "the list's owner could not be asked; nothing was changed",
+            retryAfter: min(seconds ?? 1, 3600))
     }
 }

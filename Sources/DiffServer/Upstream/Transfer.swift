@@ -14,6 +14,8 @@ final class Transfer {
         var timeout: Duration
         /// The longest answer that is taken, in bytes, inflated.
         var maxBytes: Int
+        /// Whether what is beyond that is not read, and no failure.
+        var isCut = false
         /// How many redirects are followed; each stays on the origin.
         var maxRedirects = 0
     }
@@ -51,9 +53,13 @@ final class Transfer {
     private let share: MemoryShare
     /// Why nothing more of the body was taken.
     private var obstacle: String?
+    /// Whether there was more than was wanted.
+    private var isCut = false
 
-    init(_ request: Request, redirects: Int = 0, until deadline: Instant, share: MemoryShare, _ done: @escaping Completion)
-    {
+    init(
+        _ request: Request, redirects: Int = 0, until deadline: Instant, share: MemoryShare,
+        _ done: @escaping Completion
+    ) {
         guard let easy = curl_easy_init() else { preconditionFailure("libcurl has no memory") }
         (self.easy, self.request, self.redirects, self.deadline) = (easy, request, redirects, deadline)
         (self.share, self.done) = (share, done)
@@ -78,7 +84,7 @@ final class Transfer {
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_TIMEOUT_MS, max(1, Int((deadline - .now) / .milliseconds(1))))
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        cdiff_curl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(request.maxBytes))
+        if !request.isCut { cdiff_curl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(request.maxBytes)) }
         cdiff_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, error)
         if let file = Self.certificates { set(CURLOPT_CAINFO, file) }
         for field in request.fields {
@@ -110,7 +116,7 @@ final class Transfer {
     private func take(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         let length = body.count + count
         guard length <= request.maxBytes else {
-            obstacle = Self.tooLong(request.maxBytes)
+            if request.isCut { isCut = true } else { obstacle = Self.tooLong(request.maxBytes) }
             return 0
         }
         if length > body.capacity {
@@ -137,7 +143,7 @@ final class Transfer {
 
     func ending(_ code: CURLcode) -> Ending {
         if let obstacle { return .done(.failure(Failure(reason: obstacle))) }
-        guard code == CURLE_OK else {
+        guard code == CURLE_OK || isCut else {
             if code == CURLE_FILESIZE_EXCEEDED {
                 return .done(.failure(Failure(reason: Self.tooLong(request.maxBytes))))
             }
@@ -154,7 +160,8 @@ final class Transfer {
         return .done(
             .success(
                 Answer(
-                    status: status, body: exchange(&body, with: []), received: Int(cdiff_curl_size(easy, CURLINFO_SIZE_DOWNLOAD_T)),
+                    status: status, body: exchange(&body, with: []),
+                    received: Int(cdiff_curl_size(easy, CURLINFO_SIZE_DOWNLOAD_T)),
                     etag: value(of: "ETag"), lastModified: value(of: "Last-Modified"),
                     cacheControl: value(of: "Cache-Control"), age: value(of: "Age"),
                     retryAfter: retryAfter > 0 ? retryAfter : nil, share: share)))

@@ -16,15 +16,16 @@ final class Transfers: @unchecked Sendable {
     private var timer: Timer?
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
 
-    /// Connections to one host, and to all: a server that does not answer must not take those of others.
-    private static let (maxOfHost, maxConnections) = (32, 256)
+    /// Connections to all hosts: a server that does not answer must not take those of others.
+    private static let maxConnections = 256
 
-    init(on loop: EventLoop, budget: MemoryBudget) {
+    /// - Parameter maxOfHost: connections to one host; requests beyond wait, and their time passes.
+    init(on loop: EventLoop, budget: MemoryBudget, maxOfHost: Int = 32) {
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         guard let multi = curl_multi_init() else { preconditionFailure("libcurl has no memory") }
         (self.loop, self.budget, self.multi) = (loop, budget, multi)
         let context = Unmanaged.passUnretained(self).toOpaque()
-        cdiff_curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.maxOfHost)
+        cdiff_curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, maxOfHost)
         cdiff_curl_multi_set_number(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, Self.maxConnections)
         cdiff_curl_multi_on_socket(
             multi,

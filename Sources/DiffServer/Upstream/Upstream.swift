@@ -11,7 +11,10 @@ import SnapshotKit
 final class Upstream: Sendable {
     let service: DiffService
     let loop: EventLoop
+    /// Requests to sources.
     let transfers: Transfers
+    /// Requests to hooks, which must not wait for sources that are slow.
+    let calls: Transfers
     let tallies = SourceTallies()
     let outages = Outages()
     /// Set before anybody asks.
@@ -27,6 +30,7 @@ final class Upstream: Sendable {
         self.file = Locked(file)
         loop = try EventLoop.standalone()
         transfers = Transfers(on: loop, budget: incoming)
+        calls = Transfers(on: loop, budget: incoming, maxOfHost: HookCalls.most)
         hooks = HookCalls(self)
     }
 
@@ -54,9 +58,11 @@ final class Upstream: Sendable {
 
     private func remove(_ name: String) {
         let errand = FetchErrand(name, self)
-        Transaction(RemoveSession(condition: WriteCondition()), for: errand).run().whenDone { [journal = service.journal] in
+        Transaction(RemoveSession(condition: WriteCondition()), for: errand).run().whenDone {
+            [journal = service.journal] in
             if case .failure(let problem) = $0 {
-                journal.log("\(name) is not in the file of lists any more, but stays: \(problem.detail)", level: "error")
+                journal.log(
+                    "\(name) is not in the file of lists any more, but stays: \(problem.detail)", level: "error")
             }
         }
     }

@@ -1,5 +1,7 @@
 """A test class whose server fetches lists from an upstream of its own."""
 
+import base64
+import hashlib
 import json
 import pathlib
 import signal
@@ -10,10 +12,23 @@ from .case import ServiceCase
 from .client import Client, session_path, target
 from .events import Stream
 from .redis import wait_for
+from .tokens import SECRET
 from .upstream import Upstream
 
 # None of these may say where a test's upstream is, or who is trusted.
 QUIET = {name: "" for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")}
+
+# Who may do all, and who may mint.
+KEY = "key-of-the-writer"
+KEYS = ("--key", f"w:{hashlib.sha256(KEY.encode()).hexdigest()}", "--token-secret", SECRET)
+# What signs calls of hooks: two secrets, while one takes the other's place.
+WEBHOOK_KEYS = (b"the secret of the webhook: one", b"the secret of the webhook: two")
+WEBHOOK_SECRET = " ".join("whsec_" + base64.b64encode(each).decode() for each in WEBHOOK_KEYS)
+
+
+def insert(*items, **place):
+    """The body that inserts these."""
+    return {"edits": [{"op": "insert", "items": list(items), **place}]}
 
 
 def ids(state):
