@@ -46,7 +46,7 @@ struct SourceRecord: Sendable {
     /// For how many seconds nothing was heard of the source, if that is more than two intervals.
     func staleness(at now: Instant) -> Int? {
         let silence = now - lastHeard
-        return silence > interval * 2 ? Int((silence / .seconds(1)).rounded(.up)) : nil
+        return silence > interval * 2 ? max(1, Int(silence / .seconds(1))) : nil
     }
 
     /// When it will be stale if nothing is heard of the source.
@@ -155,11 +155,11 @@ struct SourceRecord: Sendable {
             let text = directives.first(where: { $0.hasPrefix("max-age=") })?.dropFirst("max-age=".count)
         else { return .zero }
         let seconds = Int(text.filter { $0 != "\"" }) ?? 0
-        return .seconds(max(0, min(seconds, 1 << 31) - (answer.age.flatMap { Int(FieldList.trimmed(Substring($0))) } ?? 0)))
+        return .seconds(
+            max(0, min(seconds, 1 << 31) - (answer.age.flatMap { Int(FieldList.trimmed(Substring($0))) } ?? 0)))
     }
 
     private static func short(_ validator: String?) -> String? {
         validator.flatMap { $0.utf8.count <= longestValidator ? $0 : nil }
     }
 }
-

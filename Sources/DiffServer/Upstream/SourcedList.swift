@@ -70,7 +70,9 @@ final class SourcedList: @unchecked Sendable {
     var fetched: Instant? { known.withLock { $0.fetched } }
 
     /// Whether somebody waits for the session, or has asked for it just now.
-    var isInUse: Bool { isBusy.load(ordering: .relaxed) || hasReaders || Instant.now - used.withLock { $0 } < .seconds(1) }
+    var isInUse: Bool {
+        isBusy.load(ordering: .relaxed) || hasReaders || Instant.now - used.withLock { $0 } < .seconds(1)
+    }
 
     /// Whether nobody has asked for it in a while.
     func isIdle(at now: Instant) -> Bool {
@@ -97,7 +99,7 @@ final class SourcedList: @unchecked Sendable {
         loop.execute { [self] in
             waiting.append(waiter)
             if isThere { loop.schedule(after: patience) { self.release(promise) } }
-            ask(isForced: !isThere)
+            ask(isForced: false)
         }
         return .pending(promise)
     }
@@ -197,7 +199,9 @@ final class SourcedList: @unchecked Sendable {
         }
     }
 
-    private func onLoop(_ work: @escaping @Sendable () -> Void) { if loop.isCurrent { work() } else { loop.execute(work) } }
+    private func onLoop(_ work: @escaping @Sendable () -> Void) {
+        if loop.isCurrent { work() } else { loop.execute(work) }
+    }
 
     private func adopt(_ note: SourceNote?) {
         guard let note else { return }
@@ -230,11 +234,23 @@ final class SourcedList: @unchecked Sendable {
         case .notDue(_, let time):
             known.withLock { $0.wait(until: .now + time) }
             let known = known.withLock { $0 }
-            if let note = turn.note, known.isForeign(note), hasReaders || !waiting.isEmpty { return ask(isForced: true) }
+            if let note = turn.note, known.isForeign(note), hasReaders || !waiting.isEmpty {
+                return ask(isForced: true)
+            }
             guard waiting.contains(where: \.needsSession) else { return end(.success(())) }
             if let problem = problem(known, at: .now) { return end(.failure(problem)) }
-            // It was answered, and there is a session now, or it was deleted since.
-            end(.success(()))
+            askIfThereIsNone()
+        }
+    }
+
+    /// Another node was answered: there is a session now, or it was deleted since.
+    private func askIfThereIsNone() {
+        phase = .taking
+        store.load(name, again: false, on: loop).whenDone { [self] result in
+            onLoop { [self] in
+                phase = .idle
+                if case .success(nil) = result { ask(isForced: true) } else { end(.success(())) }
+            }
         }
     }
 
