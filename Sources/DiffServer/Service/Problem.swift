@@ -106,7 +106,8 @@ extension Problem {
     /// What an operator is told, on one line.
     var summary: String {
         guard let first = errors.first, first.detail != detail || !first.pointer.isEmpty else { return detail }
-        return first.detail == detail ? "\(detail), at \(first.pointer)" : "\(detail) (\(first.pointer): \(first.detail))"
+        return first.detail == detail
+            ? "\(detail), at \(first.pointer)" : "\(detail) (\(first.pointer): \(first.detail))"
     }
 
     /// Why an operation on a session is refused.

@@ -172,7 +172,8 @@ enum ProblemType: String, CaseIterable, Sendable {
                 + "POST to its `fetch` has the server look at once."
         case .sourceUnavailable: "Nobody has fetched it yet. `Retry-After` says when the server tries again."
         case .editRefused: "The detail says why. Nothing was changed: put the rows back."
-        case .hookUnavailable: "Nothing was changed; `Retry-After` says when to try again, with the same Idempotency-Key."
+        case .hookUnavailable:
+            "Nothing was changed; `Retry-After` says when to try again, with the same Idempotency-Key."
         }
     }
 }

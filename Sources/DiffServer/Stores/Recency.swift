@@ -101,8 +101,8 @@ private struct SlotList<Order: SlotOrder> {
     }
 }
 
-/// Slots in order of use: those that can be fetched again, which leave first, those that nobody waits on, and those that
-/// are read, which leave last. All is O(1), amortised.
+/// Slots in order of use: those that can be fetched again, which leave first, those that nobody waits on, and those
+/// that are read, which leave last. All is O(1), amortised.
 ///
 /// A slot whose first reader came stays where it is until it is used or its turn to leave comes; either puts it among
 /// those that are read.

@@ -6,8 +6,10 @@ import Glibc
 public final class DescriptorWatch: EventReceiver {
     /// What a descriptor is ready for, or is watched for.
     public struct Readiness: OptionSet, Sendable {
+        /// The bits of epoll(7).
         public let rawValue: UInt32
 
+        /// What these bits of epoll(7) say.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
         /// Something can be read.

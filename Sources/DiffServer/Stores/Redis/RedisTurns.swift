@@ -107,6 +107,7 @@ extension SourceNote {
             outcome: outcome, age: fetched.map { .milliseconds($0) }, interval: .milliseconds(interval),
             failures: failures, revision: lines[4].isEmpty ? nil : lines[4],
             validators: SourceValidators(
-                etag: lines[5].isEmpty ? nil : lines[5], lastModified: lines[6].isEmpty ? nil : lines[6]), origin: origin)
+                etag: lines[5].isEmpty ? nil : lines[5], lastModified: lines[6].isEmpty ? nil : lines[6]),
+            origin: origin)
     }
 }
