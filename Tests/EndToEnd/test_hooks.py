@@ -73,14 +73,15 @@ class Calls(HookCase):
     def test_what_an_owner_is_told(self):
         name, path = self.new_board()
         _, revision = self.head(name)
-        claims = {"sub": name, "scope": "read edit", "exp": int(time.time()) + 60, "name": "Zoë", "roles": ["a", {"b": None}], "n": 1.5}
+        own = {"exp": int(time.time()) + 60, "name": "Zoë", "roles": ["a", {"b": None}], "n": 1.5}
         body = '{ "edits" : [{"op":"insert","items":[{"id":"c","content":{"x":1.50,"é":"\\u00e9"}}],"after":"a"}] }'
         before = int(time.time())
-        answer = self.post_changes(name, body.encode(), **bearer(token(name, "read edit", name="Zoë", roles=["a", {"b": None}], n=1.5, exp=claims["exp"])))
+        answer = self.post_changes(name, body.encode(), **bearer(token(name, "read edit", **own)))
         self.assertEqual([each["op"] for each in self.assertChangeset(answer)["changes"]], ["insert"])
         request, = self.upstream.requests(path)
         self.assertEqual((request.method, request["Content-Type"]), ("POST", "application/json"))
-        self.assertEqual(request.json, {"session": name, "revision": revision, "edits": json.loads(body)["edits"], "token": claims})
+        self.assertEqual(request.json, {"session": name, "revision": revision, "edits": json.loads(body)["edits"],
+                                        "token": {"sub": name, "scope": "read edit", **own}})
         # As they were written.
         self.assertIn(b'{"x":1.50,"\xc3\xa9":"\\u00e9"}', request.body)
         for key in WEBHOOK_KEYS:
@@ -114,7 +115,8 @@ class Calls(HookCase):
             ({"edits": [{"op": "fly"}]}, {}, 422, None), ({"edits": []}, {"If_Match": '"1-0123456789abcdef"'}, 412, "revision-mismatch"),
             (insert("c"), {"If_Match": '"1-0123456789abcdef"'}, 412, "revision-mismatch"), (["c"], {}, 403, "forbidden"),
             (b"{", {}, 400, "malformed-json"), (insert("c"), {"Content_Type": "text/plain"}, 415, "unsupported-media-type"),
-            (insert("c"), {"Accept": "text/html"}, 406, "not-acceptable"), (insert("c"), {"Idempotency_Key": "x" * 256}, 400, "malformed-request"),
+            (insert("c"), {"Accept": "text/html"}, 406, "not-acceptable"),
+            (insert("c"), {"Idempotency_Key": "x" * 256}, 400, "malformed-request"),
             (insert("c"), self.may(name, "read edit:move"), 403, "forbidden"), (insert("c"), self.may(name, "read"), 403, "forbidden"),
             (insert("c"), self.may("h:other"), 403, "forbidden"), (insert("c"), self.may(name, seconds=-9), 401, "unauthenticated"),
             (insert("c"), {"Authorization": None}, 401, "unauthenticated"), (insert(*[f"n{n}" for n in range(100_001)]), {}, 422, None),
@@ -136,15 +138,20 @@ class Calls(HookCase):
         long = "x" * 3000
         detail = {"title": "No", "detail": "only on Sundays"}
         rows = (
-            (says(b"", 200), 200, None), (says(b"", 202), 200, None), (says(b"<p>fine", 200), 200, None), (says(b"x" * 300_000, 200), 200, None),
-            (says(detail, 403), 422, "only on Sundays"), (says(detail, 400, Content_Type="application/problem+json"), 422, "only on Sundays"),
+            (says(b"", 200), 200, None), (says(b"", 202), 200, None), (says(b"<p>fine", 200), 200, None),
+            (says(b"x" * 300_000, 200), 200, None),
+            (says(detail, 403), 422, "only on Sundays"),
+            (says(detail, 400, Content_Type="application/problem+json"), 422, "only on Sundays"),
             (says({"detail": long}, 422), 422, long[:1024]), (says({"title": "No"}, 404), 422, None), (says(b"", 410), 422, None),
-            (says(b"no", 409), 422, None), (says(b"<html>", 401), 422, None), (says({"detail": 1}, 451), 422, None), (says([1], 499), 422, None),
+            (says(b"no", 409), 422, None), (says(b"<html>", 401), 422, None), (says({"detail": 1}, 451), 422, None),
+            (says([1], 499), 422, None),
             (says({"detail": ""}, 418), 422, None), (says({"detail": "\u0000\r\nSet-Cookie: a"}, 418), 422, "\u0000\r\nSet-Cookie: a"),
             (says(b"\xff" * 200_000, 400), 422, None),
-            (says(detail, 408), 503, None), (says(detail, 429), 503, None), (says(detail, 500), 503, None), (says(detail, 503, Retry_After="7"), 503, 7),
+            (says(detail, 408), 503, None), (says(detail, 429), 503, None), (says(detail, 500), 503, None),
+            (says(detail, 503, Retry_After="7"), 503, 7),
             (says(b"", 302, Location="/hook/yes"), 503, None), (says(b"", 304), 503, None), (refuses_by_reset, 503, None),
-            (lambda exchange: exchange.close(), 503, None), (lambda exchange: exchange.send("nonsense\r\n\r\n") or exchange.close(), 503, None),
+            (lambda exchange: exchange.close(), 503, None),
+            (lambda exchange: exchange.send("nonsense\r\n\r\n") or exchange.close(), 503, None),
         )
         self.upstream.set("/hook/yes", YES)
         for number, (behaviour, status, told) in enumerate(rows):
@@ -259,7 +266,8 @@ class Lines(HookCase):
         held = self.upstream.set(path, Held(YES))
         with self.raw() as raw:
             body = json.dumps(insert("x"))
-            raw.send(f"POST {session_path(name, 'changes')} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {self.may(name)['Authorization']}\r\n"
+            raw.send(f"POST {session_path(name, 'changes')} HTTP/1.1\r\nHost: localhost\r\n"
+                     f"Authorization: {self.may(name)['Authorization']}\r\n"
                      f"Content-Length: {len(body)}\r\n\r\n{body}")
             self.upstream.wait_for(path, 1)
         held.release()
@@ -288,9 +296,8 @@ class Repeats(HookCase):
 
     def test_the_id_says_so(self):
         name, path = self.new_board(says({}, 500))
-        for body, headers in ((insert("c"), {"Idempotency_Key": "k"}), (insert("c"), {"Idempotency_Key": "k"}), (insert("c"), {"Idempotency_Key": "l"}),
-                              (insert("d"), {"Idempotency_Key": "k"}), (insert("c"), {}), (insert("c"), {})):
-            self.assertProblem(self.edit(name, body, **headers), 503, "hook-unavailable")
+        for item, key in (("c", "k"), ("c", "k"), ("c", "l"), ("d", "k"), ("c", None), ("c", None)):
+            self.assertProblem(self.edit(name, insert(item), Idempotency_Key=key), 503, "hook-unavailable")
         other, other_path = self.new_board(says({}, 500))
         self.edit(other, insert("c"), Idempotency_Key="k")
         sent = [request["webhook-id"] for request in self.upstream.requests(path) + self.upstream.requests(other_path)]
@@ -464,7 +471,8 @@ class Sources(HookCase):
         count = self.upstream.count(path)
         self.assertStatus(self.edit(name, insert("c")), 200)
         # One may have been under way. That the owner says what it said before is its last word.
-        wait_for(lambda: any(each["If-None-Match"] is None for each in self.upstream.requests(path)[count:]), "it is asked without a condition")
+        wait_for(lambda: any(each["If-None-Match"] is None for each in self.upstream.requests(path)[count:]),
+                 "it is asked without a condition")
         self.wait_until(name, ["a", "b"])
         stream.close()
 

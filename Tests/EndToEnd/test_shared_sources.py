@@ -48,8 +48,9 @@ class NodeCase(unittest.TestCase):
             "board": {"source": {"url": f"{url}/board", "every": 0.2, "timeout": 5}, "hook": hook},
         }
 
-    def node(self, file=None):
-        return Node("--lists", str((file or self.file).path), "--store", f"redis://127.0.0.1:{self.redis.port}", "--digest-key", "shared", *KEYS,
+    def node(self):
+        store = f"redis://127.0.0.1:{self.redis.port}"
+        return Node("--lists", str(self.file.path), "--store", store, "--digest-key", "shared", *KEYS,
                     variables={**QUIET, "HOOK_SECRET": WEBHOOK_SECRET})
 
     def request(self, node, method, path, body=None, query=None, timeout=20, **headers):
@@ -139,7 +140,8 @@ class Turns(NodeCase):
             path = f"/seldom/{number}"
             held = self.upstream.set(path, Held(["a"]))
             found = []
-            threads = [threading.Thread(target=lambda node=node: found.append(self.get(node, f"seldom:{number}"))) for node in self.nodes * 4]
+            threads = [threading.Thread(target=lambda node=node: found.append(self.get(node, f"seldom:{number}")))
+                       for node in self.nodes * 4]
             for each in threads:
                 each.start()
             self.upstream.wait_for(path, 1)
@@ -269,6 +271,22 @@ class Deaths(NodeCase):
         for each in threads:
             each.join(20)
         self.assertEqual(([each.status for each in found], self.upstream.count("/seldom/2")), ([200] * 3, 1))
+
+
+    def test_redis_goes_and_comes_back_empty(self):
+        self.upstream.set("/l/3", ["a"])
+        self.read_on_all("l:3")
+        self.upstream.wait_for("/l/3", 3)
+        self.redis.kill()
+        time.sleep(INTERVAL)
+        self.upstream.set("/l/3", ["b"])
+        self.redis.start()
+        before = self.upstream.count("/l/3")
+        for node in self.nodes:
+            self.shows(node, "l:3", "b")
+        self.upstream.wait_for("/l/3", before + 6)
+        # Behind the first ones, which nobody could have agreed on.
+        self.assertOncePerInterval("/l/3", before + 1, 3)
 
 
 class OtherFiles(NodeCase):

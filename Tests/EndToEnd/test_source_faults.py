@@ -5,8 +5,10 @@ import ssl
 import subprocess
 import tempfile
 import time
+import unittest
 
 from support.client import session_path
+from support.nginx import IS_INSTALLED, MISSING, PROGRAM
 from support.ports import free_port
 from support.redis import wait_for
 from support.sources import SourceCase, ids
@@ -248,6 +250,15 @@ class OutOfReach(SourceCase):
         self.assertLessEqual(self.server.descriptors(), before + 3)
 
 
+def certified(directory, name, host):
+    """A certificate of a host that nobody else has signed, and its key, in files of this name."""
+    certificate, key = f"{directory}/{name}.pem", f"{directory}/{name}.key"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+         "-addext", f"subjectAltName={host}", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    return certificate, key
+
+
 class Certificates(SourceCase):
     """HTTPS: somebody whom nobody knows, and somebody whom SSL_CERT_FILE names."""
 
@@ -257,12 +268,8 @@ class Certificates(SourceCase):
         cls.addClassCleanup(cls.directory.cleanup)
         cls.secure = {}
         for name, host in (("known", "IP:127.0.0.1"), ("stranger", "IP:127.0.0.1"), ("other", "DNS:other.example")):
-            certificate, key = f"{cls.directory.name}/{name}.pem", f"{cls.directory.name}/{name}.key"
-            subprocess.run(
-                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1", "-subj",
-                 f"/CN={name}", "-addext", f"subjectAltName={host}", "-keyout", key, "-out", certificate], check=True, capture_output=True)
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate, key)
+            context.load_cert_chain(*certified(cls.directory.name, name, host))
             cls.secure[name] = Upstream(context)
             cls.addClassCleanup(cls.secure[name].close)
             cls.secure[name].set("*", [name])
@@ -276,7 +283,8 @@ class Certificates(SourceCase):
     @classmethod
     def lists(cls, url):
         lists = {name: {"source": {"url": upstream.url + "/", "every": 0.2}} for name, upstream in cls.secure.items()}
-        return {**super().lists(url), **lists, "plain": {"source": {"url": f"https://127.0.0.1:{url.split(':')[2]}/", "every": 0.2, "timeout": 1}}}
+        plain = {"url": f"https://127.0.0.1:{url.split(':')[2]}/", "every": 0.2, "timeout": 1}
+        return {**super().lists(url), **lists, "plain": {"source": plain}}
 
     def test_who_is_known_is_asked_and_nobody_else(self):
         self.assertEqual(ids(self.get_session("known").json["state"]), ["known"])
@@ -300,3 +308,38 @@ class Certificates(SourceCase):
         stream.close()
 
 
+
+@unittest.skipUnless(IS_INSTALLED, MISSING)
+class SecondVersion(SourceCase):
+    """HTTP/2, as nginx speaks it."""
+
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory(prefix="diffserver-h2-")
+        cls.addClassCleanup(directory.cleanup)
+        at, cls.port = directory.name, free_port()
+        certified(at, "nginx", "IP:127.0.0.1")
+        with open(f"{at}/nginx.conf", "w", encoding="ascii") as file:
+            file.write(f"""daemon off; pid {at}/pid; error_log {at}/log; events {{ }}
+                http {{ access_log off; client_body_temp_path {at}/body; proxy_temp_path {at}/proxy; fastcgi_temp_path {at}/fastcgi;
+                uwsgi_temp_path {at}/uwsgi; scgi_temp_path {at}/scgi;
+                server {{ listen 127.0.0.1:{cls.port} ssl http2; ssl_certificate {at}/nginx.pem; ssl_certificate_key {at}/nginx.key;
+                location / {{ return 200 '["$server_protocol","$connection_requests"]'; }} location /none {{ return 404; }} }} }}""")
+        cls.process = subprocess.Popen(
+            [PROGRAM, "-e", f"{at}/log", "-p", at, "-c", f"{at}/nginx.conf"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        cls.addClassCleanup(cls.process.wait)
+        cls.addClassCleanup(cls.process.terminate)
+        cls.variables = {"SSL_CERT_FILE": f"{at}/nginx.pem"}
+        super().setUpClass()
+
+    @classmethod
+    def lists(cls, url):
+        return {"{path}": {"source": {"url": f"https://127.0.0.1:{cls.port}/{{path}}", "every": 0.2}}}
+
+    def test_many_requests_are_on_one_connection(self):
+        wait_for(lambda: self.get_session("up").status == 200, "nginx is there")
+        self.assertEqual(ids(self.get_session("up").json["state"])[0], "HTTP/2.0")
+        asked = [self.ask(session_path(f"list-{number}")) for number in range(30)]
+        counts = [int(ids(each.answer().json["state"])[1]) for each in asked]
+        self.assertGreater(max(counts), 10)
+        self.assertProblem(self.get_session("none"), 404, "session-not-found")

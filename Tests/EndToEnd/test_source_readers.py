@@ -39,7 +39,8 @@ class Silence(SourceCase):
         queries += [{}, {"view": view}, {"view": view, "dialect": "counts", "since": seen}, {"at": "start", "after": 9}, {"around": "b"},
                     {"since": revision, "content": "patch", "every": 0.1}]
         streams = [(query, self.stream(name, query)) for query in queries]
-        several = [{"session": name}, {"session": [f"{name}@{revision}", self.fetched(ROWS)[0]]}, {"session": f"{name}@{revision}", "dialect": "indexed"}]
+        several = [{"session": name}, {"session": [f"{name}@{revision}", self.fetched(ROWS)[0]]},
+                   {"session": f"{name}@{revision}", "dialect": "indexed"}]
         for query in several:
             stream = Stream(self.server, "/v1/changes", query)
             self.addCleanup(stream.close)
@@ -112,7 +113,8 @@ class Silence(SourceCase):
         stream = self.stream(name, {"since": revision})
         self.upstream.set(path, says({}, 500))
         stream.next_event()
-        for answer in (self.get_changes(name), self.get_changes(name, {"since": revision}), self.get_changes(name, {"since": revision, "wait": 1}),
+        since = {"since": revision}
+        for answer in (self.get_changes(name), self.get_changes(name, since), self.get_changes(name, {**since, "wait": 1}),
                        self.post_changes(name, {"edits": [{"op": "reload", "items": ["a"]}]})):
             self.assertGreaterEqual(answer.json["stale"], 1, answer)
         self.assertGreaterEqual(self.get("/v1/changes", {"session": name}).json["answers"][0]["stale"], 1)
@@ -189,7 +191,8 @@ class Names(SourceCase):
 
     def test_a_token_of_several_and_one_with_a_view(self):
         several = self.may(None, sessions=["o:c", "o:d"])
-        self.assertEqual([each["reset"] for each in self.get("/v1/changes", {"session": ["o:c", "o:d"]}, **several).json["answers"]], ["initial"] * 2)
+        answers = self.get("/v1/changes", {"session": ["o:c", "o:d"]}, **several).json["answers"]
+        self.assertEqual([each["reset"] for each in answers], ["initial"] * 2)
         seen = self.get_session("o:e", **self.may("o:e", view={"where": [{"at": "/id", "is": "b"}]}))
         self.assertEqual(ids(seen.json["state"]), ["b"])
 
@@ -350,7 +353,10 @@ class Reloads(SourceCase):
                 stream.close()
             count = self.upstream.count("/elsewhere")
             self.reload(self.changed(tagged=self.source("/elsewhere")))
-            self.assertEqual(ids(self.get_session("tagged").json["state"]) if not is_read else stream.next_event().event, "changes" if is_read else ["b"])
+            if is_read:
+                self.assertEqual(stream.next_event().event, "changes")
+            else:
+                self.assertEqual(ids(self.get_session("tagged").json["state"]), ["b"])
             self.assertIsNone(self.upstream.requests("/elsewhere")[count]["If-None-Match"])
             stream.close()
 
@@ -380,7 +386,8 @@ class Reloads(SourceCase):
     def test_a_faulty_file_changes_nothing(self):
         stream = self.stream("stays")
         stream.next_event()
-        for text in ("", "{", "[]", '{"stays":{}}', '{"stays":{"source":{"url":"ftp://x/"}}}', '{"stays":{"source":{"url":"http://127.0.0.1/","evry":1}}}',
+        for text in ("", "{", "[]", '{"stays":{}}', '{"stays":{"source":{"url":"ftp://x/"}}}',
+                     '{"stays":{"source":{"url":"http://127.0.0.1/","evry":1}}}',
                      '{"stays":{"source":{"url":"http://127.0.0.1/","headers":{"Authorization":"env:NOT_SET"}}}}'):
             self.reload(text, "lists stay as they were")
             self.assertEqual(self.server.process.poll(), None)
@@ -389,6 +396,17 @@ class Reloads(SourceCase):
         self.upstream.set("/stays", ["b"])
         self.assertEqual(stream.next_event().event, "changes")
         stream.close()
+
+    def test_one_that_is_new_and_waited_for_already(self):
+        self.upstream.set("/new", ["n"])
+        single = self.stream("new")
+        several = Stream(self.server, "/v1/changes", {"session": ["new", "stays"]})
+        self.addCleanup(several.close)
+        self.assertEqual(several.next_event().json["session"], "stays")
+        self.reload(self.changed(new=self.source("/new")))
+        for stream in (single, several):
+            event = stream.next_event().json
+            self.assertEqual((event["session"], ids(event["state"])), ("new", ["n"]))
 
     def test_a_pattern_that_is_gone_ends_all_of_it(self):
         streams = [self.stream(f"second:{number}") for number in range(3)]
@@ -427,7 +445,8 @@ class Secrets(SourceCase):
             texts.append(file.read())
         self.reload('{"f:{name}":{"source":{"url":"http://127.0.0.1/","headers":{"Authorization":"shown"}}}}', "lists stay as they were")
         self.reload(self.lists(self.upstream.url))
-        checked = subprocess.run([binary(), "check-lists", str(self.file.path)], env={**os.environ, **self.variables}, capture_output=True, text=True)
+        checked = subprocess.run(
+            [binary(), "check-lists", str(self.file.path)], env={**os.environ, **self.variables}, capture_output=True, text=True)
         self.assertEqual(checked.returncode, 0, checked)
         texts += [checked.stdout, checked.stderr, *self.server.lines]
         self.assertTrue(all(json.loads(line)["level"] for line in self.server.lines))

@@ -144,6 +144,57 @@ class FirstReads(SourceCase):
         self.assertEqual(ids(events[-1].json["state"]), ["b"])
 
 
+    def test_one_that_is_deleted_while_it_is_asked_for_comes_back_for_who_reads_it(self):
+        name, path, _ = self.fetched(["a"])
+        held = self.upstream.set(path, Held(["late"]))
+        time.sleep(self.interval)
+        asked = self.ask(session_path(name))
+        self.upstream.wait_for(path, 2)
+        # It is answered with what there is, after a second.
+        self.assertStatus(asked.answer(), 200)
+        self.assertStatus(self.delete_session(name), 204)
+        held.release()
+        wait_for(lambda: self.upstream.connections and not self.listed(name), "it stays away")
+        time.sleep(0.3)
+        self.assertEqual((self.listed(name), self.upstream.count(path)), ([], 2))
+        self.upstream.set(path, ["new"])
+        self.assertEqual(ids(self.get_session(name).json["state"]), ["new"])
+
+    def listed(self, prefix):
+        return self.get("/v1/sessions", {"prefix": prefix}).json["sessions"]
+
+    def test_a_large_list(self):
+        """It is read, compared and written by workers, between others that are small."""
+        rows = [{"id": f"row-{number}", "content": {"n": 0, "text": "x" * 60}} for number in range(20_000)]
+        name, path, first = self.fetched(rows)
+        stream = self.stream(name, {"since": first})
+        for number in (7, 19_999):
+            rows[number]["content"] = {"n": 1, "text": "y"}
+            self.upstream.set(path, [dict(row) for row in rows])
+            changes = stream.next_event().json["changes"]
+            self.assertEqual([(each["op"], [row["id"] for row in each["items"]]) for each in changes], [("update", [f"row-{number}"])])
+        # Edits come between: nothing of them is lost, and nothing stands twice.
+        self.upstream.set(path, [dict(row) for row in rows[1:]])
+        self.assertStatus(self.post_changes(name, {"edits": [{"op": "delete", "items": ["row-0"]}]}), 200)
+        self.assertEqual(stream.next_event().json["changes"], [{"op": "remove", "items": ["row-0"]}])
+        stream.close()
+
+    def test_readers_who_leave_before_the_first_fetch_leave_nothing(self):
+        held = Held(["a"])
+        name, path = self.new_list(held)
+        before = len(self.server.sockets())
+        connections = [self.raw() for _ in range(30)]
+        for number, each in enumerate(connections):
+            rest, accept = (("", ""), ("/changes", ""), ("/changes?wait=20", ""), ("/changes", "Accept: text/event-stream\r\n"))[number % 4]
+            each.send(f"GET {session_path(name)}{rest} HTTP/1.1\r\nHost: localhost\r\n{accept}\r\n")
+        self.upstream.wait_for(path, 1)
+        for each in connections:
+            each.close()
+        wait_for(lambda: len(self.server.sockets()) <= before, "they have gone")
+        held.release()
+        self.assertEqual(ids(self.get_session(name).json["state"]), ["a"])
+
+
 class KeptMissing(SourceCase):
     def test_for_ten_seconds(self):
         name, path = self.new_list(says({}, 404))
@@ -163,7 +214,8 @@ class Questions(SourceCase):
     def lists(cls, url):
         return {
             **super().lists(url),
-            "q:{a}:{b}": {"source": {"url": f"{url}/q/{{b}}/x?of={{a}}&all=1", "every": 1, "headers": {"X-Of": "us", "Accept": "application/hal+json"}}},
+            "q:{a}:{b}": {"source": {"url": f"{url}/q/{{b}}/x?of={{a}}&all=1", "every": 1,
+                                     "headers": {"X-Of": "us", "Accept": "application/hal+json"}}},
         }
 
     def test_what_it_hears(self):
@@ -179,7 +231,8 @@ class Questions(SourceCase):
     def test_nothing_of_a_reader(self):
         name, path = self.new_list(["a"])
         marks = {"Cookie": "mark=1", "X_Forwarded_Proto": None, "X_Request_Id": "mark-2", "Accept_Language": "mark-3",
-                 "Referer": "http://mark-4/", "User_Agent": "mark-5", "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                 "Referer": "http://mark-4/", "User_Agent": "mark-5",
+                 "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
                  "If_None_Match": '"mark-6"', "X_Mark": "mark-7", "Prefer": "wait=1"}
         self.assertStatus(self.get_session(name, **marks), 200)
         names = {each.lower() for each, _ in self.upstream.requests(path)[0].headers}

@@ -388,6 +388,8 @@ final class SourcedList: @unchecked Sendable {
 
     /// Asks again, since what was answered is of no use.
     private func startOver() {
+        // One that was deleted meanwhile is made again by who reads it next.
+        guard hasReaders || !waiting.isEmpty || !later.isEmpty else { return giveBack(.success(())) }
         renewal?.cancel()
         renewal = nil
         phase = .idle

@@ -45,11 +45,14 @@ final class Upstream: Sendable {
     /// Goes on by another file: what is gone from it ends.
     func replace(by next: ListsFile) {
         let before = file.withLock { exchange(&$0, with: next) }
-        for name in service.table.names where before.list(of: name)?.definition.source != nil {
-            let (old, new) = (before.list(of: name), next.list(of: name))
-            if new?.definition.source == nil {
-                remove(name)
-            } else if new?.definition != old?.definition {
+        for name in service.table.names {
+            let (old, new) = (before.list(of: name)?.definition, next.list(of: name)?.definition)
+            if new?.source == nil {
+                if old?.source != nil { remove(name) }
+            } else if old?.source == nil {
+                // Somebody may wait for it already.
+                if let slot = service.table.anySlot(name) { watch(slot) }
+            } else if new != old {
                 lists.withLock { $0[name] }?.settingsChanged()
             }
         }
