@@ -454,11 +454,11 @@ class Sources(HookCase):
         old = self.upstream.set(path, Held(["a", "b"]))
         count = len(self.upstream.wait_for(path, self.upstream.count(path) + 1))
         self.assertStatus(self.edit(name, insert("c")), 200)
-        self.assertEqual([each["op"] for each in stream.next_event().json["changes"]], ["insert"])
+        self.assertEqual([each["op"] for each in self.news(stream)["changes"]], ["insert"])
         self.upstream.set(path, ["a", "b", "c", "d"])
         old.release()
         # Nothing is taken away, and the source is asked again at once.
-        changes = stream.next_event().json["changes"]
+        changes = self.news(stream)["changes"]
         self.assertEqual([(each["op"], [row["id"] for row in each["items"]]) for each in changes], [("insert", ["d"])])
         self.upstream.wait_for(path, count + 1)
 

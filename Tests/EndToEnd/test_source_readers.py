@@ -248,7 +248,7 @@ class Room(SourceCase):
         for _ in range(12):
             self.made_room(["b"])
         self.upstream.set(path, ["a", "c"])
-        self.assertEqual([each["op"] for each in stream.next_event().json["changes"]], ["insert"])
+        self.assertEqual([each["op"] for each in self.news(stream)["changes"]], ["insert"])
         stream.close()
 
     def test_no_more_are_followed_than_there_may_be(self):
@@ -368,7 +368,7 @@ class Reloads(SourceCase):
         self.upstream.set("/elsewhere", ["b"])
         self.reload(self.changed(moves=self.source("/elsewhere")))
         held.release()
-        changes = stream.next_event().json["changes"]
+        changes = self.news(stream)["changes"]
         self.assertNotIn("old", json.dumps(changes))
         self.shows("moves", "b")
 

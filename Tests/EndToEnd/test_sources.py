@@ -171,12 +171,12 @@ class FirstReads(SourceCase):
         for number in (7, 19_999):
             rows[number]["content"] = {"n": 1, "text": "y"}
             self.upstream.set(path, [dict(row) for row in rows])
-            changes = stream.next_event().json["changes"]
+            changes = self.news(stream)["changes"]
             self.assertEqual([(each["op"], [row["id"] for row in each["items"]]) for each in changes], [("update", [f"row-{number}"])])
         # Edits come between: nothing of them is lost, and nothing stands twice.
         self.upstream.set(path, [dict(row) for row in rows[1:]])
         self.assertStatus(self.post_changes(name, {"edits": [{"op": "delete", "items": ["row-0"]}]}), 200)
-        self.assertEqual(stream.next_event().json["changes"], [{"op": "remove", "items": ["row-0"]}])
+        self.assertEqual(self.news(stream)["changes"], [{"op": "remove", "items": ["row-0"]}])
         stream.close()
 
     def test_readers_who_leave_before_the_first_fetch_leave_nothing(self):
@@ -261,7 +261,7 @@ class Questions(SourceCase):
             self.upstream.wait_for(path, 3)
             self.assertEqual(self.get_session(name).json["revision"], revision)
             self.upstream.set(path, tagged(["a", "b"], '"two"'))
-            self.assertEqual([each["op"] for each in stream.next_event().json["changes"]], ["insert"])
+            self.assertEqual([each["op"] for each in self.news(stream)["changes"]], ["insert"])
             self.assertEqual(self.upstream.next(path)["If-None-Match"], '"two"')
             self.upstream.set(path, ["c"])
             stream.next_event()

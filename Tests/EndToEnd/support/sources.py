@@ -113,6 +113,13 @@ class SourceCase(ServiceCase):
         self.assertEqual(stream.status, 200, stream.body)
         return stream
 
+    def news(self, stream):
+        """The next event that changes something. Where all is slow, one that says that a source is silent may come before it."""
+        while True:
+            event = stream.next_event()
+            if event.event != "changes" or event.json.get("changes") not in ([], {}):
+                return event.json
+
     def ask(self, path, query=None, method="GET", body=None, timeout=30, **headers):
         """A request of its own meanwhile; its answer comes from `answer()`, which is `done` or not."""
         return Asked(self.server, method, target(path, query), body, headers, timeout)
