@@ -272,7 +272,6 @@ final class SourcedList: @unchecked Sendable {
         }
     }
 
-
     // MARK: The source
 
     private func request(_ source: ListDefinition.Source, at url: String, as definition: ListDefinition) {

@@ -34,12 +34,14 @@ import Testing
         #expect(due(slow) == 8)
     }
 
-    @Test(arguments: [
-        ("max-age=60", nil, 60.0), ("public, MAX-AGE=60", nil, 60), ("max-age=\"60\"", nil, 60),
-        ("max-age=60", "20", 40), ("max-age=60", " 20 ", 40), ("max-age=60", "100", 5), ("max-age=2", nil, 5),
-        ("max-age=999999999999", nil, 3600), ("max-age=-1", nil, 5), ("max-age=x", nil, 5), ("no-cache, max-age=60", nil, 5),
-        ("no-store", nil, 5), ("s-maxage=60", nil, 5),
-    ] as [(String, String?, Double)])
+    @Test(
+        arguments: [
+            ("max-age=60", nil, 60.0), ("public, MAX-AGE=60", nil, 60), ("max-age=\"60\"", nil, 60),
+            ("max-age=60", "20", 40), ("max-age=60", " 20 ", 40), ("max-age=60", "100", 5), ("max-age=2", nil, 5),
+            ("max-age=999999999999", nil, 3600), ("max-age=-1", nil, 5), ("max-age=x", nil, 5),
+            ("no-cache, max-age=60", nil, 5),
+            ("no-store", nil, 5), ("s-maxage=60", nil, 5),
+        ] as [(String, String?, Double)])
     func `the interval is the longer of its own and the answer's`(cache: String, age: String?, seconds: Double) {
         let record = record {
             $0.succeed(answer(cache: cache, age: age), every: .seconds(5), revision: nil, asked: start, at: start)

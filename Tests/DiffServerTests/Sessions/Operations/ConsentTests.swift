@@ -80,8 +80,9 @@ import Testing
         let (before, owner) = (try session(#"["a","b"]"#), Owner())
         let head = transition.session(after: before, try Snapshot(json: #"["b"]"#), maker: nil).0
         owner.agree(to: before.head.revision)
-        guard case .finish(.repeated(let session, made: false, let from)) = try edits(move, owner)
-            .decide(head, by: transition)
+        guard
+            case .finish(.repeated(let session, made: false, let from)) = try edits(move, owner)
+                .decide(head, by: transition)
         else {
             Issue.record("it was no drop")
             return
