@@ -1,43 +1,48 @@
 import HTTPCore
 
-/// Sources that fail: a line of the log for the first session of a list, and one when all answer again, however many
-/// sessions and tries there are.
+/// Sources that fail: a line of the log when it begins and one when it is over, however many tries there are. Where
+/// those of many sessions of one list fail at once, the first ones tell of it.
 final class Outages: Sendable {
     private struct State {
-        /// Sessions whose sources fail, each with the name of its list in the file.
-        var failing: [String: String] = [:]
-        /// How many these are of each list.
-        var counts: [String: Int] = [:]
-
-        /// Whether the list of a session has another one that fails.
-        mutating func remove(_ session: String) -> Bool {
-            guard let list = failing.removeValue(forKey: session), let count = counts[list] else { return true }
-            counts[list] = count > 1 ? count - 1 : nil
-            return count > 1
-        }
+        /// Sessions whose sources fail, and whether the log says so.
+        var failing: [String: Bool] = [:]
+        /// How many of them the log tells of, by the names of their lists in the file.
+        var told: [String: Int] = [:]
     }
 
     private let state = Locked(State())
 
+    /// Sessions of one list that are told of at a time.
+    private static let mostTold = 64
+
     func begin(_ session: String, _ definition: ListDefinition, because reason: String, _ journal: Journal) {
         let list = definition.name.text
-        let isFirst = state.withLock { state in
-            guard state.failing.updateValue(list, forKey: session) == nil else { return false }
-            state.counts[list, default: 0] += 1
-            return state.counts[list] == 1
+        let isTold = state.withLock { state in
+            guard state.failing[session] == nil else { return false }
+            let told = state.told[list] ?? 0
+            state.failing[session] = told < Self.mostTold
+            if told < Self.mostTold { state.told[list] = told + 1 }
+            return told < Self.mostTold
         }
-        guard isFirst else { return }
+        guard isTold else { return }
         journal.log(
             "the source of a list fails: \(reason)", level: "warning",
             [("list", .text(list)), ("session", .text(session))])
     }
 
     func end(_ session: String, _ definition: ListDefinition, _ journal: Journal) {
-        guard !state.withLock({ $0.remove(session) }) else { return }
         let list = definition.name.text
-        journal.log("the source of a list is back", [("list", .text(list)), ("session", .text(session))])
+        guard forget(session, of: list) else { return }
+        journal.log("the source of a list is back", level: "info", [("list", .text(list)), ("session", .text(session))])
     }
 
-    /// Nobody asks the source of a session any more.
-    func forget(_ session: String) { state.withLock { _ = $0.remove(session) } }
+    /// Nobody asks the source of a session any more. Whether the log had told of it.
+    @discardableResult
+    func forget(_ session: String, of list: String?) -> Bool {
+        state.withLock { state in
+            guard state.failing.removeValue(forKey: session) == true else { return false }
+            if let list, let told = state.told[list] { state.told[list] = told > 1 ? told - 1 : nil }
+            return true
+        }
+    }
 }

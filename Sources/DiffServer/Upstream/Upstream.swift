@@ -103,7 +103,7 @@ final class Upstream: Sendable {
             if lists.count >= limit {
                 for (name, list) in lists where !list.isInUse {
                     lists[name] = nil
-                    outages.forget(name)
+                    outages.forget(name, of: match(name)?.definition.name.text)
                 }
             }
             guard lists.count < limit else { return nil }
@@ -119,7 +119,7 @@ final class Upstream: Sendable {
             if lists.isEmpty { return }
             for (name, list) in lists where list.isIdle(at: now) {
                 lists[name] = nil
-                outages.forget(name)
+                outages.forget(name, of: match(name)?.definition.name.text)
             }
         }
     }
