@@ -68,7 +68,7 @@ public struct DiffClient: Sendable {
     public var onStatus: (@Sendable (Status) -> Void)?
     /// Carries a request to the server and its answer back. Replace it to go through a session of your own:
     /// `client.transport = { try await session.data(for: $0) }`.
-    public var transport: @Sendable (URLRequest) async throws -> (Data, URLResponse) = { try await quiet.data(for: $0) }
+    public var transport: @Sendable (URLRequest) async throws -> (Data, URLResponse) = { try await quiet.carry($0) }
 
     /// Edits that are shown and not confirmed. Copies of a client share them.
     let pending = PendingEdits()

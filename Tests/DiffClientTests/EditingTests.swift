@@ -1,0 +1,430 @@
+import DiffClient
+import Foundation
+import SnapshotKit
+import Synchronization
+import Testing
+
+/// What a view was handed, and what it made of it.
+private final class Screen: Sendable {
+    struct Shown {
+        var list = RowList()
+        var ids: [[String]] = []
+        var moves = 0
+        var updates = 0
+        var insertions: [String: Int] = [:]
+        var errors: [String] = []
+    }
+
+    private struct Batch {
+        let json: String
+        let edits: [NaiveEdit]
+        let time = ContinuousClock.now
+    }
+
+    let world: World
+    let client: DiffClient
+    private let shown = Mutex(Shown())
+    private let batches = Mutex<[Batch]>([])
+
+    init(_ world: World, _ form: DiffClient.Form) {
+        self.world = world
+        var client = world.client
+        client.form = form
+        self.client = client
+    }
+
+    var now: Shown { shown.withLock { $0 } }
+
+    func follow() async {
+        do {
+            for try await update in client.updates { show(update) }
+        } catch {
+            shown.withLock { $0.errors.append("\(error)") }
+        }
+    }
+
+    /// Makes edits, and says whether they were refused.
+    func edit(_ edits: [NaiveEdit]) async -> Bool {
+        let json = batches.withLock { batches in
+            // White space tells batches apart that say the same.
+            let space = String(repeating: " ", count: batches.count)
+            let json = "[\(edits.map(\.json).joined(separator: ","))\(space)]"
+            batches.append(Batch(json: json, edits: edits))
+            return json
+        }
+        world.edits.withLock { $0[json] = edits }
+        do throws(Problem) {
+            try await client.edit(JSONText(accepting: json))
+            return false
+        } catch {
+            if error.status != 422 { shown.withLock { $0.errors.append("\(error)") } }
+            return true
+        }
+    }
+
+    private func show(_ update: ListUpdate) {
+        shown.withLock { shown in
+            let ids = update.list.sections.map { $0.rows.map(\.id.text) }
+            switch update.change {
+            case .staged(let stages):
+                for stage in stages {
+                    shown.ids = Self.applied(stage.batch, to: shown.ids, stage.list)
+                    shown.moves += stage.batch.items.moved.count
+                    for path in stage.batch.items.inserted { shown.insertions[stage.list[path].id.text, default: 0] += 1 }
+                }
+                if shown.ids != ids { shown.errors.append("stages lead to \(shown.ids), not to \(ids)") }
+                if let last = stages.last, last.list != update.list { shown.errors.append("the last stage is another") }
+            case .keyed, .diffable, .reset: break
+            }
+            if case .diffable(let arrangement) = update.change, arrangement.list != update.list {
+                shown.errors.append("the arrangement is another")
+            }
+            shown.ids = ids
+            shown.list = update.list
+            shown.updates += 1
+            if let error = check(update) { shown.errors.append(error) }
+        }
+    }
+
+    /// The head with what is pending; what is in the head may be known to be or not.
+    private func check(_ update: ListUpdate) -> String? {
+        guard let head = world.board(at: update.revision), let board = try? Board(update.list) else { return "no board" }
+        let sequence = World.sequence(update.revision)
+        let batches = batches.withLock { $0 }
+        let fates = batches.map { world.fate(of: $0.json) }
+        let settled = batches.indices.filter {
+            // What was made a moment ago the client may not have seen.
+            batches[$0].time + .milliseconds(50) > .now
+                || fates[$0].sequence.map { $0 <= sequence } ?? fates[$0].isRefused
+        }
+        // Long ago is long known.
+        let maybe = settled.suffix(4)
+        for choice in 0..<1 << maybe.count {
+            var wanted = head
+            for (index, batch) in batches.enumerated() {
+                if let bit = maybe.firstIndex(of: index) {
+                    if choice & 1 << (bit - maybe.startIndex) == 0 { continue }
+                } else if settled.contains(index) {
+                    continue
+                }
+                wanted = batch.edits.reduce(wanted as Board?) { board, edit in board.flatMap(edit.applied) } ?? wanted
+            }
+            if wanted == board { return nil }
+        }
+        return "\(board.json) is not \(head.json) with \(batches.map(\.json))"
+    }
+
+    /// A stage as a view carries it out.
+    private static func applied(_ batch: IndexBatch, to ids: [[String]], _ list: RowList) -> [[String]] {
+        var ids = ids
+        for path in (batch.items.deleted + batch.items.moved.map(\.from)).sorted(by: >) {
+            ids[path.section].remove(at: path.row)
+        }
+        for path in (batch.items.inserted + batch.items.moved.map(\.to)).sorted(by: <) {
+            ids[path.section].insert(list[path].id.text, at: path.row)
+        }
+        return ids
+    }
+
+    /// Waits until the head is shown, and nothing else.
+    func rest() async throws {
+        for _ in 0..<2_000 where (try? Board(now.list)) != world.head { try await Task.sleep(for: .milliseconds(5)) }
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(try Board(now.list) == world.head)
+    }
+}
+
+@Suite("Edits that are shown at once", .timeLimit(.minutes(5)))
+struct EditingTests {
+    /// Runs a screen of a world.
+    private func run(
+        seed: UInt64, _ roughness: Roughness, _ form: DiffClient.Form, _ body: (World, Screen, inout SplitMix64) async throws -> Void
+    ) async throws {
+        let world = World(seed: seed, roughness)
+        let screen = Screen(world, form)
+        let following = Task { await screen.follow() }
+        while screen.now.updates == 0 { try await Task.sleep(for: .milliseconds(2)) }
+        var chance = SplitMix64(seed: seed + 1_000)
+        try await body(world, screen, &chance)
+        following.cancel()
+        await following.value
+        if roughness.busy < 100 { #expect(screen.now.errors == []) }
+    }
+
+    private func form(_ seed: UInt64) -> DiffClient.Form {
+        [.staged(), .staged(compact: true), .diffable, .keyed][Int(seed % 4)]
+    }
+
+    @Test("at rest the head, while pending the head with its own edits", arguments: UInt64(0)..<16)
+    func convergence(seed: UInt64) async throws {
+        var roughness = Roughness.rough
+        if seed % 3 == 0 { roughness.expiry = 8 }
+        try await run(seed: seed, roughness, form(seed)) { world, screen, chance in
+            try await withThrowingTaskGroup { group in
+                for round in 0..<25 {
+                    if !chance.once(in: 3) {
+                        let board = try Board(screen.now.list)
+                        let edits = (0...chance.below(2)).map {
+                            NaiveEdit.random(&chance, board, new: "n\(round).\($0)")
+                        }
+                        group.addTask { _ = await screen.edit(edits) }
+                    } else {
+                        world.write(.random(&chance, world.head, new: "w\(round)"))
+                    }
+                    if seed % 5 == 4, chance.once(in: 12) { world.recreate() }
+                    try await Task.sleep(for: .milliseconds(chance.once(in: 4) ? 100 : 5 + chance.below(25)))
+                }
+                try await group.waitForAll()
+            }
+            try await screen.rest()
+        }
+    }
+
+    @Test("a move that is confirmed is one move on the screen, a refused one two", arguments: UInt64(0)..<12)
+    func once(seed: UInt64) async throws {
+        var outcomes = [0, 0]
+        try await run(seed: seed, .rough, .staged(compact: seed % 2 == 0)) { world, screen, chance in
+            for round in 0..<8 {
+                let moves = screen.now.moves
+                let board = try Board(screen.now.list)
+                var edit = NaiveEdit.random(&chance, board, new: "", moves: true)
+                while edit.applied(to: board) == board { edit = .random(&chance, board, new: "", moves: true) }
+                async let isRefused = screen.edit([edit])
+                // Others change what is there meanwhile, elsewhere.
+                while !chance.once(in: 3) {
+                    world.write(NaiveEdit(act: .insert("w\(round).\(chance.below(1 << 30))", .end(3))))
+                    try await Task.sleep(for: .milliseconds(chance.below(60)))
+                }
+                let wanted = await isRefused ? 2 : 1
+                try await screen.rest()
+                #expect(screen.now.moves - moves == wanted, "\(edit.json)")
+                outcomes[wanted - 1] += 1
+            }
+        }
+        #expect(outcomes[0] > 0)
+    }
+
+    @Test("many edits at once: no more moves than edits, and each row comes once", arguments: UInt64(0)..<8)
+    func many(seed: UInt64) async throws {
+        try await run(seed: seed, Roughness(requestLost: 5, answerLost: 8, readLost: 5, latency: 30), .staged()) {
+            world, screen, chance in
+            var moves = 0
+            try await withThrowingTaskGroup { group in
+                for round in 0..<12 {
+                    let board = try Board(screen.now.list)
+                    let edit = NaiveEdit.random(&chance, board, new: "n\(round)")
+                    if case .delete = edit.act { continue }
+                    if case .move = edit.act { moves += 1 }
+                    group.addTask { #expect(await !screen.edit([edit])) }
+                    try await Task.sleep(for: .milliseconds(5 + chance.below(30)))
+                }
+                try await group.waitForAll()
+            }
+            try await screen.rest()
+            #expect(screen.now.moves <= moves)
+            for (id, count) in screen.now.insertions where id.hasPrefix("n") { #expect(count == 1, "\(id)") }
+        }
+    }
+
+    @Test("an edit that is given up goes back at once")
+    func cancelling() async throws {
+        try await run(seed: 1, Roughness(busy: 100), .staged()) { world, screen, _ in
+            let edit = Task { await screen.client.edited(#"[{"op":"move","items":["f"],"at":"start"}]"#) }
+            while screen.now.ids.first?.first != "f" { try await Task.sleep(for: .milliseconds(2)) }
+            edit.cancel()
+            #expect(await edit.value != nil)
+            try await screen.rest()
+            #expect(screen.now.moves == 2)
+        }
+    }
+
+    @Test("when its time is over an edit goes back, with the last problem")
+    func patience() async throws {
+        let world = World(seed: 1, Roughness(busy: 100))
+        var client = world.client
+        client.patience = .milliseconds(300)
+        let problem = await client.edited(#"[{"op":"delete","items":["a"]}]"#)
+        #expect(problem?.status == 503)
+    }
+
+    @Test("two clients edit one list of the real server", arguments: [DiffClient.Form.keyed, .staged(), .diffable])
+    @MainActor
+    func real(form: DiffClient.Form) async throws {
+        let server = try RunningServer()
+        try await DiffClient.hasty(server).send("PUT", #"{"state":\#(Board.first.json)}"#)
+        var chance = SplitMix64(seed: 5)
+        let lists = [LiveList(), LiveList()]
+        var tasks: [Task<Void, Never>] = []
+        for list in lists {
+            var client = DiffClient.hasty(server)
+            client.form = form
+            tasks.append(Task { [client] in await list.follow(client) })
+            while list.revision == nil { try await Task.sleep(for: .milliseconds(2)) }
+        }
+        var edits: [Task<Bool, Never>] = []
+        for round in 0..<60 {
+            let list = lists[chance.below(2)]
+            let before = try Board(list.list)
+            let edit = NaiveEdit.random(&chance, before, new: "n\(round)")
+            edits.append(
+                Task.immediate {
+                    do throws(Problem) {
+                        try await list.edit(JSONText(accepting: "[\(edit.json)]"))
+                        return true
+                    } catch {
+                        return error.status != 422
+                    }
+                })
+            // Shown before anything else happens on the main actor.
+            #expect(try Board(list.list) == edit.applied(to: before))
+            try await Task.sleep(for: .milliseconds(chance.below(30)))
+        }
+        var done = 0
+        for edit in edits where await edit.value { done += 1 }
+        #expect(done > 30)
+        let head = try await DiffClient.hasty(server).shown()
+        for list in lists {
+            for _ in 0..<1_000 where list.list != head { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(list.list == head)
+        }
+        for task in tasks { task.cancel() }
+    }
+
+    @Test("a refused edit throws when the rows are as before")
+    @MainActor
+    func refusal() async throws {
+        let server = try RunningServer()
+        let list = LiveList()
+        var problem = await list.edited("[]")
+        #expect(problem?.title == "No session is followed")
+        try await DiffClient.hasty(server).send("PUT", #"{"state":["a","b"]}"#)
+        let following = Task { await list.follow(.hasty(server)) }
+        while list.revision == nil { try await Task.sleep(for: .milliseconds(2)) }
+        let before = list.list
+        // Only the server knows that there is no such anchor.
+        problem = await list.edited(#"[{"op":"move","items":["a"],"after":"nobody"}]"#)
+        #expect(problem?.status == 422)
+        #expect(list.list == before)
+        following.cancel()
+    }
+}
+
+@Suite("What edits do to rows")
+struct EditedRowsTests {
+    static let table: [(String, String, String)] = [
+        // What is hidden is counted, and not shown.
+        (
+            #"[{"id":"a","expanded":false,"children":3},{"id":"b"},{"id":"c"}]"#,
+            #"[{"op":"move","items":["c"],"into":"a"}]"#, #"[{"id":"a","expanded":false,"children":4},{"id":"b"}]"#
+        ),
+        (
+            #"[{"id":"a","expanded":false,"children":3},{"id":"b"}]"#, #"[{"op":"expand","items":["a"]}]"#,
+            #"[{"id":"a","children":3},{"id":"b"}]"#
+        ),
+        (
+            #"[{"id":"a","expanded":false,"children":3}]"#, #"[{"op":"clear","items":["a"]}]"#,
+            #"[{"id":"a","expanded":false}]"#
+        ),
+        (
+            #"[{"id":"a","children":1},{"id":"b","level":1,"parent":"a"},{"id":"c"}]"#,
+            #"[{"op":"collapse","items":["a"]}]"#, #"[{"id":"a","expanded":false,"children":1},{"id":"c"}]"#
+        ),
+        // In a window the ancestors of the first rows are missing.
+        (
+            #"[{"id":"b","level":2,"parent":"p","children":1},{"id":"c","level":3,"parent":"b"},{"id":"d","level":1,"parent":"q"},{"id":"e"}]"#,
+            #"[{"op":"update","items":[{"id":"e","content":1}]}]"#,
+            #"[{"id":"b","level":2,"parent":"p","children":1},{"id":"c","level":3,"parent":"b"},{"id":"d","level":1,"parent":"q"},{"id":"e","content":1}]"#
+        ),
+        (
+            #"[{"id":"b","level":2,"parent":"p","children":1},{"id":"c","level":3,"parent":"b"},{"id":"e"}]"#,
+            #"[{"op":"move","items":["b"],"after":"e"}]"#,
+            #"[{"id":"e"},{"id":"b","children":1},{"id":"c","level":1,"parent":"b"}]"#
+        ),
+    ]
+
+    @Test("as far as rows can tell", arguments: table)
+    func edited(before: String, edits: String, after: String) async throws {
+        let rows = { (items: String) in #"{"sections":[{"id":"m","items":\#(items)}]}"# }
+        let client = StillClient(state: rows(before))
+        #expect(try await client.shown(after: edits) == RowList(state: Array(rows(after).utf8)))
+    }
+
+    @Test("what is to be drawn again is told though an edit is pending")
+    func marks() async throws {
+        let client = StillClient(
+            state: #"{"sections":[{"id":"m","items":[{"id":"a"},{"id":"b"},{"id":"c"}]}]}"#,
+            changes: #"[{"name":"updates","counts":[3],"items":{"updated":[{"at":[0,0],"item":{"id":"a"},"as":"reconfigure"},{"at":[0,1],"item":{"id":"b"},"as":"reload"}]}}]"#)
+        let redraws = try await client.redraws(after: #"[{"op":"move","items":["c"],"at":"start"}]"#)
+        #expect(redraws == ["a": .reconfigure, "b": .reload])
+    }
+}
+
+/// A client of a server that says one state, perhaps one change, and never answers an edit.
+private struct StillClient {
+    var client: DiffClient
+
+    init(state: String, changes: String? = nil) {
+        client = DiffClient(url: URL(string: "http://still.example")!, session: "list")
+        client.form = .staged()
+        client.transport = { request in
+            let since = request.url?.query?.contains("since=") == true
+            if request.httpMethod == "POST" || since && changes == nil { try await Task.sleep(for: .seconds(600)) }
+            if since { try await Task.sleep(for: .milliseconds(100)) }
+            let body =
+                since
+                ? #"{"session":"list","from":"1-a","to":"2-a","dialect":"staged","changes":\#(changes ?? "")}"#
+                : #"{"session":"list","from":null,"to":"1-a","dialect":"staged","reset":"initial","state":\#(state)}"#
+            return try await Faults([.answered(status: 200, body)]).transport(request)
+        }
+    }
+
+    /// What is shown once edits are made.
+    func shown(after edits: String) async throws -> RowList? {
+        var updates = client.updates.makeAsyncIterator()
+        _ = try await updates.next()
+        let editing = Task { await client.edited(edits) }
+        defer { editing.cancel() }
+        return try await updates.next()?.list
+    }
+
+    /// What the update behind that of edits draws again.
+    func redraws(after edits: String) async throws -> [ElementID: Marks.Redraw] {
+        var updates = client.updates.makeAsyncIterator()
+        _ = try await updates.next()
+        let editing = Task { await client.edited(edits) }
+        defer { editing.cancel() }
+        _ = try await updates.next()
+        guard case .staged(let stages) = try await updates.next()?.change else { return [:] }
+        var redraws: [ElementID: Marks.Redraw] = [:]
+        for stage in stages {
+            for update in stage.batch.items.updated { redraws[stage.list[update.at].id] = update.redraw }
+        }
+        return redraws
+    }
+}
+
+extension JSONText {
+    /// A text of a test's own.
+    fileprivate init(accepting text: String) {
+        do { try self.init(text) } catch { preconditionFailure("\(error)") }
+    }
+}
+
+extension DiffClient {
+    /// Edits, and says what was wrong with it.
+    fileprivate func edited(_ edits: String) async -> Problem? {
+        do throws(Problem) {
+            try await edit(JSONText(accepting: edits))
+            return nil
+        } catch { return error }
+    }
+}
+
+extension LiveList {
+    fileprivate func edited(_ edits: String) async -> Problem? {
+        do throws(Problem) {
+            try await edit(JSONText(accepting: edits))
+            return nil
+        } catch { return error }
+    }
+}
