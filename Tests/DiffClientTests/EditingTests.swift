@@ -89,16 +89,15 @@ private final class Screen: Sendable {
     /// The head with what is pending; what is in the head may be known to be or not.
     private func check(_ update: ListUpdate) -> String? {
         guard let head = world.board(at: update.revision), let board = try? Board(update.list) else { return "no board" }
-        let sequence = World.sequence(update.revision)
         let batches = batches.withLock { $0 }
         let fates = batches.map { world.fate(of: $0.json) }
         let settled = batches.indices.filter {
             // What was made a moment ago the client may not have seen.
             batches[$0].time + .milliseconds(50) > .now
-                || fates[$0].sequence.map { $0 <= sequence } ?? fates[$0].isRefused
+                || fates[$0].revision.map { World.holds(update.revision, $0) } ?? fates[$0].isRefused
         }
         // Long ago is long known.
-        let maybe = settled.suffix(4)
+        let maybe = settled.suffix(9)
         for choice in 0..<1 << maybe.count {
             var wanted = head
             for (index, batch) in batches.enumerated() {

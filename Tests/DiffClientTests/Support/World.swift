@@ -140,9 +140,9 @@ struct Roughness: Sendable {
 
 /// The server, and the network to it.
 final class World: Sendable {
-    /// What became of a batch: the sequence of the revision that holds it, or its refusal.
+    /// What became of a batch: the revision that holds it, or its refusal.
     struct Fate: Sendable {
-        var sequence: Int?
+        var revision: String?
         var isRefused = false
         var times = 0
     }
@@ -197,7 +197,11 @@ final class World: Sendable {
         }
     }
 
-    static func sequence(_ revision: String) -> Int { Int(revision.prefix { $0 != "-" }) ?? 0 }
+    /// Whether what one revision holds another holds too, or is of another history.
+    static func holds(_ later: String, _ revision: String) -> Bool {
+        let parts = [later, revision].map { $0.split(separator: "-").compactMap { Int($0) } }
+        return parts[0][1] != parts[1][1] || parts[0][0] >= parts[1][0]
+    }
 
     // MARK: Requests
 
@@ -274,7 +278,7 @@ final class World: Sendable {
             if next != head { state.commit(next) }
             state.keys.insert(key)
             state.fates[json, default: Fate()].times += 1
-            state.fates[json, default: Fate()].sequence = state.history == 0 ? state.sequence : 0
+            state.fates[json, default: Fate()].revision = state.revision
             return state.revision
         }
         guard let to else { return (422, #"{"title":"Refused","status":422,"detail":"no"}"#) }
