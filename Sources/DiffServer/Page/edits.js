@@ -51,9 +51,10 @@ function editor(connection, options, ask, receive) {
 
   function hand(next, answer, marks) {
     const changes = answer.reset ? [] : difference(shown, next, marks);
+    const told = answer.changes;
     shown = next;
-    if (answer.from === answer.to && !changes.length) return; // nothing to be seen
-    onChange?.(next, answer.reset ? { ...answer, state: next } : { ...answer, changes });
+    if (!answer.reset && !told && !changes.length) return; // nothing to be seen
+    onChange?.(next, answer.reset ? { ...answer, state: next } : { ...answer, ...told && { told }, changes });
   }
 
   /** Shows what became of the pending batches. */
