@@ -106,8 +106,12 @@ struct SourceRecord: Sendable {
         due = now
     }
 
-    /// Says where the state comes from.
-    mutating func begin(from origin: UInt64) { self.origin = origin }
+    /// Says where the state comes from. If that is another place than it was, nobody may have said so yet.
+    mutating func begin(from origin: UInt64, every: Duration, at now: Instant) {
+        guard origin != self.origin else { return }
+        if outcome != nil { outdate(every: every, at: now) }
+        self.origin = origin
+    }
 
     /// The file says something else of the list.
     mutating func outdate(every: Duration, at now: Instant) {

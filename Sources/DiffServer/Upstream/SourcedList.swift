@@ -183,7 +183,7 @@ final class SourcedList: @unchecked Sendable {
             return end(.failure(.noSession(name)))
         }
         phase = .taking
-        known.withLock { $0.begin(from: match.origin(by: store.hash)) }
+        known.withLock { $0.begin(from: match.origin(by: store.hash), every: source.every, at: .now) }
         store.takeTurn(.source, of: name, for: hold, isForced: isForced, on: loop).whenDone { [self] result in
             onLoop { [self] in
                 switch result {
