@@ -30,19 +30,22 @@ final class Outages: Sendable {
             [("list", .text(list)), ("session", .text(session))])
     }
 
+    /// The source answers again, of which this node may not have known that it failed.
     func end(_ session: String, _ definition: ListDefinition, _ journal: Journal) {
         let list = definition.name.text
-        guard forget(session, of: list) else { return }
+        guard forget(session, of: list) != false else { return }
         journal.log("the source of a list is back", level: "info", [("list", .text(list)), ("session", .text(session))])
     }
 
-    /// Nobody asks the source of a session any more. Whether the log had told of it.
+    /// Another node says that the source answers again, or nobody asks it any more.
+    ///
+    /// - Returns: whether the log tells of it; nil if this node has not found it failing.
     @discardableResult
-    func forget(_ session: String, of list: String?) -> Bool {
+    func forget(_ session: String, of list: String?) -> Bool? {
         state.withLock { state in
-            guard state.failing.removeValue(forKey: session) == true else { return false }
-            if let list, let told = state.told[list] { state.told[list] = told > 1 ? told - 1 : nil }
-            return true
+            let wasTold = state.failing.removeValue(forKey: session)
+            if wasTold == true, let list, let told = state.told[list] { state.told[list] = told > 1 ? told - 1 : nil }
+            return wasTold
         }
     }
 }

@@ -206,6 +206,7 @@ final class SourcedList: @unchecked Sendable {
     private func adopt(_ note: SourceNote?) {
         guard let note else { return }
         learn { $0.adopt(note, at: .now) }
+        if note.failures == 0 { upstream.outages.forget(name, of: upstream.match(name)?.definition.name.text) }
         watchStaleness()
     }
 
