@@ -9,7 +9,7 @@ extension URLSession {
     /// Carries a request to the server and its answer back, until the task is cancelled.
     ///
     /// As `data(for:)`, but for one thing: there, on Linux, a task that is cancelled waits for the queue that is about
-    /// to resume it, and that for the task, both for ever (swift-corelibs-foundation). Here the queue is not waited for.
+    /// to resume it, and that for the task, both for ever (swift-corelibs-foundation). Here nobody waits for the queue.
     func carry(_ request: URLRequest) async throws -> (Data, URLResponse) {
         let carried = Carried()
         return try await withTaskCancellationHandler {

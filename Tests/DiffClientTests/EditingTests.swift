@@ -70,7 +70,9 @@ private final class Screen: Sendable {
                 for stage in stages {
                     shown.ids = Self.applied(stage.batch, to: shown.ids, stage.list)
                     shown.moves += stage.batch.items.moved.count
-                    for path in stage.batch.items.inserted { shown.insertions[stage.list[path].id.text, default: 0] += 1 }
+                    for path in stage.batch.items.inserted {
+                        shown.insertions[stage.list[path].id.text, default: 0] += 1
+                    }
                 }
                 if shown.ids != ids { shown.errors.append("stages lead to \(shown.ids), not to \(ids)") }
                 if let last = stages.last, last.list != update.list { shown.errors.append("the last stage is another") }
@@ -88,7 +90,9 @@ private final class Screen: Sendable {
 
     /// The head with what is pending; what is in the head may be known to be or not.
     private func check(_ update: ListUpdate) -> String? {
-        guard let head = world.board(at: update.revision), let board = try? Board(update.list) else { return "no board" }
+        guard let head = world.board(at: update.revision), let board = try? Board(update.list) else {
+            return "no board"
+        }
         let batches = batches.withLock { $0 }
         let fates = batches.map { world.fate(of: $0.json) }
         let settled = batches.indices.filter {
@@ -137,7 +141,8 @@ private final class Screen: Sendable {
 struct EditingTests {
     /// Runs a screen of a world.
     private func run(
-        seed: UInt64, _ roughness: Roughness, _ form: DiffClient.Form, _ body: (World, Screen, inout SplitMix64) async throws -> Void
+        seed: UInt64, _ roughness: Roughness, _ form: DiffClient.Form,
+        _ body: (World, Screen, inout SplitMix64) async throws -> Void
     ) async throws {
         let world = World(seed: seed, roughness)
         let screen = Screen(world, form)
@@ -330,9 +335,11 @@ struct EditedRowsTests {
         ),
         // In a window the ancestors of the first rows are missing.
         (
-            #"[{"id":"b","level":2,"parent":"p","children":1},{"id":"c","level":3,"parent":"b"},{"id":"d","level":1,"parent":"q"},{"id":"e"}]"#,
+            #"[{"id":"b","level":2,"parent":"p","children":1},{"id":"c","level":3,"parent":"b"},"#
+                + #"{"id":"d","level":1,"parent":"q"},{"id":"e"}]"#,
             #"[{"op":"update","items":[{"id":"e","content":1}]}]"#,
-            #"[{"id":"b","level":2,"parent":"p","children":1},{"id":"c","level":3,"parent":"b"},{"id":"d","level":1,"parent":"q"},{"id":"e","content":1}]"#
+            #"[{"id":"b","level":2,"parent":"p","children":1},{"id":"c","level":3,"parent":"b"},"#
+                + #"{"id":"d","level":1,"parent":"q"},{"id":"e","content":1}]"#
         ),
         (
             #"[{"id":"b","level":2,"parent":"p","children":1},{"id":"c","level":3,"parent":"b"},{"id":"e"}]"#,
@@ -352,7 +359,10 @@ struct EditedRowsTests {
     func marks() async throws {
         let client = StillClient(
             state: #"{"sections":[{"id":"m","items":[{"id":"a"},{"id":"b"},{"id":"c"}]}]}"#,
-            changes: #"[{"name":"updates","counts":[3],"items":{"updated":[{"at":[0,0],"item":{"id":"a"},"as":"reconfigure"},{"at":[0,1],"item":{"id":"b"},"as":"reload"}]}}]"#)
+            changes:
+                #"[{"name":"updates","counts":[3],"items":{"updated":["#
+                + #"{"at":[0,0],"item":{"id":"a"},"as":"reconfigure"},{"at":[0,1],"item":{"id":"b"},"as":"reload"}]}}]"#
+        )
         let redraws = try await client.redraws(after: #"[{"op":"move","items":["c"],"at":"start"}]"#)
         #expect(redraws == ["a": .reconfigure, "b": .reload])
     }

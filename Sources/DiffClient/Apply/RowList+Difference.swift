@@ -1,5 +1,5 @@
-// What leads from one list to another, for views that want it said. The engine compares two states that have an item for
-// each row, without contents: one that shows differently is marked by a content in the new state. What it writes is
+// What leads from one list to another, for views that want it said. The engine compares two states that have an item
+// for each row, without contents: one that shows differently is marked by a content in the new state. What it writes is
 // read like an answer of the server, and in the lists of its stages rows take the place of their items.
 
 import SnapshotKit
@@ -12,7 +12,11 @@ extension RowList {
         if case .keyed = form { return .keyed }
         do {
             let (mine, theirs) = (Elements(of: self), Elements(of: next))
-            let old = try state { _ in false } section: { _ in false }
+            let old = try state { _ in
+                false
+            } section: { _ in
+                false
+            }
             let new = try next.state { row in
                 mine.rows[row.id].map { $0 != row } ?? false
             } section: { section in
@@ -31,7 +35,8 @@ extension RowList {
                     list.content = next.content
                     list.sections = list.sections.map { section in
                         let isOld = section.content == nil
-                        var shown = (isOld ? mine : theirs).sections[section.id] ?? theirs.sections[section.id] ?? section
+                        var shown =
+                            (isOld ? mine : theirs).sections[section.id] ?? theirs.sections[section.id] ?? section
                         shown.rows = section.rows.map { row in
                             (row.content == nil ? mine : theirs).rows[row.id] ?? theirs.rows[row.id] ?? row
                         }

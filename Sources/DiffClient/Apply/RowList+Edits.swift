@@ -50,7 +50,11 @@ private struct Outline {
         var open: [Int] = []  // the last node and its ancestors, by level
         func add(_ node: Node) {
             nodes.append(node)
-            if let parent = open.last { nodes[parent].children.append(nodes.count - 1) } else { roots.append(nodes.count - 1) }
+            if let parent = open.last {
+                nodes[parent].children.append(nodes.count - 1)
+            } else {
+                roots.append(nodes.count - 1)
+            }
             open.append(nodes.count - 1)
         }
         let first = nodes.count
@@ -83,7 +87,8 @@ private struct Outline {
 
     func write(_ index: Int, into items: inout Snapshot.Builder.Items) {
         let node = nodes[index]
-        items.item(node.id, content: node.row?.content, kind: node.row?.kind, isExpanded: node.row?.isExpanded ?? true) {
+        items.item(node.id, content: node.row?.content, kind: node.row?.kind, isExpanded: node.row?.isExpanded ?? true)
+        {
             for child in node.children { write(child, into: &$0) }
         }
     }
@@ -91,7 +96,9 @@ private struct Outline {
     /// A row of the edited state as it is to be shown; nil for a stand-in.
     func row(_ row: RowList.Row, of edited: Snapshot) -> RowList.Row? {
         if standIns.contains(row.id) { return nil }
-        guard let (standIn, count) = hidden[row.id], edited.item(withID: Array(standIn.text.utf8)) != nil else { return row }
+        guard let (standIn, count) = hidden[row.id], edited.item(withID: Array(standIn.text.utf8)) != nil else {
+            return row
+        }
         var row = row
         row.childCount += count - 1
         return row

@@ -34,7 +34,8 @@ final class Outages: Sendable {
     func end(_ session: String, _ definition: ListDefinition, _ journal: Journal) {
         let list = definition.name.text
         guard forget(session, of: list) != false else { return }
-        journal.log("the source of a list is back", level: "info", [("list", .text(list)), ("session", .text(session))])
+        journal.log(
+            "the source of a list is back", level: "info", [("list", .text(list)), ("session", .text(session))])
     }
 
     /// Another node says that the source answers again, or nobody asks it any more.
