@@ -134,8 +134,9 @@ class SourceCase(ServiceCase):
     # The log
 
     def lines(self, *parts):
-        """The lines of the log that hold all these parts."""
-        return [line for line in self.server.lines if all(part in line for part in parts)]
+        """The lines of the log that hold all these parts; a name of a session is a word."""
+        return [line for line in self.server.lines
+                if all(part in (line.split() if part.startswith("session=") else line) for part in parts)]
 
     def wait_for_lines(self, count, *parts):
         wait_for(lambda: len(self.lines(*parts)) >= count, f"{count} lines with {parts}; there are:\n" + "\n".join(self.server.lines))
