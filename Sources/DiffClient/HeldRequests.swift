@@ -1,7 +1,6 @@
 import Foundation
 
-/// Requests that the server holds while nothing changes. They are given up when something else is to be asked, or
-/// shown.
+/// Requests that the server holds while nothing changes. They are given up when something else is to be asked or shown.
 final class HeldRequests: @unchecked Sendable {
     private let lock = NSLock()
     // All of these are the lock's.

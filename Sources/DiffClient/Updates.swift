@@ -118,8 +118,8 @@ public struct Updates: AsyncSequence, Sendable {
             let next = client.pending.applied(to: followed)
             if case .reset = change { return show(next, change) }
             if shown == before, next == followed.list { return show(next, change) }
-            return show(
-                next, shown.change(to: next, in: client.form, marks: outcome.marks(from: before, to: followed.list)))
+            let marks = outcome.marks(from: before, to: followed.list)
+            return show(next, shown.change(to: next, in: client.form, marks: marks))
         }
 
         /// An update by edits alone; nil where they change nothing that is shown.

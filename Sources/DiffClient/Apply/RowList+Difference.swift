@@ -1,6 +1,6 @@
 // What leads from one list to another, for views that want it said. The engine compares two states that have an item
-// for each row, without contents: one that shows differently is marked by a content in the new state. What it writes is
-// read like an answer of the server, and in the lists of its stages rows take the place of their items.
+// for each row, without contents: one that shows differently is marked by a content in the new state. What it writes
+// is read like an answer of the server, and in the lists of its stages rows take the place of their items.
 
 import SnapshotKit
 
@@ -12,16 +12,10 @@ extension RowList {
         if case .keyed = form { return .keyed }
         do {
             let (mine, theirs) = (Elements(of: self), Elements(of: next))
-            let old = try state { _ in
-                false
-            } section: { _ in
-                false
-            }
-            let new = try next.state { row in
-                mine.rows[row.id].map { $0 != row } ?? false
-            } section: { section in
-                mine.sections[section.id].map { $0 != theirs.sections[section.id] } ?? false
-            }
+            let old = try state(marking: [], sections: [])
+            let new = try next.state(
+                marking: Set(theirs.rows.filter { id, row in mine.rows[id].map { $0 != row } ?? false }.keys),
+                sections: Set(theirs.sections.filter { id, it in mine.sections[id].map { $0 != it } ?? false }.keys))
             let changeset = Changeset(from: old, to: new, marks: marks)
             guard case .staged(let isCompact) = form else {
                 var arrangement = try RowList(old).arrangement(changeset.json(.diffable))
@@ -34,11 +28,11 @@ extension RowList {
                     var list = stage.list
                     list.content = next.content
                     list.sections = list.sections.map { section in
-                        let isOld = section.content == nil
-                        var shown =
-                            (isOld ? mine : theirs).sections[section.id] ?? theirs.sections[section.id] ?? section
+                        let old = section.content == nil ? mine.sections[section.id] : nil
+                        var shown = old ?? theirs.sections[section.id] ?? section
                         shown.rows = section.rows.map { row in
-                            (row.content == nil ? mine : theirs).rows[row.id] ?? theirs.rows[row.id] ?? row
+                            let old = row.content == nil ? mine.rows[row.id] : nil
+                            return old ?? theirs.rows[row.id] ?? row
                         }
                         return shown
                     }
@@ -51,13 +45,17 @@ extension RowList {
         }
     }
 
-    /// A state with an item for each row; those that pass have a content.
-    private func state(row isMarked: (Row) -> Bool, section isMarkedSection: (Section) -> Bool) throws -> Snapshot {
+    /// A state with an item for each row; those that are marked have a content.
+    private func state(
+        marking marked: Set<ElementID>, sections markedSections: Set<ElementID>
+    ) throws(StateError) -> Snapshot {
         let mark = JSONText(accepted: "1".utf8)
         var builder = Snapshot.Builder()
         for section in sections {
-            builder.section(section.id, content: isMarkedSection(section) ? mark : nil) { items in
-                for row in section.rows { items.item(row.id, content: isMarked(row) ? mark : nil, kind: row.kind) }
+            builder.section(section.id, content: markedSections.contains(section.id) ? mark : nil) { items in
+                for row in section.rows {
+                    items.item(row.id, content: marked.contains(row.id) ? mark : nil, kind: row.kind)
+                }
             }
         }
         return try builder.build()

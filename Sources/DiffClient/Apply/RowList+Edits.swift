@@ -50,12 +50,9 @@ private struct Outline {
         var open: [Int] = []  // the last node and its ancestors, by level
         func add(_ node: Node) {
             nodes.append(node)
-            if let parent = open.last {
-                nodes[parent].children.append(nodes.count - 1)
-            } else {
-                roots.append(nodes.count - 1)
-            }
-            open.append(nodes.count - 1)
+            let index = nodes.count - 1
+            if let parent = open.last { nodes[parent].children.append(index) } else { roots.append(index) }
+            open.append(index)
         }
         let first = nodes.count
         for (index, row) in rows.enumerated() {
@@ -86,19 +83,16 @@ private struct Outline {
     }
 
     func write(_ index: Int, into items: inout Snapshot.Builder.Items) {
-        let node = nodes[index]
-        items.item(node.id, content: node.row?.content, kind: node.row?.kind, isExpanded: node.row?.isExpanded ?? true)
-        {
-            for child in node.children { write(child, into: &$0) }
+        let (node, row) = (nodes[index], nodes[index].row)
+        items.item(node.id, content: row?.content, kind: row?.kind, isExpanded: row?.isExpanded ?? true) { items in
+            for child in node.children { write(child, into: &items) }
         }
     }
 
     /// A row of the edited state as it is to be shown; nil for a stand-in.
     func row(_ row: RowList.Row, of edited: Snapshot) -> RowList.Row? {
         if standIns.contains(row.id) { return nil }
-        guard let (standIn, count) = hidden[row.id], edited.item(withID: Array(standIn.text.utf8)) != nil else {
-            return row
-        }
+        guard let (standIn, count) = hidden[row.id], edited.item(withID: standIn.text) != nil else { return row }
         var row = row
         row.childCount += count - 1
         return row

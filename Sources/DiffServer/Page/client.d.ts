@@ -94,14 +94,42 @@ export type ListWindow = {
   /** The row with this id, wherever it goes. */
   | { around: ID });
 
+/** One edit; `docs/api.md` tells what each does. */
+export type Edit =
+  | { op: 'insert'; items: (Item | ID)[] } & Placed<{ into: ID | { section: ID } | { item: ID }; at?: 'start' | 'end' }>
+  | { op: 'insert'; sections: (Omit<Section, 'items'> & { items?: (Item | ID)[] })[] } & Placed<never>
+  | { op: 'move'; items: ID[] } & Placed<{ into: ID | { section: ID } | { item: ID }; at?: 'start' | 'end' }>
+  | { op: 'move'; sections: ID[] } & Placed<never>
+  | { op: 'update'; items: { id: ID; content?: unknown; kind?: string; expanded?: boolean }[] }
+  | { op: 'update'; sections: { id: ID; content?: unknown; expanded?: boolean }[] }
+  | { op: 'delete' | 'reload' | 'reconfigure' | 'expand' | 'collapse' | 'clear'; items: ID[] }
+  | { op: 'delete' | 'reload' | 'reconfigure' | 'expand' | 'collapse' | 'clear'; sections: ID[] }
+  | { op: 'clear' };
+
+/** Where an edit puts things: by a sibling, into a parent, at an end, or at the end of all. */
+type Placed<Into> = { before: ID } | { after: ID } | Into | { at?: 'start' | 'end' };
+
+export interface Item {
+  id: ID;
+  content?: unknown;
+  kind?: string;
+  expanded?: boolean;
+  items?: (Item | ID)[];
+}
+
 /** What the server answers: either `changes`, or `reset` with `state`. */
 export interface Answer {
   session: string;
   from: Revision | null;
   to: Revision;
   dialect: Dialect;
-  /** `Operation[]` in the dialect keyed. */
+  /**
+   * `Operation[]` in the dialect keyed: what leads from what is shown to what is to be shown. Where `from` and `to` are the
+   * same, edits of one's own are shown, or taken back.
+   */
   changes?: any;
+  /** Only while edits are pending: the server's own changes, between the states without them. */
+  told?: Operation[];
   /** The list's own content, where it is another than at `from`; `{}` where there is none any more. */
   list?: { content?: unknown; patch?: unknown };
   /** Why everything comes anew. The list is open. */
@@ -116,6 +144,7 @@ export interface Answer {
 
 /** RFC 9457. */
 export interface Problem {
+  /** The path of a page about it, such as `/problems/invalid-edit`. */
   type?: string;
   title?: string;
   status?: number;
@@ -150,21 +179,37 @@ export interface ConnectOptions {
   window?: ListWindow | null;
   /** `poll` where streams cannot be read at all. Otherwise a stream is tried, and polling is the fallback. */
   transport?: 'poll';
-  /** Called with each answer that brings news; `state` is null in dialects other than keyed. */
+  /**
+   * Called with each answer that brings news, and with what edits change at once; `state` is what is to be shown, null in
+   * dialects other than keyed.
+   */
   onChange?: (state: State, answer: Answer) => void;
   onStatus?: (status: Status) => void;
 }
 
 export interface Connection {
-  /** The rows now; null before the first answer, and in dialects other than keyed. */
+  /** The rows at `revision`, without edits that are pending; null before the first answer, and in dialects other than keyed. */
   readonly state: State | null;
   readonly revision: Revision | null;
+  /** Where the rows of the window stand, as the last answer said. */
+  readonly window?: Answer['window'];
   readonly status: 'connecting' | 'live' | 'waiting' | 'stopped' | 'closed';
   /**
    * Follows another window, or with null all rows. It is asked for at once, from `revision`: rows that stay are not sent
-   * again. What is shown stays until the answer comes, to `onChange`.
+   * again. What is shown stays until the answer comes, to `onChange`. Without a window the same one is asked for anew.
    */
-  show(window: ListWindow | null): void;
+  show(window?: ListWindow | null): void;
+  /**
+   * Shows edits at once, and sends them when those before are done. They are done to every newer list that comes, until
+   * that holds them; refused ones are taken back. Loads `edits.js` from beside this module when it is first called.
+   *
+   * Lost answers, 408, 425, 429 and 5xx are tried again, for `timeout` milliseconds (default 60,000), under one key, so that
+   * nothing is done twice.
+   *
+   * @returns the revision that holds them
+   * @throws an error with the `problem`, once they are taken back; or the signal's reason
+   */
+  edit(edits: Edit[], options?: { signal?: AbortSignal; timeout?: number }): Promise<Revision>;
   /** Ends it. No callback is called any more. */
   close(): void;
 }

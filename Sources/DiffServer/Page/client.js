@@ -1,4 +1,4 @@
-// The client of diffserver: `connect` follows a session; its changes are done by `apply` to rows, by `bind` to elements.
+// The client of diffserver: `connect` follows a session; changes are done by `apply` to rows, by `bind` to elements.
 // There is no diff code: the server says what changed. Types: client.d.ts.
 
 const key = String; // `1` and `"1"` are the same id; beyond 2^53 only strings are safe

@@ -94,9 +94,11 @@ function editor(connection, options, ask, receive) {
       const settled = new Promise((resolve) => { batch.settle = resolve; });
       if (!isIn(batch)) await Promise.race([settled, sleep(250), aborted(end)]);
       if (isIn(batch)) break;
-      // If the rows went on meanwhile, but not as far: a read that begins now sees the edit.
-      if (answer.from !== connection.revision) continue;
-      try { receive(answer); } catch { continue; }
+      try {
+        receive(answer);
+      } catch {
+        continue; // the rows went on meanwhile, but not as far; a read that begins now sees the edit
+      }
       connection.show(); // what the stream sent last is not what is shown any more
       break;
     }
@@ -186,7 +188,8 @@ export function edited(state, edits) {
     const anchor = before ?? after;
     if (anchor !== undefined) {
       const sibling = find(map, anchor);
-      return { home: sibling.home, sibling, index: () => sibling.home.nodes.indexOf(sibling) + (before === undefined ? 1 : 0) };
+      const { home } = sibling;
+      return { home, sibling, index: () => home.nodes.indexOf(sibling) + (before === undefined ? 1 : 0) };
     }
     let home = map === sections ? root : root.nodes.at(at === 'start' ? 0 : -1);
     if (into !== undefined) {
@@ -304,8 +307,9 @@ export function difference(old, next, marks) {
     (section, before) => changes.push({ op: 'insert', section, before }),
     ({ id }, before) => changes.push({ op: 'move', section: id, before }));
 
-  const gone = [...was.items.values()].filter(({ value, home }) => !is.items.has(key(value.id)) && is.sections.has(key(home)));
-  if (gone.length) changes.push({ op: 'remove', items: gone.map(({ value }) => value.id) });
+  const stay = old.sections.filter(({ id }) => is.sections.has(key(id)));
+  const gone = stay.flatMap(({ items }) => items.map(({ id }) => id).filter((id) => !is.items.has(key(id))));
+  if (gone.length) changes.push({ op: 'remove', items: gone });
   for (const { id: home, items } of next.sections) {
     const place = (id) => {
       const row = was.items.get(key(id));
@@ -322,7 +326,8 @@ export function difference(old, next, marks) {
     for (const [id, { value }] of is[part]) {
       const before = was[part].get(id)?.value;
       const mark = marks?.[part].get(id);
-      if (before && (mark || !equal(before, value))) add(value, before.kind === value.kind ? mark ?? 'reconfigure' : 'reload');
+      if (!before || !mark && equal(before, value)) continue;
+      add(value, before.kind === value.kind ? mark ?? 'reconfigure' : 'reload');
     }
   };
   updates('sections', (section, as) => changes.push({ op: 'update', section, as }));
@@ -332,8 +337,8 @@ export function difference(old, next, marks) {
 }
 
 /**
- * Puts values in order, with as few moves as can be. From the end, so that what is named as `before` stands in its place
- * by then. `placeOf` says where a value was in this list: null in another, undefined nowhere.
+ * Puts values in order, with as few moves as can be. From the end, so that what is named as `before` stands in its
+ * place by then. `placeOf` says where a value was in this list: null in another, undefined nowhere.
  */
 function arrange(values, placeOf, insert, move) {
   const places = values.map(({ id }) => placeOf(id));
@@ -366,7 +371,8 @@ function longestRun(numbers) {
 /** Whether two JSON values are the same; the order of members does not matter. */
 function equal(one, other) {
   if (one === other) return true;
-  if (!one || !other || typeof one !== 'object' || typeof other !== 'object' || Array.isArray(one) !== Array.isArray(other)) return false;
+  const isObject = (value) => value && typeof value === 'object';
+  if (!isObject(one) || !isObject(other) || Array.isArray(one) !== Array.isArray(other)) return false;
   const names = Object.keys(one);
   return names.length === Object.keys(other).length
     && names.every((name) => Object.hasOwn(other, name) && equal(one[name], other[name]));

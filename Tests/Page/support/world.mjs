@@ -160,6 +160,7 @@ export class World {
   }
 
   stream(since, signal) {
+    this.opened = (this.opened ?? 0) + 1;
     const encoder = new TextEncoder();
     let sent = since;
     let isClosed = false;
