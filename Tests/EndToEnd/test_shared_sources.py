@@ -185,14 +185,19 @@ class Turns(NodeCase):
             self.assertEqual((event["changes"], event["stale"] >= 1), ([], True))
         for node in self.nodes:
             self.assertIn("Diffserver-Stale", self.get(node, "l:3").headers)
-        self.assertEqual(sum("the source of a list fails" in line for node in self.nodes for line in node.server.lines), 1)
+        self.assertEqual(self.told("fails"), 1)
         self.upstream.set("/l/3", ["a"])
         for each in streams:
             event = each.next_event().json
             self.assertEqual((event["changes"], "stale" in event), ([], False))
         for node in self.nodes:
             self.assertNotIn("Diffserver-Stale", self.get(node, "l:3").headers)
-        self.assertEqual(sum("the source of a list is back" in line for node in self.nodes for line in node.server.lines), 1)
+        # Whichever node heard of its end tells of it.
+        wait_for(lambda: self.told("is back") == 1, "a line says that it is back")
+
+    def told(self, what):
+        """Lines in the logs of all nodes."""
+        return sum(f"the source of a list {what}" in line for node in self.nodes for line in node.server.lines)
 
     def test_one_that_is_deleted_is_made_again_on_any_node(self):
         self.upstream.set("/l/4", ["a"])
