@@ -183,11 +183,17 @@ struct FollowingTests {
         var client = DiffClient.hasty(server)
         client.wait = .seconds(60)
         _ = try await client.post(state: JSONText("[1]"))
+        let (updates, told) = AsyncStream.makeStream(of: Int.self)
         let reader = Task { [client] in
             var count = 0
-            for try await _ in client.updates { count += 1 }
+            for try await _ in client.updates {
+                count += 1
+                told.yield(count)
+            }
             return count
         }
+        // The next request is held by then, or about to be.
+        for await _ in updates { break }
         try await Task.sleep(for: .milliseconds(100))
         let start = ContinuousClock.now
         reader.cancel()

@@ -5,6 +5,7 @@ import http.server
 import pathlib
 import socket
 import threading
+import time
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "Sources/DiffServer/Page"
 TYPES = {"index.html": "text/html; charset=utf-8", "client.js": "text/javascript; charset=utf-8",
@@ -18,7 +19,7 @@ class Site(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.upstream = upstream
         self.files = {}  # more paths: (type, bytes)
-        self.refusals = []  # (status, headers) for the next requests to /v1
+        self.refusals = []  # (status, headers) for the next requests to /v1, and the seconds until then, if any
         self.streams = set()
         self.lock = threading.Lock()
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
@@ -65,7 +66,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(length) if length else None
         if self.server.refusals and self.path.startswith("/v1"):
-            status, headers = self.server.refusals.pop(0)
+            status, headers, *pause = self.server.refusals.pop(0)
+            time.sleep(sum(pause))
             return self.answer(status, "application/problem+json", b'{"title":"Refused for a test","status":%d}' % status, headers)
         self.forward(body)
 
