@@ -220,6 +220,7 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         }
         let head = view.session.head
         let isAdopted = options.form.dialect.isAdopted
+        let isOfSource = told == head.revision
         told = head.revision
         defer { checkOvertaken(view) }
         switch news.news {
@@ -228,6 +229,8 @@ final class StreamedList: SessionReader, @unchecked Sendable {
             base = same
             return options.sight.showsAll ? 0 : refresh(view)
         case .changes(let answer):
+            // A source that was silent may have been heard again while a worker wrote that down.
+            if isOfSource, !isNewsOfSource { return 0 }
             let answer = service.told(answer, of: name)
             isToldStale = answer.isStale
             if isAdopted {
