@@ -39,7 +39,7 @@ class Silence(SourceCase):
         queries += [{}, {"view": view}, {"view": view, "dialect": "counts", "since": seen}, {"at": "start", "after": 9}, {"around": "b"},
                     {"since": revision, "content": "patch", "every": 0.1}]
         streams = [(query, self.stream(name, query)) for query in queries]
-        several = [{"session": name}, {"session": [f"{name}@{revision}", self.fetched(ROWS)[0]]},
+        several = [{"session": name}, {"session": [f"{name}@{revision}", self.made(ROWS)[0]]},
                    {"session": f"{name}@{revision}", "dialect": "indexed"}]
         for query in several:
             stream = Stream(self.server, "/v1/changes", query)
