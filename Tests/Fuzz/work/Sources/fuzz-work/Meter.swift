@@ -30,7 +30,7 @@ struct Meter {
     private static let referenceTime = 6.0
 
     /// How many times the bound a recipe must cost to be reported: what is beyond the bound by chance is not.
-    static let margin = 1.5
+    static let margin = 2.0
 
     init() {
         var recipe = Recipe("")!
