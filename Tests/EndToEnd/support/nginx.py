@@ -68,10 +68,13 @@ class Nginx:
         return text
 
     def _wait(self):
+        """Until it listens on every port: it serves some while it tries again to have the others."""
         deadline = time.monotonic() + 10
+        ports = [port for port in (self.port, self.tls_port) if port]
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
-                socket.create_connection((self.host, self.port), 1).close()
+                for port in ports:
+                    socket.create_connection((self.host, port), 1).close()
                 return
             except OSError:
                 time.sleep(0.02)
