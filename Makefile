@@ -5,7 +5,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack image image-test compose-test clean
+.PHONY: help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack pictures image image-test compose-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,13 @@ bench-store: build ## the same posts to each store: requests, processor time, ro
 
 attack: build ## attack the server beside an innocent client, 12 s an attack; ATTACK="--quick --check" and the like
 	Benchmarks/attack/run $(ATTACK)
+
+pictures: setup-test build ## the moving picture and the charts of docs/images anew; takes packages from PyPI
+	@test -x .build/pictures-venv/bin/python || python3 -m venv .build/pictures-venv
+	@.build/pictures-venv/bin/pip install --quiet pillow matplotlib
+	.build/pictures-venv/bin/python Tests/Page/moving
+	.build/pictures-venv/bin/python Benchmarks/charts/draw
+	Benchmarks/charts/stages
 
 image: ## build the image diffserver with docker or podman, and try it
 	@IMAGE=diffserver:latest .ci/image
