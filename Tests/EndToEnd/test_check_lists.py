@@ -23,7 +23,7 @@ FAULTY = """{
 """
 FAULTS = (
     '2:84: Authorization is a secret: "env:NAME", by the variable that holds the whole value',
-    "2:110: ttl is a whole number of seconds from 1 to 604800",
+    "2:110: ttl must be a whole number of seconds from 1 to 604800",
     '3:3: a name holds letters, digits, ._~:- and segments in braces, as "orders:{user}"',
     "3:3: a list has a source, or a hook, or both",
     "4:37: the list's name has no segment {usr}",

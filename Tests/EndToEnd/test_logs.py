@@ -121,7 +121,7 @@ class Stalled(unittest.TestCase):
         self.assertGreater(dropped, 0)
         server.reads_log.set()
         missing = int(server.wait_for_line("^warning: ([0-9]+) lines are missing here$")[1])
-        server.wait_for_line("^warning: the log is not taken away fast enough: lines are dropped$")
+        server.wait_for_line("^warning: the log is not read fast enough: lines are being dropped$")
         client.request("GET", "/problems/last")
         server.wait_for_line("path=/problems/last")
         lines = [each for each in server.lines if each.startswith("request ") and "path=/livez" in each]

@@ -65,7 +65,7 @@ class ConnectionsOfOne(Peers):
         self.assertEqual((answer.status, answer.media_type), (503, "application/problem+json"), answer)
         self.assertEqual(answer.json, {
             "type": "/problems/capacity", "title": "The server is full", "status": 503,
-            "detail": "more than 3 connections of one address", "limit": 3})
+            "detail": "more than 3 connections from one address", "limit": 3})
         self.assertRegex(answer.headers["Retry-After"], "^[0-9]+$")
         self.assertEqual(answer.headers["Connection"], "close")
         self.assertTrue(connection.is_closed())
@@ -103,7 +103,7 @@ class RateOfOne(Peers):
         path = session_path("none")
         answer = self.refused(ONE, path)
         problem = self.assertProblem(answer, 429, "too-many-requests")
-        self.assertEqual(problem["detail"], "more than 1 requests a second of one address")
+        self.assertEqual(problem["detail"], "more than 1 requests a second from one address")
         self.assertEqual(answer.headers["Retry-After"], "1")
         self.assertProblem(self.ask(OTHER, path), 404, "session-not-found")
         time.sleep(1.1)

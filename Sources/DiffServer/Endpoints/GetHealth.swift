@@ -12,9 +12,9 @@ enum GetHealth {
     static func ready(_ call: OpenCall) throws(Problem) -> Response {
         guard call.service.readiness.isReady else { throw Problem(.draining, "the server is going down") }
         guard call.service.store.isReady else {
-            throw Problem(.storeUnavailable, "the store cannot be reached or written")
+            throw Problem(.storeUnavailable, "the store cannot be reached, or refuses to write")
         }
-        guard !call.service.isFull else { throw Problem(.capacity, "as many connections are open as may be") }
+        guard !call.service.isFull else { throw Problem(.capacity, "the limit of connections is reached") }
         return Response(status: 200, text: "ready\n", fields: [Field("Cache-Control", "no-store")])
     }
 }

@@ -14,7 +14,7 @@ enum GetManyChanges {
         let events = try EventForm(options, call.parameters, isOfMany: true)
         var bases = try bases(call)
         guard bases.allSatisfy({ call.identity.has(.read, session: $0.session) }) else {
-            throw Problem(.forbidden, "these credentials are not good for all of these sessions")
+            throw Problem(.forbidden, "these credentials do not cover all of these sessions")
         }
         guard options.form.isEvent else { return .later { ManyAnswers(call, bases, options, $0).next() } }
         resume(&bases, call)
@@ -26,9 +26,9 @@ enum GetManyChanges {
     /// The sessions that the query names, each with the revision that the reader has: `feed@2-0c4f77d1aa19be02`.
     private static func bases(_ call: Call) throws(Problem) -> [FollowedBase] {
         let items = call.parameters.all(["session"])
-        guard !items.isEmpty else { throw .malformed("say which sessions: ?session=a&session=b@2-0c4f77d1aa19be02") }
+        guard !items.isEmpty else { throw .malformed("name the sessions: ?session=a&session=b@2-0c4f77d1aa19be02") }
         guard items.count <= maxSessions else {
-            var problem = Problem(.limitExceeded, "at most \(maxSessions) sessions are answered at once")
+            var problem = Problem(.limitExceeded, "at most \(maxSessions) sessions are allowed in one request")
             (problem.limit, problem.actual) = (maxSessions, items.count)
             throw problem
         }

@@ -16,7 +16,7 @@ extension StateSection: LookupElement {
         at place: String, of subject: LookupSubject
     ) throws(Problem) -> (StateSection?, place: String) {
         guard let index = Parameters.count(place), index < .max else {
-            throw .malformed("at is a section's index, not \"\(place)\"")
+            throw .malformed("at must be a section's index, not \"\(place)\"")
         }
         let section = subject.state.sections.indices.contains(index) ? subject.state.sections[index] : nil
         return (section, "\(index)")

@@ -10,7 +10,7 @@ enum GetSessions {
     static func answer(_ call: Call) throws(Problem) -> Reply {
         let limit = try call.parameters.count("limit") ?? standardLimit
         guard limits.contains(limit) else {
-            throw .malformed("limit is \(limits.lowerBound) to \(limits.upperBound), not \(limit)")
+            throw .malformed("limit must be \(limits.lowerBound) to \(limits.upperBound), not \(limit)")
         }
         let (asked, after) = (try start("prefix", call), try start("after", call))
         let own = call.identity.prefix

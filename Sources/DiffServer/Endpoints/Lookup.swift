@@ -88,7 +88,7 @@ struct GetElements<Element: LookupElement>: ReadingEndpoint {
         revision = try call.parameters.revision()
         sight = try Sight(viewOf: call)
         questions = call.parameters.all(["at", "id"])
-        guard !questions.isEmpty else { throw .malformed("ask by at or id, or both, each as often as needed") }
+        guard !questions.isEmpty else { throw .malformed("use at or id, or both; each may be repeated") }
     }
 
     /// `{"revision","items":[…],"missing":[…]}`.

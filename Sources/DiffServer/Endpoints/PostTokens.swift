@@ -21,7 +21,7 @@ enum PostTokens {
             let envelope = try envelope(body, "sessions")
             let names = try sessions(envelope)
             for name in names where !call.identity.has(.write, session: name) {
-                throw Problem(.forbidden, "this key is not good for \"\(name)\"")
+                throw Problem(.forbidden, "this key does not cover \"\(name)\"")
             }
             return try mint(call, envelope, for: names)
         }
@@ -56,7 +56,7 @@ enum PostTokens {
 
     private static func sessions(_ envelope: Envelope) throws(Problem) -> [String] {
         guard let names = envelope.values["sessions"]?.strings, !names.isEmpty else {
-            throw .wrongMember("/sessions", "sessions is an array with 1 to \(Token.maxSessions) names")
+            throw .wrongMember("/sessions", "sessions must be an array of 1 to \(Token.maxSessions) names")
         }
         guard names.count <= Token.maxSessions else {
             throw Problem(
@@ -73,18 +73,18 @@ enum PostTokens {
     private static func token(_ envelope: Envelope, for sessions: [String]) throws(Problem) -> Token {
         let seconds = envelope.values["ttl"].map { $0.integer ?? 0 } ?? defaultSeconds
         guard (1...Options.maxTimeToLive).contains(seconds) else {
-            throw .wrongMember("/ttl", "ttl is a whole number of seconds from 1 to \(Options.maxTimeToLive)")
+            throw .wrongMember("/ttl", "ttl must be a whole number of seconds from 1 to \(Options.maxTimeToLive)")
         }
         let words = envelope.values["scope"].map { $0.strings ?? [] } ?? [Token.Scope.read.text]
         let scopes = words.compactMap { Token.Scope($0) }
         guard !scopes.isEmpty, scopes.count == words.count else {
-            throw .wrongMember("/scope", "scope is an array of \(Token.Scope.words)")
+            throw .wrongMember("/scope", "scope must be an array of \(Token.Scope.words)")
         }
         let token = Token(
             sessions: sessions, scopes: Set(scopes), expires: WallTime.now.adding(.seconds(seconds)),
             made: WallTime.milliseconds, view: try view(envelope))
         guard token.view == nil || !token.mayEdit else {
-            throw .wrongMember("/view", "a token that sees a view has no other scope than read")
+            throw .wrongMember("/view", "a token with a view can have no scope but read")
         }
         return token
     }

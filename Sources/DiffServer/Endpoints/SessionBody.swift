@@ -21,7 +21,7 @@ extension Session.SettingsChange {
         switch name {
         case "ttl":
             guard let seconds = value.integer, (1...Options.maxTimeToLive).contains(seconds) else {
-                throw .wrongMember("/ttl", "ttl is a whole number of seconds from 1 to \(Options.maxTimeToLive)")
+                throw .wrongMember("/ttl", "ttl must be a whole number of seconds from 1 to \(Options.maxTimeToLive)")
             }
             timeToLive = .seconds(seconds)
         case "ignore":
@@ -36,7 +36,7 @@ extension Session.SettingsChange {
         case "shape": shape = try StateShape(value, at: "/shape")
         case "keep":
             guard let names = value.strings, names.allSatisfy({ $0 == "expanded" }) else {
-                throw .wrongMember("/keep", "keep is an array that holds \"expanded\" or nothing")
+                throw .wrongMember("/keep", "keep must be an array that holds \"expanded\" or nothing")
             }
             keepsExpanded = !names.isEmpty
         default: preconditionFailure("\(name) is none of Session.Settings.members")
@@ -45,7 +45,8 @@ extension Session.SettingsChange {
 
     private static let wrongIgnore = StateError.wrongMember(
         "/ignore",
-        "ignore is an array of JSON Pointers into an item's content, each of at most \(JSONPointer.maxServed) segments")
+        "ignore must be an array of JSON Pointers into contents, each of at most \(JSONPointer.maxServed) segments"
+    )
 }
 
 extension StateError {

@@ -66,7 +66,7 @@ final class DiffService: Service {
             throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
         case .notFound:
             try checkRate(identity(head, peer, for: .read), peer)
-            throw Problem(.routeNotFound, "nothing is at \(head.instance)")
+            throw Problem(.routeNotFound, "there is nothing at \(head.instance)")
         }
     }
 
@@ -157,7 +157,7 @@ final class DiffService: Service {
     /// - Parameter identity: nil for a page that is open to all: its address alone is counted.
     private func checkRate(_ identity: Identity?, _ peer: Peer) throws(Problem) {
         if let network = peer.network, let wait = peerRateLimit.refuses(network) {
-            let reason = "more than \(options.peerRate ?? 0) requests a second of one address"
+            let reason = "more than \(options.peerRate ?? 0) requests a second from one address"
             throw Problem(.tooManyRequests, reason, retryAfter: wait)
         }
         if let identity, let wait = rateLimit.refuses(identity.bucket) {
@@ -182,7 +182,8 @@ final class DiffService: Service {
         }
         if head.contentEncoding == .unsupported {
             throw Problem(
-                .unsupportedEncoding, "a body is sent as it is or as gzip", fields: [Field("Accept-Encoding", "gzip")])
+                .unsupportedEncoding, "a body may be sent as it is, or as gzip",
+                fields: [Field("Accept-Encoding", "gzip")])
         }
     }
 

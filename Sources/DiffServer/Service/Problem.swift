@@ -85,9 +85,9 @@ struct Problem: Error, Sendable {
 
 extension Problem {
     static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail) }
-    static let statesNeedKey = Problem(.forbidden, "a token is good for edits; whole states need a key")
+    static let statesNeedKey = Problem(.forbidden, "a token allows edits only; to post a whole state takes a key")
     static func notPermitted(_ operations: [EditOperation]) -> Problem {
-        Problem(.forbidden, "this token is not good for \(operations.map(\.rawValue).joined(separator: ", "))")
+        Problem(.forbidden, "this token does not allow \(operations.map(\.rawValue).joined(separator: ", "))")
     }
     static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "no session \"\(name)\" is here") }
     static func deleted(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" was deleted") }
@@ -97,7 +97,7 @@ extension Problem {
     }
 
     /// Too much waits for readers.
-    static var crowded: Problem { Problem(.capacity, "too much is on its way out; try again") }
+    static var crowded: Problem { Problem(.capacity, "too many bytes of answers are in flight; try again") }
 
     static func hasSource(_ name: String) -> Problem {
         Problem(.hasSource, "\"\(name)\" is fetched from its source; only edits are accepted")
@@ -136,7 +136,7 @@ extension Problem {
         case .capacity: self.init(.capacity, "this state is larger than the server's memory for states")
         case .damaged(let name): self.init(.storeUnavailable, "the record of \"\(name)\" is damaged", retryAfter: 60)
         case .unavailable(let reason):
-            self.init(.storeUnavailable, "the store is out of reach: \(reason)", retryAfter: 1)
+            self.init(.storeUnavailable, "the store cannot be reached: \(reason)", retryAfter: 1)
         }
     }
 
@@ -186,12 +186,12 @@ extension Problem {
         case .contentTooDense(let ratio):
             self.init(.contentTooLarge, "the body inflates to more than \(ratio) times what was sent")
         case .memoryExhausted:
-            self.init(.capacity, "too much is on its way in; try again")
+            self.init(.capacity, "too many bytes of requests are in flight; try again")
         case .tooManyConnections(let limit):
             self.init(.capacity, "more than \(limit) connections")
             self.limit = limit
         case .tooManyOfPeer(let limit):
-            self.init(.capacity, "more than \(limit) connections of one address")
+            self.init(.capacity, "more than \(limit) connections from one address")
             self.limit = limit
         }
     }

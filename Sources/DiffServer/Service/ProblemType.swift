@@ -136,8 +136,8 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .sessionNotFound:
             "It was never made, was deleted, expired, or made room for others. POST its state to its "
                 + "`changes`, or PUT it."
-        case .itemNotFound: "No item of the session has this id or stands at this place."
-        case .sectionNotFound: "No section of the session has this id or stands at this place."
+        case .itemNotFound: "The session has no item with this id, or none at this place."
+        case .sectionNotFound: "The session has no section with this id, or none at this place."
         case .routeNotFound: "`/openapi.json` lists all paths."
         case .methodNotAllowed: "`Allow` lists those that are."
         case .notAcceptable: "The detail lists those that can."

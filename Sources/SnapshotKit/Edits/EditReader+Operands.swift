@@ -78,7 +78,7 @@ extension EditReader {
         guard edit.operation.places else {
             for member in named + (members[.at] == nil ? [] : [.at]) {
                 reader.note(
-                    "wrong-shape", "only insert and move say where, not \(edit.operation.rawValue)",
+                    "wrong-shape", "only insert and move take a position, not \(edit.operation.rawValue)",
                     at: place("/\(member.rawValue)"))
             }
             return .unsaid
@@ -94,14 +94,14 @@ extension EditReader {
         reader.scanner.at = start
         if anchor == .into {
             if edit.subject == .sections {
-                reader.note("wrong-shape", "sections stand in no other: name before, after or at", at: place("/into"))
+                reader.note("wrong-shape", "sections cannot be nested: use before, after or at", at: place("/into"))
                 return .unsaid
             }
             return try readParent(at: place, depth: depth).map { .into($0, atStart: isAtStart ?? false) }
                 ?? .unsaid
         }
         if members[.at] != nil {
-            reader.note("wrong-shape", "at goes with into, or stands alone", at: place("/at"))
+            reader.note("wrong-shape", "at is used with into, or alone", at: place("/at"))
         }
         reader.path = DocumentPointers(root: place("/\(anchor.rawValue)"))
         guard let id = try reader.readEditID(depth: depth, at: .root) else { return .unsaid }
@@ -153,7 +153,7 @@ extension StateReader {
         case UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             return try readID(depth: depth, at: place).map(editID)
         default:
-            try refuse("wrong-shape", "an id is a string or an integer", at: place, depth: depth)
+            try refuse("wrong-shape", "an id must be a string or an integer", at: place, depth: depth)
             return nil
         }
     }
@@ -190,7 +190,7 @@ extension StateReader {
                     depth: depth + 1)
             case .items:
                 try reader.refuse(
-                    "wrong-shape", "an update leaves items alone: insert, move or delete them",
+                    "wrong-shape", "an update cannot change items: insert, move or delete them",
                     at: .element(ordinal, "/items"), depth: depth + 1)
             }
         }

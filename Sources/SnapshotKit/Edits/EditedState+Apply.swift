@@ -161,7 +161,7 @@ extension EditedState {
         guard !violations.isFull else { return }
         let first = vertex(numbered: taken)
         let isBrought = if case .oldItem = first { false } else if case .oldSection = first { false } else { true }
-        let detail = isBrought ? "is inserted more than once" : "is there already; move or update it"
+        let detail = isBrought ? "is inserted more than once" : "exists already; move or update it"
         if isBrought { noteDuplicate(first, detail, insertingEdit(of: first), &violations) }
         noteDuplicate(new, detail, index, &violations)
     }

@@ -52,7 +52,7 @@ extension EditedState {
             let isStart = if case .start = spot { true } else { false }
             let section = isStart ? tree.first(in: EditedTree.root) : tree.last(in: EditedTree.root)
             if section >= 0 { return Target(parent: section, spot: spot) }
-            violations.note("no-section", "there is no section that items could go into; insert one first", at: place)
+            violations.note("no-section", "there is no section to put items into; insert one first", at: place)
             return nil
         }
     }
@@ -90,7 +90,7 @@ extension EditedState {
             return nil
         }
         if section == nil, item == nil {
-            violations.note("unknown-id", "nothing to go into has the id \"\(shown(named))\"", at: place)
+            violations.note("unknown-id", "no section or item has the id \"\(shown(named))\"", at: place)
         }
         return section ?? item
     }

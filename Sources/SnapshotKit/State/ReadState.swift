@@ -39,8 +39,7 @@ struct ReadState {
             var told: Set<Int> = []
             for duplicate in duplicates where !violations.isFull {
                 let id = duplicate.isSection ? view.id(ofSection: duplicate.first) : view.id(ofItem: duplicate.first)
-                let what = duplicate.isSection ? "sections" : "items"
-                let detail = "the id \"\(Violations.shown(Array(id.text)))\" stands at more than one of the \(what)"
+                let detail = "duplicate id \"\(Violations.shown(Array(id.text)))\""
                 for index in [duplicate.first, duplicate.later] {
                     guard told.insert(duplicate.isSection ? -1 - index : index).inserted else { continue }
                     let pointer = duplicate.isSection ? pointers.ofSection(index) : pointers.ofItem(index)

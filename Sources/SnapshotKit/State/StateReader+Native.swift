@@ -26,7 +26,7 @@ extension StateReader {
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "["): try readMain(depth: depth)
         case UInt8(ascii: "{"): try readStateObject(depth: depth + 1)
-        default: try refuse("wrong-type", "a state is an array or an object", at: .root, depth: depth)
+        default: try refuse("wrong-type", "a state must be an array or an object", at: .root, depth: depth)
         }
     }
 
@@ -110,7 +110,7 @@ extension StateReader {
         }
         if seen & StateMember.id.bit == 0 { note("missing-id", "a section needs an id", at: .section("")) }
         if needsItems, seen & StateMember.items.bit == 0 {
-            note("missing-items", "a section needs items, be it an empty array", at: .section(""))
+            note("missing-items", "a section needs items, if only an empty array", at: .section(""))
         }
     }
 

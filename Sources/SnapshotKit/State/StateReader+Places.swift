@@ -453,7 +453,7 @@ extension StateReader {
     }
 
     private mutating func noteKind(_ targets: DocumentTargets) {
-        noteType("a kind is a string or an integer", at: targets.places.element.kindAt)
+        noteType("a kind must be a string or an integer", at: targets.places.element.kindAt)
     }
 
     private mutating func noteExpanded(_ targets: DocumentTargets) {

@@ -277,7 +277,7 @@ struct StateReader {
         } else if text.count > StateLimits.maxIDBytes {
             noteLongID(text.count, at: place)
         } else if text.holdsControlCharacter {
-            note("invalid-id", "an id must hold no control characters", at: place)
+            note("invalid-id", "an id must not contain control characters", at: place)
         } else if token.isEscaped {
             let raw = scanner.text(token.start - 1..<token.start + token.count + 1)
             let start = text.withUnsafeBytes { store.append(escapedID: raw, text: $0) }

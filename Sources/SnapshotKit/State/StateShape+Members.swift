@@ -53,11 +53,13 @@ extension StateShape {
             }
         }
         if case .members(let pointers) = places.rest, pointers.count > Self.maxRest {
-            throw Failure(member: .rest, detail: "rest names at most \(Self.maxRest) places")
+            throw Failure(member: .rest, detail: "rest may name at most \(Self.maxRest) places")
         }
         let parts = members.filter { $0.0 == .idAt }
         if !parts.isEmpty {
-            if places.element.isMap { throw Failure(member: .idAt, detail: "with map the names are the ids: no idAt") }
+            if places.element.isMap {
+                throw Failure(member: .idAt, detail: "with map, member names are the ids: leave idAt out")
+            }
             guard parts.count <= Self.maxParts else {
                 throw Failure(member: .idAt, detail: "an id has at most \(Self.maxParts) parts")
             }
@@ -106,7 +108,7 @@ extension StateShape {
     /// - Throws: `StateError.wrongShape`: each member that is wrong by itself, else what is wrong with them together.
     public init(_ value: JSONSlice, at pointer: String = "") throws(StateError) {
         guard let values = value.members else {
-            throw .wrongShape([Violation(pointer: pointer, code: "wrong-type", detail: "a shape is an object")])
+            throw .wrongShape([Violation(pointer: pointer, code: "wrong-type", detail: "a shape must be an object")])
         }
         var violations = Violations(limit: Member.allCases.count)
         var members: [(Member, String)] = []

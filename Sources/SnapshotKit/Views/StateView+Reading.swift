@@ -149,7 +149,7 @@ private struct ViewReader {
         var ids: Set<[UInt8]> = []
         for (index, element) in elements.enumerated() {
             guard let id = element.idText else {
-                throw .refusal("wrong-type", "an id is a string or an integer", at: pointer("sections", index))
+                throw .refusal("wrong-type", "an id must be a string or an integer", at: pointer("sections", index))
             }
             ids.insert(id)
         }

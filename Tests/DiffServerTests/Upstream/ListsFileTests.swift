@@ -187,18 +187,18 @@ import Testing
             ["a variable's name has letters, digits and _"]
         ),
         // What PUT reads as well, each at its place.
-        ("{\"a\":{\(good),\"ttl\":^0}}", ["ttl is a whole number of seconds from 1 to 604800"]),
-        ("{\"a\":{\(good),\"ttl\":^1.5}}", ["ttl is a whole number of seconds from 1 to 604800"]),
-        ("{\"a\":{\(good),\"keep\":^[\"items\"]}}", ["keep is an array that holds \"expanded\" or nothing"]),
+        ("{\"a\":{\(good),\"ttl\":^0}}", ["ttl must be a whole number of seconds from 1 to 604800"]),
+        ("{\"a\":{\(good),\"ttl\":^1.5}}", ["ttl must be a whole number of seconds from 1 to 604800"]),
+        ("{\"a\":{\(good),\"keep\":^[\"items\"]}}", ["keep must be an array that holds \"expanded\" or nothing"]),
         (
             "{\"a\":{\(good),\"ignore\":^[\"seen\"]}}",
-            ["ignore is an array of JSON Pointers into an item's content, each of at most 64 segments"]
+            ["ignore must be an array of JSON Pointers into an item's content, each of at most 64 segments"]
         ),
         (
             "{\"a\":{\(good),\"ignore\":^[\(Array(repeating: "\"/a\"", count: 65).joined(separator: ","))]}}",
             ["there are 65 pointers, and at most 64 are allowed"]
         ),
-        ("{\"a\":{\(good),\"shape\":^[]}}", ["a shape is an object"]),
+        ("{\"a\":{\(good),\"shape\":^[]}}", ["a shape must be an object"]),
         (
             "{\"a\":{\(good),\"shape\":^{}}}",
             ["a shape has at least one of sectionsAt, sectionIdAt, itemsAt, idAt, kindAt, childrenAt, expandedAt"]
@@ -210,7 +210,10 @@ import Testing
                 "a shape has no member \"itemAt\"", "idAt is a JSON Pointer, or an array of up to 4",
             ]
         ),
-        ("{\"a\":{\(good),\"shape\":{\"idAt\":^\"/a\",\"map\":true}}}", ["with map the names are the ids: no idAt"]),
+        (
+            "{\"a\":{\(good),\"shape\":{\"idAt\":^\"/a\",\"map\":true}}}",
+            ["with map, member names are the ids: leave idAt out"]
+        ),
     ]
 
     /// The same of headers: what stands in the braces.
@@ -270,10 +273,11 @@ import Testing
             """
         #expect(
             faults(Array(text.utf8)) == [
-                "2:3: \(Self.name)", "2:18: ttl is a whole number of seconds from 1 to 604800",
+                "2:3: \(Self.name)", "2:18: ttl must be a whole number of seconds from 1 to 604800",
                 "2:39: a URL begins with http:// or https://", "4:21: the list's name has no segment {d}",
                 "4:47: the variable NONE is not set, or empty", "4:60: a list has no member \"é\"",
-                "4:75: a list has no member \"extra\"", "5:10: keep is an array that holds \"expanded\" or nothing",
+                "4:75: a list has no member \"extra\"",
+                "5:10: keep must be an array that holds \"expanded\" or nothing",
                 "7:8: a list is an object",
             ])
     }

@@ -46,7 +46,7 @@ struct Authenticator: Sendable {
     private func checkLocal(_ head: RequestHead) throws(Problem) {
         if let host = head.host, !Self.isLoopback(host: host) {
             throw Problem(
-                .forbidden, "without a key only this machine may ask, and \"\(host)\" is not it; configure a key")
+                .forbidden, "without a key, only this machine may connect, and \"\(host)\" is not it; configure a key")
         }
         let origin = head["origin"]
         let isNamed = origin.map(origins.contains) ?? false
@@ -55,10 +55,12 @@ struct Authenticator: Sendable {
         }
         // A page of a named origin is cross-site too, and says which it is.
         if !isNamed, head.values(of: "sec-fetch-site").contains("cross-site") {
-            throw Problem(.forbidden, "a page of another site asks; name its origin, or configure a key")
+            throw Problem(
+                .forbidden,
+                "the request comes from another site's page; allow its origin with --origin, or configure a key")
         }
         if head.hasField(named: Self.proxyFields, orStartingWith: "x-forwarded-") {
-            throw Problem(.forbidden, "without a key a proxy may not ask for others; configure a key")
+            throw Problem(.forbidden, "without a key, requests that come through a proxy are refused; configure a key")
         }
     }
 

@@ -24,7 +24,7 @@ final class Journal: Sendable {
         output.append(line(message, level, members)) { [self] count in
             let words =
                 count.map { "\($0) lines are missing here" }
-                ?? "the log is not taken away fast enough: lines are dropped"
+                ?? "the log is not read fast enough: lines are being dropped"
             return line(words, "warning", [])
         }
     }
