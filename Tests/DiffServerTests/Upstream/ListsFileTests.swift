@@ -192,7 +192,7 @@ import Testing
         ("{\"a\":{\(good),\"keep\":^[\"items\"]}}", ["keep must be an array that holds \"expanded\" or nothing"]),
         (
             "{\"a\":{\(good),\"ignore\":^[\"seen\"]}}",
-            ["ignore must be an array of JSON Pointers into an item's content, each of at most 64 segments"]
+            ["ignore must be an array of JSON Pointers into contents, each of at most 64 segments"]
         ),
         (
             "{\"a\":{\(good),\"ignore\":^[\(Array(repeating: "\"/a\"", count: 65).joined(separator: ","))]}}",
