@@ -1,4 +1,4 @@
-import CSystem
+import CDiffSystem
 import Glibc
 
 /// An HTTP/1.1 server.

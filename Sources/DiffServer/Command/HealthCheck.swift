@@ -1,4 +1,4 @@
-import COpenSSL
+import CDiffOpenSSL
 import Glibc
 import HTTPCore
 

@@ -1,4 +1,4 @@
-import CZlib
+import CDiffZlib
 
 /// Compresses with deflate (RFC 1951), one piece after the other.
 final class Deflater {

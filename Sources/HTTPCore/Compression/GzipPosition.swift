@@ -6,7 +6,7 @@
 // one position to the next is compressed once, and sent to all streams that are there. Readers of one list who have the
 // same go on together; one that falls behind goes on from where it is.
 
-import CZlib
+import CDiffZlib
 
 /// What a compressed stream has sent so far, as far as what follows depends on it. Shared by all that sent the same.
 final class GzipPosition: Sendable {

@@ -1,4 +1,4 @@
-import CZlib
+import CDiffZlib
 
 /// A gzip body (RFC 1952), inflated while it arrives.
 ///
@@ -59,7 +59,7 @@ final class Inflater {
                 }
                 stream.pointee.next_out = room.bindMemory(to: UInt8.self).baseAddress
                 stream.pointee.avail_out = UInt32(room.count)
-                let status = CZlib.inflate(stream, Z_NO_FLUSH)
+                let status = CDiffZlib.inflate(stream, Z_NO_FLUSH)
                 guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else { return .malformed }
                 let produced = room.count - Int(stream.pointee.avail_out)
                 made += produced

@@ -1,4 +1,4 @@
-import CSystem
+import CDiffSystem
 
 /// One connection: carries bytes between a transport, the parser, the service and the output, and does what its
 /// `Lifecycle` says.

@@ -1,4 +1,4 @@
-import CSystem
+import CDiffSystem
 import Glibc
 
 /// A descriptor of a library that reads and writes by itself, watched by a loop: the library is told in every turn in

@@ -1,4 +1,4 @@
-import CSystem
+import CDiffSystem
 import Glibc
 import Synchronization
 

@@ -1,4 +1,4 @@
-import CSystem
+import CDiffSystem
 import Glibc
 
 /// A thread of the system, for what never returns: loops, workers, whoever watches them.

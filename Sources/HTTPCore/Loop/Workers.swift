@@ -5,7 +5,7 @@
 // Rejected: a concurrent queue of Dispatch. Its threads are everybody's, and one that gave up its share does not get it
 // back without a privilege. All of HTTPCore's threads are `SystemThread`s; Dispatch lends its semaphore.
 
-import CSystem
+import CDiffSystem
 import Dispatch
 import Glibc
 

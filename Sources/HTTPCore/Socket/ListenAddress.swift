@@ -1,4 +1,4 @@
-import CSystem
+import CDiffSystem
 import Glibc
 
 /// Where a server listens, as a person writes it.

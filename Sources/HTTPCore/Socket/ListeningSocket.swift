@@ -1,4 +1,4 @@
-import CSystem
+import CDiffSystem
 import Glibc
 
 /// Opens the sockets that a server listens on.

@@ -1,4 +1,4 @@
-import CSystem
+import CDiffSystem
 import Glibc
 
 /// The address of one end of a connection.

@@ -1,4 +1,4 @@
-import CSystem
+import CDiffSystem
 import Glibc
 
 /// The bytes of one connection, without waiting. What lies below, a socket, TLS or a script of faults, the connection

@@ -1,4 +1,4 @@
-import COpenSSL
+import CDiffOpenSSL
 import Glibc
 
 /// How connections to other servers are encrypted: TLS 1.2 and 1.3 as for our own clients, the chain and the host's

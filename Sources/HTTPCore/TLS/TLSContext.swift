@@ -1,4 +1,4 @@
-import COpenSSL
+import CDiffOpenSSL
 import Glibc
 
 /// A certificate with its key and everything that is agreed on in a handshake; shared by the connections that began

@@ -1,4 +1,4 @@
-import COpenSSL
+import CDiffOpenSSL
 import Glibc
 
 /// TLS over another transport, by an `SSL` of its own.

@@ -1,4 +1,4 @@
-import CSystem
+import CDiffSystem
 import Dispatch
 import Glibc
 import Testing

@@ -1,4 +1,4 @@
-import CSQLite
+import CDiffSQLite
 
 /// A connection to a database, and its prepared statements. Used by one thread at a time.
 final class SQLiteDatabase {
@@ -107,11 +107,11 @@ final class SQLiteDatabase {
         let rest = values.dropFirst()
         switch value {
         case .integer(let number): try check(sqlite3_bind_int64(statement, index, Int64(number)))
-        case .text(let text): try check(csqlite_bind_text(statement, index, text, Int32(text.utf8.count)))
+        case .text(let text): try check(cdiff_sqlite_bind_text(statement, index, text, Int32(text.utf8.count)))
         case .blob(let bytes):
             return try bytes.withUnsafeBytes { bytes in
                 Result { () throws(Failure) in
-                    try check(csqlite_bind_blob(statement, index, bytes.baseAddress, Int32(bytes.count)))
+                    try check(cdiff_sqlite_bind_blob(statement, index, bytes.baseAddress, Int32(bytes.count)))
                     return try bind(rest, statement, body)
                 }
             }.get()

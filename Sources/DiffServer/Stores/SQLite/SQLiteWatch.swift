@@ -6,7 +6,7 @@
 // SQLite can keep the wal-index in its own memory instead, if no other process opens the file. Then `VACUUM INTO` from
 // outside, the backup while the server runs, would find the file locked. That is worth more.
 
-import CSQLite
+import CDiffSQLite
 import Glibc
 import HTTPCore
 

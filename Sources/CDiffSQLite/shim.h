@@ -1,15 +1,15 @@
-#ifndef CSQLITE_SHIM_H
-#define CSQLITE_SHIM_H
+#ifndef CDIFFSQLITE_SHIM_H
+#define CDIFFSQLITE_SHIM_H
 
 #include <sqlite3.h>
 
 // SQLITE_TRANSIENT is a cast that Swift does not import.
-static inline int csqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int count) {
+static inline int cdiff_sqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int count) {
     return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
 }
 
 // The bytes have to stay where they are until the statement is reset.
-static inline int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+static inline int cdiff_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
     return sqlite3_bind_blob(statement, index, count == 0 ? "" : bytes, count, SQLITE_STATIC);
 }
 
