@@ -23,8 +23,8 @@ let package = Package(
     cLanguageStandard: .gnu2x
 )
 
-// The server is Linux's alone (epoll), and Xcode, which builds all targets of a package that it has open, is not to try it. Its system
-// libraries are named by their module maps: with `pkgConfig` whoever depends on the package is warned of those that are not installed.
+// The server runs on Linux alone (epoll), and Xcode builds all targets of a package that it has open. The module maps
+// name the system libraries: with `pkgConfig`, whoever depends on the package is warned of those that are missing.
 #if os(Linux)
     package.products += [
         .executable(name: "diffserver", targets: ["diffserver"]),

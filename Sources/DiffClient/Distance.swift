@@ -21,13 +21,13 @@ public struct Distance: Sendable, Equatable {
     public let change: Change
 }
 
-extension DiffClient {
+extension ListClient {
     /// Asks how much changed since a revision, and takes nothing of it over: what is shown stays, and so does its
     /// revision, with which `updates(from:)` goes on when the changes are to be shown. Of a window all rows are
     /// counted, also those outside of it.
     ///
     /// - Parameter revision: what is shown; nil for nothing yet.
-    public func distance(since revision: String?) async throws(Problem) -> Distance {
+    public func distance(since revision: String?) async throws(ServerProblem) -> Distance {
         var query = [URLQueryItem(name: "dialect", value: Dialect.counts.rawValue)] + viewQuery
         // Which rows a window shows stands behind `~`; without it the revision is that of all rows.
         if let all = revision?.prefix(while: { $0 != "~" }) {
@@ -36,7 +36,7 @@ extension DiffClient {
         let answer = try await answer(to: URLRequest(url: changesURL(of: query)))
         do throws(ApplyError) {
             return try Distance(JSONSlice(checking: answer))
-        } catch { throw Problem(title: "Counts that are none", detail: "\(error)") }
+        } catch { throw ServerProblem(title: "Counts that are none", detail: "\(error)") }
     }
 }
 

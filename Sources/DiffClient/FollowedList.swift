@@ -1,3 +1,4 @@
+import Foundation
 import SnapshotKit
 
 /// A list that follows a session: what a client shows, and the revision that it is.
@@ -13,7 +14,7 @@ public struct FollowedList: Sendable {
     /// Where what is shown stands among all rows; nil where it is all of them.
     public private(set) var window: WindowBounds?
     /// When it was last read: it holds every write that was answered before that.
-    var readTime: ContinuousClock.Instant?
+    var readTime: TimeInterval?
 
     /// A list that has seen nothing.
     public init() {}

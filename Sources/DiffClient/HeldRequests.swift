@@ -21,8 +21,8 @@ final class HeldRequests: @unchecked Sendable {
 
     /// Asks; nil if requests were given up since `moment`, and no answer came.
     func answer(
-        since moment: Int, asking: @escaping @Sendable () async throws(Problem) -> [UInt8]?
-    ) async throws(Problem) -> [UInt8]? {
+        since moment: Int, asking: @escaping @Sendable () async throws(ServerProblem) -> [UInt8]?
+    ) async throws(ServerProblem) -> [UInt8]? {
         let id = UUID()
         let started = lock.withLock {
             guard moment == interruptions else { return nil as Task<[UInt8]?, any Error>? }
@@ -44,7 +44,7 @@ final class HeldRequests: @unchecked Sendable {
             return try result.get()
         } catch {
             guard isWanted else { return nil }
-            throw error as? Problem ?? Problem(title: "No connection", detail: "\(error)")
+            throw error as? ServerProblem ?? ServerProblem(title: "No connection", detail: "\(error)")
         }
     }
 }

@@ -37,9 +37,9 @@ public final class ListWindow: @unchecked Sendable {
 
     /// Asks for the rows that are wanted; nil if meanwhile others are, and no answer came.
     func answer(
-        asking: @escaping @Sendable (StateWindow) async throws(Problem) -> [UInt8]?
-    ) async throws(Problem) -> [UInt8]? {
-        try await held.answer(since: held.moment) { () throws(Problem) in try await asking(self.rows) }
+        asking: @escaping @Sendable (StateWindow) async throws(ServerProblem) -> [UInt8]?
+    ) async throws(ServerProblem) -> [UInt8]? {
+        try await held.answer(since: held.moment) { () throws(ServerProblem) in try await asking(self.rows) }
     }
 }
 

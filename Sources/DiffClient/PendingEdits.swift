@@ -18,7 +18,7 @@ final class PendingEdits: @unchecked Sendable {
         /// Nil if only the server can say what is wrong with it.
         let edits: EditBatch?
         /// When it was answered, and with which revision.
-        var answer: (time: ContinuousClock.Instant, revision: String)?
+        var answer: (time: TimeInterval, revision: String)?
 
         func isIn(_ followed: FollowedList) -> Bool {
             guard let answer else { return false }
@@ -57,11 +57,11 @@ final class PendingEdits: @unchecked Sendable {
     /// Shows edits, and begins to send them when those before are answered.
     ///
     /// - Parameter post: sends them, and returns the revision that the answer names.
-    func begin(_ edits: JSONText, by post: @escaping @Sendable () async throws(Problem) -> String) -> SentEdits {
+    func begin(_ edits: JSONText, by post: @escaping @Sendable () async throws(ServerProblem) -> String) -> SentEdits {
         let id = UUID()
         let sending = lock.withLock {
             batches.append(Batch(id: id, edits: try? EditBatch(json: edits.bytes)))
-            let sending = Task { [last] () -> Result<String, Problem> in
+            let sending = Task { [last] () -> Result<String, ServerProblem> in
                 await last?.value
                 return await self.send(id, by: post)
             }
@@ -72,9 +72,11 @@ final class PendingEdits: @unchecked Sendable {
         return SentEdits(result: sending) { self.drop(id) }
     }
 
-    private func send(_ id: UUID, by post: () async throws(Problem) -> String) async -> Result<String, Problem> {
-        do throws(Problem) {
-            if Task.isCancelled { throw Problem(title: "Cancelled") }
+    private func send(_ id: UUID, by post: () async throws(ServerProblem) -> String) async -> Result<
+        String, ServerProblem
+    > {
+        do throws(ServerProblem) {
+            if Task.isCancelled { throw ServerProblem(title: "Cancelled") }
             let revision = try await post()
             answered(id, revision)
             return .success(revision)
@@ -87,7 +89,7 @@ final class PendingEdits: @unchecked Sendable {
     private func answered(_ id: UUID, _ revision: String) {
         lock.withLock {
             guard let place = batches.firstIndex(where: { $0.id == id }) else { return }
-            batches[place].answer = (.now, revision)
+            batches[place].answer = (.uptime, revision)
             let answered = batches.prefix { $0.answer != nil }.count
             batches.removeFirst(max(0, answered - Self.mostAnswered))
         }
@@ -102,11 +104,11 @@ final class PendingEdits: @unchecked Sendable {
 
 /// Edits that are shown, and on their way.
 struct SentEdits {
-    fileprivate let result: Task<Result<String, Problem>, Never>
+    fileprivate let result: Task<Result<String, ServerProblem>, Never>
     fileprivate let drop: @Sendable () -> Void
 
     /// The revision that the answer names. Given up, and not shown any more, when the task is cancelled.
-    func revision() async throws(Problem) -> String {
+    func revision() async throws(ServerProblem) -> String {
         let outcome = await withTaskCancellationHandler {
             await result.value
         } onCancel: {

@@ -7,8 +7,10 @@ precondition(neighbour_CSystem() + neighbour_CSQLite() == 2)
 
 var followed = FollowedList()
 for answer in [
-    #"{"from":null,"to":"1-0","dialect":"keyed","reset":"initial","state":{"sections":[{"id":"main","items":[{"id":"milk"},{"id":"tea"}]}]}}"#,
-    #"{"from":"1-0","to":"2-0","dialect":"keyed","changes":[{"op":"move","item":"tea","in":"main","before":"milk"}]}"#,
+    #"{"from":null,"to":"1-0","dialect":"keyed","reset":"initial","#
+        + #""state":{"sections":[{"id":"main","items":[{"id":"milk"},{"id":"tea"}]}]}}"#,
+    #"{"from":"1-0","to":"2-0","dialect":"keyed","#
+        + #""changes":[{"op":"move","item":"tea","in":"main","before":"milk"}]}"#,
 ] {
     _ = try followed.take(Array(answer.utf8))
 }

@@ -8,7 +8,7 @@ import Testing
 struct DistanceTests {
     @Test func `what is counted is not adopted`() async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         // It is asked for as such, whatever form updates have.
         (client.form, client.receivesPatches, client.prefersSmallest) = (.staged(compact: true), true, true)
         _ = try await client.post(state: JSONText(#"{"sections":[{"id":"x","items":["a","b","c","e"]}]}"#))
@@ -31,7 +31,9 @@ struct DistanceTests {
 
     @Test func `a session that is not there is a problem`() async throws {
         let server = try RunningServer()
-        let problem = await #expect(throws: Problem.self) { try await DiffClient.hasty(server).distance(since: nil) }
+        let problem = await #expect(throws: ServerProblem.self) {
+            try await ListClient.hasty(server).distance(since: nil)
+        }
         #expect(problem?.status == 404)
     }
 
@@ -48,7 +50,7 @@ struct DistanceTests {
         let server = try RunningServer()
         let long = (0..<200).map { #"{"id":"row \#($0)"}"# }.joined(separator: ",")
         for prefersSmallest in [true, false] {
-            var client = DiffClient.hasty(server, "list-\(prefersSmallest)")
+            var client = ListClient.hasty(server, "list-\(prefersSmallest)")
             client.prefersSmallest = prefersSmallest
             _ = try await client.post(state: JSONText("[\(long)]"))
             var updates = client.updates.makeAsyncIterator()

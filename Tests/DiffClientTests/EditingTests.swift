@@ -22,11 +22,11 @@ private final class Screen: Sendable {
     }
 
     let world: World
-    let client: DiffClient
+    let client: ListClient
     private let shown = Mutex(Shown())
     private let batches = Mutex<[Batch]>([])
 
-    init(_ world: World, _ form: DiffClient.Form) {
+    init(_ world: World, _ form: ListClient.Form) {
         self.world = world
         var client = world.client
         client.form = form
@@ -53,7 +53,7 @@ private final class Screen: Sendable {
             return json
         }
         world.edits.withLock { $0[json] = edits }
-        do throws(Problem) {
+        do throws(ServerProblem) {
             try await client.edit(JSONText(accepting: json))
             return false
         } catch {
@@ -141,7 +141,7 @@ private final class Screen: Sendable {
 struct EditingTests {
     /// Runs a screen of a world.
     private func run(
-        seed: UInt64, _ roughness: Roughness, _ form: DiffClient.Form,
+        seed: UInt64, _ roughness: Roughness, _ form: ListClient.Form,
         _ body: (World, Screen, inout SplitMix64) async throws -> Void
     ) async throws {
         let world = World(seed: seed, roughness)
@@ -155,7 +155,7 @@ struct EditingTests {
         if roughness.busy < 100 { #expect(screen.now.errors == []) }
     }
 
-    private func form(_ seed: UInt64) -> DiffClient.Form {
+    private func form(_ seed: UInt64) -> ListClient.Form {
         [.staged(), .staged(compact: true), .diffable, .keyed][Int(seed % 4)]
     }
 
@@ -246,21 +246,21 @@ struct EditingTests {
     func patience() async throws {
         let world = World(seed: 1, Roughness(busy: 100))
         var client = world.client
-        client.patience = .milliseconds(300)
+        client.patience = 0.3
         let problem = await client.edited(#"[{"op":"delete","items":["a"]}]"#)
         #expect(problem?.status == 503)
     }
 
-    @Test("two clients edit one list of the real server", arguments: [DiffClient.Form.keyed, .staged(), .diffable])
+    @Test("two clients edit one list of the real server", arguments: [ListClient.Form.keyed, .staged(), .diffable])
     @MainActor
-    func real(form: DiffClient.Form) async throws {
+    func real(form: ListClient.Form) async throws {
         let server = try RunningServer()
-        try await DiffClient.hasty(server).send("PUT", #"{"state":\#(Board.first.json)}"#)
+        try await ListClient.hasty(server).send("PUT", #"{"state":\#(Board.first.json)}"#)
         var chance = SplitMix64(seed: 5)
-        let lists = [LiveList(), LiveList()]
+        let lists = [LiveList<AnyContent>(), LiveList()]
         var tasks: [Task<Void, Never>] = []
         for list in lists {
-            var client = DiffClient.hasty(server)
+            var client = ListClient.hasty(server)
             client.form = form
             tasks.append(Task { [client] in await list.follow(client) })
             while list.revision == nil { try await Task.sleep(for: .milliseconds(2)) }
@@ -272,7 +272,7 @@ struct EditingTests {
             let edit = NaiveEdit.random(&chance, before, new: "n\(round)")
             edits.append(
                 Task.immediate {
-                    do throws(Problem) {
+                    do throws(ServerProblem) {
                         try await list.edit(JSONText(accepting: "[\(edit.json)]"))
                         return true
                     } catch {
@@ -286,7 +286,7 @@ struct EditingTests {
         var done = 0
         for edit in edits where await edit.value { done += 1 }
         #expect(done > 30)
-        let head = try await DiffClient.hasty(server).shown()
+        let head = try await ListClient.hasty(server).shown()
         for list in lists {
             for _ in 0..<1_000 where list.list != head { try await Task.sleep(for: .milliseconds(5)) }
             #expect(list.list == head)
@@ -298,10 +298,10 @@ struct EditingTests {
     @MainActor
     func refusal() async throws {
         let server = try RunningServer()
-        let list = LiveList()
+        let list = LiveList<AnyContent>()
         var problem = await list.edited("[]")
         #expect(problem?.title == "No session is followed")
-        try await DiffClient.hasty(server).send("PUT", #"{"state":["a","b"]}"#)
+        try await ListClient.hasty(server).send("PUT", #"{"state":["a","b"]}"#)
         let following = Task { await list.follow(.hasty(server)) }
         while list.revision == nil { try await Task.sleep(for: .milliseconds(2)) }
         let before = list.list
@@ -367,10 +367,10 @@ struct EditedRowsTests {
 
 /// A client of a server that says one state, perhaps one change, and never answers an edit.
 private struct StillClient {
-    var client: DiffClient
+    var client: ListClient
 
     init(state: String, changes: String? = nil) {
-        client = DiffClient(url: URL(string: "http://still.example")!, session: "list")
+        client = ListClient(url: URL(string: "http://still.example")!, session: "list")
         client.form = .staged()
         client.transport = { request in
             let since = request.url?.query?.contains("since=") == true
@@ -416,10 +416,10 @@ extension JSONText {
     }
 }
 
-extension DiffClient {
+extension ListClient {
     /// Edits, and says what was wrong with it.
-    fileprivate func edited(_ edits: String) async -> Problem? {
-        do throws(Problem) {
+    fileprivate func edited(_ edits: String) async -> ServerProblem? {
+        do throws(ServerProblem) {
             try await edit(JSONText(accepting: edits))
             return nil
         } catch { return error }
@@ -427,8 +427,8 @@ extension DiffClient {
 }
 
 extension LiveList {
-    fileprivate func edited(_ edits: String) async -> Problem? {
-        do throws(Problem) {
+    fileprivate func edited(_ edits: String) async -> ServerProblem? {
+        do throws(ServerProblem) {
             try await edit(JSONText(accepting: edits))
             return nil
         } catch { return error }

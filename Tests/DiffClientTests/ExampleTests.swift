@@ -10,7 +10,7 @@ struct ExampleTests {
         let running = try RunningServer()
         let (server, token): (URL, String?) = (running.url, nil)
 
-        let client = DiffClient(url: server, session: "inbox", token: token)
+        let client = ListClient(url: server, session: "inbox", token: token)
         _ = try await client.post(state: JSONText(#"[{"id":17,"content":{"subject":"Hello"}}]"#))
         for try await update in client.updates {
             print(update.list.sections[0].rows.map(\.id))  // [17]
@@ -26,7 +26,7 @@ struct ExampleTests {
         var root = here
         for _ in 0..<3 { root.deleteLastPathComponent() }
         let source = try String(
-            contentsOf: root.appending(path: "Sources/DiffClient/DiffClient.swift"), encoding: .utf8)
+            contentsOf: root.appending(path: "Sources/DiffClient/ListClient.swift"), encoding: .utf8)
         let comment = source.components(separatedBy: "```swift\n")[1].components(separatedBy: "/// ```")[0]
         let example = comment.split(separator: "\n").map { "        " + $0.dropFirst(4) }
         #expect(example.count == 6)

@@ -12,7 +12,7 @@ struct FaultTests {
         /// Why all is new afterwards; nil where the list goes on.
         var reason: String?
         /// How long is waited at least.
-        var delay = Duration.zero
+        var delay = 0.0
     }
 
     static let rows = [
@@ -20,7 +20,7 @@ struct FaultTests {
         Row(
             testDescription: "the server goes down", fault: .answered(status: 503, fields: ["Retry-After": "1"], "{}"),
             status: 503,
-            delay: .seconds(1)),
+            delay: 1),
         Row(
             testDescription: "a proxy has no server",
             fault: .answered(status: 502, fields: ["Content-Type": "text/html"], "<p>"), status: 502),
@@ -44,8 +44,8 @@ struct FaultTests {
     @Test("what is shown stays, and the client goes on", arguments: rows)
     func faults(row: Row) async throws {
         let server = try RunningServer()
-        let writer = DiffClient.hasty(server)
-        var client = DiffClient.hasty(server)
+        let writer = ListClient.hasty(server)
+        var client = ListClient.hasty(server)
         let statuses = Statuses()
         statuses.listen(to: &client)
         let faults = Faults([.none, row.fault])
@@ -64,7 +64,7 @@ struct FaultTests {
     @Test("a write whose answer is lost is done once")
     func lostWrite() async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         let faults = Faults([.none, .answerLost, .answerLost])
         client.transport = faults.transport
         _ = try await client.post(state: JSONText("[1]"))
@@ -83,9 +83,9 @@ struct FaultTests {
     @Test("a write on a revision that is not the head is refused, with the head")
     func precondition() async throws {
         let server = try RunningServer()
-        let client = DiffClient.hasty(server)
+        let client = ListClient.hasty(server)
         _ = try await client.post(state: JSONText("[1]"))
-        let problem = await #expect(throws: Problem.self) {
+        let problem = await #expect(throws: ServerProblem.self) {
             try await client.post(state: JSONText("[3]"), ifMatch: "7-0000000000000000")
         }
         #expect(problem?.status == 412)

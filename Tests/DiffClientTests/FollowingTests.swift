@@ -6,12 +6,12 @@ import Testing
 @Suite("Following a session of the real server", .timeLimit(.minutes(5)))
 struct FollowingTests {
     struct Way: Sendable, CustomTestStringConvertible {
-        let form: DiffClient.Form
+        let form: ListClient.Form
         let receivesPatches: Bool
         var testDescription: String { "\(form), patches: \(receivesPatches)" }
     }
 
-    static let ways = [DiffClient.Form.keyed, .staged(), .staged(compact: true), .diffable].flatMap { form in
+    static let ways = [ListClient.Form.keyed, .staged(), .staged(compact: true), .diffable].flatMap { form in
         [false, true].map { Way(form: form, receivesPatches: $0) }
     }
 
@@ -33,7 +33,7 @@ struct FollowingTests {
     @Test("each update leads to what the server holds", arguments: ways)
     func everyForm(way: Way) async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         client.form = way.form
         client.receivesPatches = way.receivesPatches
         _ = try await client.post(state: Self.state(0))
@@ -56,7 +56,7 @@ struct FollowingTests {
     @Test("a held request is answered by a write; many writes meanwhile are one update")
     func squash() async throws {
         let server = try RunningServer()
-        let client = DiffClient.hasty(server)
+        let client = ListClient.hasty(server)
         _ = try await client.post(state: JSONText("[1]"))
         var updates = client.updates.makeAsyncIterator()
         _ = try await updates.next()
@@ -73,7 +73,7 @@ struct FollowingTests {
     @Test("a session that is started over replaces the list")
     func startedOver() async throws {
         let server = try RunningServer()
-        let client = DiffClient.hasty(server)
+        let client = ListClient.hasty(server)
         _ = try await client.post(state: JSONText(#"["a"]"#))
         var updates = client.updates.makeAsyncIterator()
         _ = try await updates.next()
@@ -86,14 +86,14 @@ struct FollowingTests {
     @Test("a session that is gone is waited for, and what is shown stays")
     func recreated() async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         let statuses = Statuses()
         statuses.listen(to: &client)
         _ = try await client.post(state: JSONText(#"["a"]"#))
         var updates = client.updates.makeAsyncIterator()
         let first = try #require(try await updates.next())
         try await client.send("DELETE")
-        let writer = DiffClient.hasty(server)
+        let writer = ListClient.hasty(server)
         let renewal = Task {
             try await statuses.met(404)
             _ = try await writer.post(state: JSONText(#"["a","b"]"#))
@@ -108,13 +108,13 @@ struct FollowingTests {
     @Test("a client outlives a restart of the server")
     func restart() async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         let statuses = Statuses()
         statuses.listen(to: &client)
         _ = try await client.post(state: JSONText(#"["a"]"#))
         var updates = client.updates.makeAsyncIterator()
         _ = try await updates.next()
-        let (port, writer) = (server.port, DiffClient.hasty(server))
+        let (port, writer) = (server.port, ListClient.hasty(server))
         let restart = Task {
             try await Task.sleep(for: .milliseconds(100))
             server.stop()
@@ -134,7 +134,7 @@ struct FollowingTests {
     @Test("429 is obeyed: nothing is asked before Retry-After")
     func tooMany() async throws {
         let server = try RunningServer(options: "--max-streams", "1")
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         let statuses = Statuses()
         statuses.listen(to: &client)
         _ = try await client.post(state: JSONText("[1]"))
@@ -147,7 +147,7 @@ struct FollowingTests {
             }
         }
         try await statuses.met(429)
-        #expect(statuses.delays.allSatisfy { $0 >= .seconds(1) })
+        #expect(statuses.delays.allSatisfy { $0 >= 1 })
         _ = try await client.post(state: JSONText("[2]"))
         for reader in readers { #expect(try await reader.value == ["2"]) }
     }
@@ -159,18 +159,18 @@ struct FollowingTests {
         let (bearer, option) = try #require(
             key.firstMatch(of: /key: +(\S+)\noption: +--key (\S+)\n/).map { ($0.1, $0.2) })
         let server = try RunningServer(options: "--key", String(option), "--token-secret", secret)
-        _ = try await DiffClient.hasty(server, token: String(bearer)).post(state: JSONText("[1]"))
+        _ = try await ListClient.hasty(server, token: String(bearer)).post(state: JSONText("[1]"))
 
-        var refused = DiffClient.hasty(server, token: "unknown").updates.makeAsyncIterator()
-        let problem = await #expect(throws: Problem.self) { try await refused.next() }
+        var refused = ListClient.hasty(server, token: "unknown").updates.makeAsyncIterator()
+        let problem = await #expect(throws: ServerProblem.self) { try await refused.next() }
         #expect(problem?.status == 401)
 
         let token = try RunningServer.output("token", "--session", "list", "--token-secret", secret)
         let statuses = Statuses()
-        var client = DiffClient(url: server.url, session: "list") {
+        var client = ListClient(url: server.url, session: "list") {
             statuses.problems.isEmpty ? "expired" : token.trimmingCharacters(in: .whitespacesAndNewlines)
         }
-        client.backOff = BackOff(first: .milliseconds(20))
+        client.backOff = ListClient.BackOff(first: 0.02)
         statuses.listen(to: &client)
         var updates = client.updates.makeAsyncIterator()
         #expect(try await updates.next()?.ids == ["1"])
@@ -180,8 +180,8 @@ struct FollowingTests {
     @Test("cancelling ends a held request at once")
     func cancelling() async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
-        client.wait = .seconds(60)
+        var client = ListClient.hasty(server)
+        client.wait = 60
         _ = try await client.post(state: JSONText("[1]"))
         let (updates, told) = AsyncStream.makeStream(of: Int.self)
         let reader = Task { [client] in

@@ -17,7 +17,7 @@ struct HistoryTests {
     @Test("what is shown is what the server holds, after each answer", arguments: queries)
     func everything(query: String) async throws {
         let server = try RunningServer()
-        let client = DiffClient.hasty(server)
+        let client = ListClient.hasty(server)
         var chance = SplitMix64(seed: UInt64(query.utf8.reduce(7) { ($0 &* 31 &+ Int($1)) & 0xFFFF_FFFF }))
         var followed = FollowedList()
         try await client.send("PUT", #"{"state":\#(Self.state(&chance))}"#)
@@ -37,7 +37,7 @@ struct HistoryTests {
     @Test("what is shown of a view, in a window that moves, is what the server shows there", arguments: dialects)
     func windows(dialect: String) async throws {
         let server = try RunningServer()
-        let client = DiffClient.hasty(server)
+        let client = ListClient.hasty(server)
         var chance = SplitMix64(seed: UInt64(dialect.utf8.count))
         try await client.send("PUT", #"{"state":\#(Self.state(&chance))}"#)
         for view in Self.views {

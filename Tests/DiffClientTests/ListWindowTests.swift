@@ -19,7 +19,7 @@ struct ListWindowTests {
 
     @Test func `a window shows its rows, and how many there are around them`() async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         _ = try await client.post(state: Self.state(0..<100))
         client.window = ListWindow(StateWindow(.row(50), before: 2, after: 1))
         var updates = client.updates.makeAsyncIterator()
@@ -28,15 +28,15 @@ struct ListWindowTests {
         #expect(update.window == WindowBounds(anchor: "50", above: 48, below: 48))
     }
 
-    @Test(arguments: [DiffClient.Form.keyed, .staged(), .diffable])
+    @Test(arguments: [ListClient.Form.keyed, .staged(), .diffable])
     func `a window that moves gives a held request up, and brings only the rows that are new`(
-        form: DiffClient.Form
+        form: ListClient.Form
     ) async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         let (statuses, answers) = (Statuses(), Answers())
         statuses.listen(to: &client)
-        (client.form, client.wait) = (form, .seconds(60))
+        (client.form, client.wait) = (form, 60)
         _ = try await client.post(state: Self.state(0..<1000))
         let window = ListWindow(StateWindow(.start, after: 99))
         (client.window, client.transport) = (window, answers.transport)
@@ -59,13 +59,13 @@ struct ListWindowTests {
 
     @Test func `rows that come above are counted, and those shown stay`() async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         _ = try await client.post(state: Self.state(10..<100))
         let window = ListWindow(StateWindow(.around("50"), before: 1, after: 1))
         client.window = window
         var updates = client.updates.makeAsyncIterator()
         _ = try await updates.next()
-        let writer = DiffClient.hasty(server)
+        let writer = ListClient.hasty(server)
         _ = try await writer.post(state: Self.state(0..<100))
         // They alone are no news; the next move says where the rows are.
         window.show(StateWindow(.around("50"), before: 1, after: 2))
@@ -76,7 +76,7 @@ struct ListWindowTests {
 
     @Test func `an answer for the rows before, which came too late to be given up, is taken`() async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         _ = try await client.post(state: Self.state(0..<100))
         let window = ListWindow(StateWindow(.start, after: 1))
         client.window = window
@@ -92,7 +92,7 @@ struct ListWindowTests {
 
     @Test func `a view leaves rows and fields out, in counts and in answers to writes too`() async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         _ = try await client.post(state: Self.state(0..<10))
         client.view = try JSONText(#"{"where": [{"at": "/content/color", "is": "red"}], "fields": ["/content/n"]}"#)
         client.window = ListWindow(StateWindow(.end, before: 1))
@@ -118,7 +118,7 @@ struct ListWindowTests {
 
     @Test func `other readers of one window are moved with it`() async throws {
         let server = try RunningServer()
-        var client = DiffClient.hasty(server)
+        var client = ListClient.hasty(server)
         _ = try await client.post(state: Self.state(0..<10))
         let window = ListWindow(StateWindow(.start, after: 0))
         client.window = window

@@ -8,7 +8,7 @@ extension RowList {
     /// How what shows this list comes to show another, with as few operations as can be. O(n log n).
     ///
     /// - Parameter marks: what is to be drawn again besides.
-    func change(to next: RowList, in form: DiffClient.Form, marks: Marks = .none) -> ListUpdate.Change {
+    func change(to next: RowList, in form: ListClient.Form, marks: Marks = .none) -> ListUpdate.Change {
         if case .keyed = form { return .keyed }
         do {
             let (mine, theirs) = (Elements(of: self), Elements(of: next))

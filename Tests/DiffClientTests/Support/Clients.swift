@@ -7,11 +7,11 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-extension DiffClient {
+extension ListClient {
     /// A client that does not wait long, so that tests do not.
-    static func hasty(_ server: RunningServer, _ session: String = "list", token: String? = nil) -> DiffClient {
-        var client = DiffClient(url: server.url, session: session, token: token)
-        client.backOff = BackOff(first: .milliseconds(20), longest: .milliseconds(100))
+    static func hasty(_ server: RunningServer, _ session: String = "list", token: String? = nil) -> ListClient {
+        var client = ListClient(url: server.url, session: session, token: token)
+        client.backOff = ListClient.BackOff(first: 0.02, longest: 0.1)
         return client
     }
 
@@ -34,17 +34,17 @@ extension DiffClient {
 
 /// What a client told about its connection.
 final class Statuses: Sendable {
-    private let all = Mutex<[DiffClient.Status]>([])
+    private let all = Mutex<[ListClient.Status]>([])
 
-    func listen(to client: inout DiffClient) { client.onStatus = { status in self.all.withLock { $0.append(status) } } }
+    func listen(to client: inout ListClient) { client.onStatus = { status in self.all.withLock { $0.append(status) } } }
 
     /// The problems that it waited for.
-    var problems: [Problem] {
+    var problems: [ServerProblem] {
         all.withLock { $0.compactMap { if case .waiting(let problem, _) = $0 { problem } else { nil } } }
     }
 
     /// How long it waited for each.
-    var delays: [Duration] {
+    var delays: [TimeInterval] {
         all.withLock { $0.compactMap { if case .waiting(_, let delay) = $0 { delay } else { nil } } }
     }
 
@@ -59,4 +59,9 @@ extension ListUpdate {
     var reason: String? { if case .reset(let reason) = change { reason } else { nil } }
 
     var ids: [String] { list.sections.flatMap { $0.rows.map(\.id.text) } }
+}
+
+/// Any content, unread.
+struct AnyContent: Decodable {
+    init(from decoder: any Decoder) {}
 }

@@ -1,1 +1,20 @@
-../../SnapshotKitTests/Support/SplitMix64.swift
+/// A seeded generator (Steele, Lea and Flood 2014): a failing seed is a reproduction.
+struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+
+    /// A whole number from 0 to `bound` - 1; fast enough for a debug build.
+    mutating func below(_ bound: Int) -> Int { Int(truncatingIfNeeded: next() >> 1) % bound }
+
+    /// True once in `times`.
+    mutating func once(in times: Int) -> Bool { below(times) == 0 }
+}

@@ -166,9 +166,9 @@ final class World: Sendable {
     }
 
     /// A client that does not wait long.
-    var client: DiffClient {
-        var client = DiffClient(url: URL(string: "http://world.example")!, session: "list")
-        client.backOff = BackOff(first: .milliseconds(20), longest: .milliseconds(100))
+    var client: ListClient {
+        var client = ListClient(url: URL(string: "http://world.example")!, session: "list")
+        client.backOff = ListClient.BackOff(first: 0.02, longest: 0.1)
         client.transport = { try await self.carry($0) }
         return client
     }

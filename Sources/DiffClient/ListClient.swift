@@ -15,14 +15,14 @@ import SnapshotKit
 /// A session of a diffserver: what changes in it, and writing to it.
 ///
 /// ```swift
-/// let client = DiffClient(url: server, session: "inbox", token: token)
+/// let client = ListClient(url: server, session: "inbox", token: token)
 /// _ = try await client.post(state: JSONText(#"[{"id":17,"content":{"subject":"Hello"}}]"#))
 /// for try await update in client.updates {
 ///     print(update.list.sections[0].rows.map(\.id))  // [17]
 ///     break
 /// }
 /// ```
-public struct DiffClient: Sendable {
+public struct ListClient: Sendable {
     /// How changes are wanted.
     public enum Form: Sendable {
         /// By id: SwiftUI, and whoever shows the whole list anyway.
@@ -35,11 +35,16 @@ public struct DiffClient: Sendable {
     }
 
     /// What the connection is doing.
-    public enum Status: Sendable {
+    public enum Status: Sendable, Equatable {
+        /// Nothing has been answered yet.
+        case connecting
         /// The server has answered.
         case live
-        /// It asks again after the delay; what is shown stays.
-        case waiting(Problem, Duration)
+        /// It asks again after the delay; what is shown stays. A problem with status 404 is a list that nobody has
+        /// posted yet, or a misspelt name.
+        case waiting(ServerProblem, seconds: TimeInterval)
+        /// Asking again cannot help: the token is refused, or the request is wrong.
+        case stopped(ServerProblem)
     }
 
     /// Where the server is.
@@ -58,10 +63,10 @@ public struct DiffClient: Sendable {
     public var receivesPatches = false
     /// Whether an update is a reset, `large`, where the changes would take more bytes than the whole list.
     public var prefersSmallest = false
-    /// How long the server holds a request while nothing changes, at most 60 s.
-    public var wait = Duration.seconds(25)
-    /// How long an edit is tried again where answers are lost, or the server is not ready.
-    public var patience = Duration.seconds(60)
+    /// How many seconds the server holds a request while nothing changes, at most 60.
+    public var wait: TimeInterval = 25
+    /// For how many seconds an edit is tried again where answers are lost, or the server is not ready.
+    public var patience: TimeInterval = 60
     /// How long to wait before asking again.
     public var backOff = BackOff()
     /// Told what the connection is doing, on no particular thread.
@@ -72,6 +77,8 @@ public struct DiffClient: Sendable {
 
     /// Edits that are shown and not confirmed. Copies of a client share them.
     let pending = PendingEdits()
+    /// Pauses after failures. Copies of a client share them.
+    let naps = Naps()
     private let token: @Sendable () async throws -> String?
     /// Whether a refused token may be followed by a better one.
     let renewsToken: Bool
@@ -105,26 +112,32 @@ public struct DiffClient: Sendable {
     }()
 }
 
+extension ListClient {
+    /// Asks again at once where the client waits after a failure: the network is back, or the app is in front again.
+    /// On Apple's platforms the client does so by itself.
+    public func reconnect() { naps.wake() }
+}
+
 // MARK: Requests
 
-extension DiffClient {
+extension ListClient {
     /// Asks what changed since a revision, and lets the server hold the request so long while that is nothing; nil if
     /// the window was moved, or edits since `moment`, before an answer came.
     func nextChanges(
-        since revision: String?, wait: Duration, unlessEditedSince moment: Int
-    ) async throws(Problem) -> [UInt8]? {
-        try await pending.held.answer(since: moment) { () throws(Problem) in
+        since revision: String?, wait: TimeInterval, unlessEditedSince moment: Int
+    ) async throws(ServerProblem) -> [UInt8]? {
+        try await pending.held.answer(since: moment) { () throws(ServerProblem) in
             guard let window else { return try await changes(since: revision, wait: wait, in: nil) }
-            return try await window.answer { rows throws(Problem) in
+            return try await window.answer { rows throws(ServerProblem) in
                 try await changes(since: revision, wait: wait, in: rows)
             }
         }
     }
 
     private func changes(
-        since revision: String?, wait: Duration, in rows: StateWindow?
-    ) async throws(Problem) -> [UInt8] {
-        let seconds = max(0, min(wait.components.seconds, 60))
+        since revision: String?, wait: TimeInterval, in rows: StateWindow?
+    ) async throws(ServerProblem) -> [UInt8] {
+        let seconds = Int(max(0, min(wait, 60)))
         var query = [URLQueryItem(name: "wait", value: "\(seconds)")]
         if let revision { query.append(URLQueryItem(name: "since", value: revision)) }
         if receivesPatches { query.append(URLQueryItem(name: "content", value: "patch")) }
@@ -157,21 +170,21 @@ extension DiffClient {
     }
 
     /// Sends a request and takes the answer in, if it is one of the server's.
-    func answer(to request: URLRequest) async throws(Problem) -> [UInt8] {
+    func answer(to request: URLRequest) async throws(ServerProblem) -> [UInt8] {
         var request = request
         request.setValue("application/json", forHTTPHeaderField: "Accept")
         let (data, response) = try await exchange(request)
-        guard let response = response as? HTTPURLResponse else { throw Problem(title: "No answer by HTTP") }
-        guard (200..<300).contains(response.statusCode) else { throw Problem(response, data) }
+        guard let response = response as? HTTPURLResponse else { throw ServerProblem(title: "No answer by HTTP") }
+        guard (200..<300).contains(response.statusCode) else { throw ServerProblem(response, data) }
         // A proxy, or a portal that wants a login first, answers 200 as well.
         let type = response.value(forHTTPHeaderField: "Content-Type") ?? ""
         guard type.hasPrefix("application/") && type.contains("json") else {
-            throw Problem(title: "Not the server's answer", detail: "\(type) in place of JSON")
+            throw ServerProblem(title: "Not the server's answer", detail: "\(type) in place of JSON")
         }
         return [UInt8](data)
     }
 
-    private func exchange(_ request: URLRequest) async throws(Problem) -> (Data, URLResponse) {
+    private func exchange(_ request: URLRequest) async throws(ServerProblem) -> (Data, URLResponse) {
         var request = request
         do {
             if let secret = try await token() {
@@ -179,12 +192,12 @@ extension DiffClient {
             }
             return try await transport(request)
         } catch {
-            throw Problem(title: "No connection", detail: error.localizedDescription)
+            throw ServerProblem(title: "No connection", detail: error.localizedDescription)
         }
     }
 }
 
-extension DiffClient.Form {
+extension ListClient.Form {
     fileprivate var query: [URLQueryItem] {
         switch self {
         case .keyed: [URLQueryItem(name: "dialect", value: "keyed")]

@@ -13,8 +13,8 @@ struct BackOffTests {
             (0, 7.0, 0.0, 7.5), (9, 7.0, 1.0, 8.0), (0, 0.0, 0.0, 0.5), (0, 1e9, 1.0, 86_401.0),
         ] as [(Int, Double?, Double, Double)])
     func pauses(failures: Int, retryAfter: Double?, chance: Double, seconds: Double) {
-        let pause = BackOff().pause(after: failures, retryAfter: retryAfter.map { .seconds($0) }, chance: chance)
-        #expect(pause == .seconds(seconds))
+        let pause = ListClient.BackOff().pause(after: failures, retryAfter: retryAfter, chance: chance)
+        #expect(abs(pause - seconds) < 1e-9)
     }
 
     @Test(
@@ -23,9 +23,9 @@ struct BackOffTests {
             ("0", 0), ("120", 120), ("Sat, 21 Nov 2026 12:00:30 GMT", 30), ("Sat, 21 Nov 2026 11:59:59 GMT", nil),
             ("-1", nil),
             ("soon", nil), ("", nil),
-        ] as [(String, Int?)])
-    func retryAfter(text: String, seconds: Int?) {
+        ] as [(String, TimeInterval?)])
+    func retryAfter(text: String, seconds: TimeInterval?) {
         let noon = Date(timeIntervalSince1970: 1_795_262_400)
-        #expect(Problem.delay(text, from: noon) == seconds.map { .seconds($0) })
+        #expect(ServerProblem.delay(text, from: noon) == seconds)
     }
 }

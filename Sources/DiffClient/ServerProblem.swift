@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// Why a request failed: the server's problem (RFC 9457), or one on the way to it.
-public struct Problem: Error, Sendable, Equatable {
+public struct ServerProblem: Error, Sendable, Equatable {
     /// The status; nil where no answer came.
     public var status: Int?
     /// The page that explains it, as `/problems/session-not-found`.
@@ -16,14 +16,22 @@ public struct Problem: Error, Sendable, Equatable {
     public var detail: String?
     /// The head, where a revision was demanded and it was not that.
     public var current: String?
-    /// How long the server asks to be left alone.
-    public var retryAfter: Duration?
+    /// For how many seconds the server asks to be left alone.
+    public var retryAfter: TimeInterval?
     /// Whether an answer was for another list; asking again mends it.
     var isStale = false
 
-    init(title: String, detail: String? = nil, isStale: Bool = false) {
-        self.title = title
-        self.detail = detail
+    /// A problem, also for previews and tests.
+    public init(
+        status: Int? = nil, type: String? = nil, title: String, detail: String? = nil, current: String? = nil,
+        retryAfter: TimeInterval? = nil
+    ) {
+        (self.status, self.type, self.title) = (status, type, title)
+        (self.detail, self.current, self.retryAfter) = (detail, current, retryAfter)
+    }
+
+    init(title: String, detail: String? = nil, isStale: Bool) {
+        self.init(title: title, detail: detail)
         self.isStale = isStale
     }
 
@@ -47,14 +55,14 @@ public struct Problem: Error, Sendable, Equatable {
     }
 
     /// `Retry-After` (RFC 9110 §10.2.3): seconds, or a date. Nil for anything else, and for what is past.
-    static func delay(_ text: String, from now: Date) -> Duration? {
-        if let seconds = UInt32(text) { return .seconds(seconds) }
+    static func delay(_ text: String, from now: Date) -> TimeInterval? {
+        if let seconds = UInt32(text) { return TimeInterval(seconds) }
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
         format.timeZone = TimeZone(identifier: "GMT")
         format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
         guard let seconds = format.date(from: text)?.timeIntervalSince(now), seconds >= 0 else { return nil }
-        return .milliseconds(Int64(seconds * 1000))
+        return seconds
     }
 
     private struct Members: Decodable {
@@ -62,7 +70,7 @@ public struct Problem: Error, Sendable, Equatable {
     }
 }
 
-extension Problem: CustomStringConvertible {
+extension ServerProblem: CustomStringConvertible {
     /// Status, title and detail, for people.
     public var description: String {
         [status.map { "\($0)" }, title, detail].compactMap(\.self).joined(separator: ": ")

@@ -1,3 +1,4 @@
+import Foundation
 import SnapshotKit
 
 /// A list that is newer than the one before, and how it came about.
@@ -26,24 +27,24 @@ public struct ListUpdate: Sendable {
     public let followed: FollowedList
 }
 
-extension DiffClient {
+extension ListClient {
     /// What the session holds, and from then on each change, for as long as somebody asks for the next one.
     ///
     /// The first update is a reset. Whatever happens on the way, what is shown stays: after 404, 429, 503 and lost
     /// connections the client waits and goes on from the list that it has. It ends when its task is cancelled, and
-    /// throws a `Problem` when asking again cannot help: the token is refused, or the request is wrong.
-    public var updates: Updates { updates(from: FollowedList()) }
+    /// throws a `ServerProblem` when asking again cannot help: the token is refused, or the request is wrong.
+    public var updates: ListUpdates { updates(from: FollowedList()) }
 
     /// Each change from a list on that was shown earlier.
-    public func updates(from followed: FollowedList) -> Updates { Updates(client: self, followed: followed) }
+    public func updates(from followed: FollowedList) -> ListUpdates { ListUpdates(client: self, followed: followed) }
 }
 
 /// The updates of a session. Each iteration follows it by itself.
-public struct Updates: AsyncSequence, Sendable {
+public struct ListUpdates: AsyncSequence, Sendable {
     /// An update.
     public typealias Element = ListUpdate
 
-    let client: DiffClient
+    let client: ListClient
     let followed: FollowedList
 
     /// Begins to follow.
@@ -51,7 +52,7 @@ public struct Updates: AsyncSequence, Sendable {
 
     /// Follows a session: the list that is shown, and the failures since something went well.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
-        private let client: DiffClient
+        private let client: ListClient
         private var followed: FollowedList
         /// What the last update showed: `followed`, with the edits that were pending.
         private var shown: RowList
@@ -59,7 +60,7 @@ public struct Updates: AsyncSequence, Sendable {
         private var moment = -1
         private var failures = 0
 
-        fileprivate init(client: DiffClient, followed: FollowedList) {
+        fileprivate init(client: ListClient, followed: FollowedList) {
             self.client = client
             self.followed = followed
             shown = followed.list
@@ -67,34 +68,36 @@ public struct Updates: AsyncSequence, Sendable {
 
         /// Waits until the list is another one; nil when the task is cancelled.
         ///
-        /// - Throws: `Problem` when asking again cannot help.
+        /// - Throws: `ServerProblem` when asking again cannot help.
         public mutating func next() async throws -> ListUpdate? {
             while !Task.isCancelled {
                 if let update = editedUpdate() { return update }
-                do throws(Problem) {
+                do throws(ServerProblem) {
                     if let update = try await poll() { return update }
                 } catch {
                     if Task.isCancelled { return nil }
                     let isRenewable = client.renewsToken && error.status == 401
-                    guard error.isPassing || isRenewable else { throw error }
-                    let delay = error.isStale && failures == 0 ? .zero : pause(error.retryAfter)
+                    guard error.isPassing || isRenewable else {
+                        client.onStatus?(.stopped(error))
+                        throw error
+                    }
+                    let delay = error.isStale && failures == 0 ? 0 : pause(error.retryAfter)
                     failures += 1
-                    client.onStatus?(.waiting(error, delay))
-                    try? await Task.sleep(for: delay)
+                    client.onStatus?(.waiting(error, seconds: delay))
+                    await client.naps.sleep(for: delay)
                 }
             }
             return nil
         }
 
         /// One request, and the client's rule on its answer; nil if it brought nothing new.
-        private mutating func poll() async throws(Problem) -> ListUpdate? {
-            let clock = ContinuousClock()
-            let start = clock.now
+        private mutating func poll() async throws(ServerProblem) -> ListUpdate? {
+            let start = TimeInterval.uptime
             let isBehind = client.pending.isAnswered(beyond: followed)
             // Nil where the window was moved meanwhile, or there are other edits.
             guard
                 let answer = try await client.nextChanges(
-                    since: followed.revision, wait: isBehind ? .zero : client.wait, unlessEditedSince: moment)
+                    since: followed.revision, wait: isBehind ? 0 : client.wait, unlessEditedSince: moment)
             else { return nil }
             client.onStatus?(.live)
             let before = followed.list
@@ -107,7 +110,7 @@ public struct Updates: AsyncSequence, Sendable {
                 return nil
             }
             // Where something on the way does not let the server hold the request, it must not go in a circle.
-            if clock.now - start < .seconds(1) { try? await Task.sleep(for: pause(nil)) }
+            if .uptime - start < 1 { await Task.pause(for: pause(nil)) }
             return nil
         }
 
@@ -139,18 +142,18 @@ public struct Updates: AsyncSequence, Sendable {
                 list: list, revision: revision, window: followed.window, change: change, followed: followed)
         }
 
-        private mutating func take(_ answer: [UInt8]) throws(Problem) -> FollowedList.Outcome {
+        private mutating func take(_ answer: [UInt8]) throws(ServerProblem) -> FollowedList.Outcome {
             let outcome: FollowedList.Outcome
             do throws(ApplyError) {
                 outcome = try followed.take(answer)
             } catch {
-                throw Problem(title: "A changeset did not fit", detail: "\(error)")
+                throw ServerProblem(title: "A changeset did not fit", detail: "\(error)")
             }
-            if case .elsewhere = outcome { throw Problem(title: "An answer was for another list", isStale: true) }
+            if case .elsewhere = outcome { throw ServerProblem(title: "An answer was for another list", isStale: true) }
             return outcome
         }
 
-        private func pause(_ retryAfter: Duration?) -> Duration {
+        private func pause(_ retryAfter: TimeInterval?) -> TimeInterval {
             client.backOff.pause(after: failures, retryAfter: retryAfter, chance: .random(in: 0...1))
         }
     }
@@ -158,7 +161,7 @@ public struct Updates: AsyncSequence, Sendable {
 
 extension ListUpdate.Change {
     /// Nil if an answer changed nothing.
-    fileprivate init?(_ outcome: FollowedList.Outcome, _ form: DiffClient.Form) {
+    fileprivate init?(_ outcome: FollowedList.Outcome, _ form: ListClient.Form) {
         switch outcome {
         case .replaced(let reason): self = .reset(reason: reason)
         // A new revision may look as the old one did; then there are no stages.

@@ -5,7 +5,28 @@ import SnapshotKit
     import FoundationNetworking
 #endif
 
-extension DiffClient {
+extension ListClient {
+    /// Posts what the list looks like now, as a value of your own; this takes a key. Makes the session if there is none.
+    ///
+    /// ```swift
+    /// let fires = [Fire(id: "4a03", content: .init(name: "Platina Fire", acres: 10))]
+    /// try await client.post(fires)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - state: a state as JSON: an array of items, or an object with
+    ///     `items` or `sections`.
+    ///   - revision: refuses the write (412) unless this is the head.
+    ///   - encoder: encodes the value.
+    /// - Returns: the head's revision after the write.
+    /// - Throws: `ServerProblem` if the write is refused, or what the encoder throws.
+    @discardableResult
+    public func post(
+        _ state: some Encodable, ifMatch revision: String? = nil, encoder: JSONEncoder = JSONEncoder()
+    ) async throws -> String {
+        try head(of: await post(state: JSONText(encoding: state, by: encoder), ifMatch: revision))
+    }
+
     /// Posts what the list looks like now; whoever holds a key may. Makes the session if there is none.
     ///
     /// - Parameters:
@@ -15,7 +36,7 @@ extension DiffClient {
     /// - Returns: the answer, which `FollowedList.take(_:)` takes.
     public func post(
         state: JSONText, since: String? = nil, ifMatch revision: String? = nil
-    ) async throws(Problem) -> [UInt8] {
+    ) async throws(ServerProblem) -> [UInt8] {
         try await answer(to: writing("state", state, since, revision), tries: 4)
     }
 
@@ -25,7 +46,7 @@ extension DiffClient {
     /// - Returns: the answer, which `FollowedList.take(_:)` takes.
     public func post(
         edits: JSONText, since: String? = nil, ifMatch revision: String? = nil
-    ) async throws(Problem) -> [UInt8] {
+    ) async throws(ServerProblem) -> [UInt8] {
         try await answer(to: writing("edits", edits, since, revision), tries: 4)
     }
 
@@ -38,22 +59,26 @@ extension DiffClient {
     /// ```
     ///
     /// - Returns: the revision that holds them.
-    /// - Throws: `Problem` if they are refused. They are not shown any more then, nor when the task is cancelled.
+    /// - Throws: `ServerProblem` if they are refused. They are not shown any more then, nor when the task is cancelled.
     @discardableResult
-    public func edit(_ edits: JSONText) async throws(Problem) -> String { try await begin(edits).revision() }
+    public func edit(_ edits: JSONText) async throws(ServerProblem) -> String { try await begin(edits).revision() }
 
     /// Shows edits, and begins to send them.
     func begin(_ edits: JSONText) -> SentEdits {
-        let deadline = ContinuousClock.now + patience
+        let deadline = TimeInterval.uptime + patience
         var request = writing("edits", edits, nil, nil)
         request.setValue("return=minimal", forHTTPHeaderField: "Prefer")
-        return pending.begin(edits) { [request] () throws(Problem) in
-            let answer = try await answer(to: request, tries: .max, until: deadline)
-            guard let revision = (try? JSONSlice(checking: answer))?.members?["to"]?.string else {
-                throw Problem(title: "An answer without a revision")
-            }
-            return revision
+        return pending.begin(edits) { [request] () throws(ServerProblem) in
+            let answer = try await self.answer(to: request, tries: .max, until: deadline)
+            return try self.head(of: answer)
         }
+    }
+
+    private func head(of answer: [UInt8]) throws(ServerProblem) -> String {
+        guard let revision = (try? JSONSlice(checking: answer))?.members?["to"]?.string else {
+            throw ServerProblem(title: "An answer without a revision")
+        }
+        return revision
     }
 
     /// A POST. All tries carry its key, so that a write whose answer was lost is not done again: the server answers the
@@ -72,21 +97,22 @@ extension DiffClient {
 
     /// Tries so often, and not beyond a deadline.
     private func answer(
-        to request: URLRequest, tries: Int, until deadline: ContinuousClock.Instant? = nil
-    ) async throws(Problem) -> [UInt8] {
+        to request: URLRequest, tries: Int, until deadline: TimeInterval? = nil
+    ) async throws(ServerProblem) -> [UInt8] {
         var failures = 0
         while true {
-            do throws(Problem) {
+            do throws(ServerProblem) {
                 return try await answer(to: request)
             } catch {
                 failures += 1
                 let delay = backOff.pause(
                     after: failures - 1, retryAfter: error.retryAfter, chance: .random(in: 0...1))
                 let mayPass = error.isPassing && error.status != 404 || renewsToken && error.status == 401
-                guard mayPass, failures < tries, deadline.map({ .now + delay < $0 }) ?? true, !Task.isCancelled else {
+                guard mayPass, failures < tries, deadline.map({ .uptime + delay < $0 }) ?? true, !Task.isCancelled
+                else {
                     throw error
                 }
-                try? await Task.sleep(for: delay)
+                await Task.pause(for: delay)
             }
         }
     }
