@@ -57,9 +57,14 @@ class Pages(ServiceCase):
                     self.assertEqual(policy[name], ["'none'"])
                 self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")
 
-    def test_the_playground_has_a_script_and_a_style(self):
-        inline = Inline(self.get("/").text)
-        self.assertEqual([len(inline.texts[tag]) for tag in ("script", "style")], [1, 1])
+    def test_the_playground_has_its_style_inline_and_loads_its_script(self):
+        page = self.get("/").text
+        inline = Inline(page)
+        self.assertEqual(("".join(inline.texts["script"]), len(inline.texts["style"])), ("", 1))
+        for script in re.findall(r'<script[^>]* src="([^"]+)"', page):
+            answer = self.get(f"/{script}")
+            self.assertStatus(answer, 200)
+            self.assertEqual(answer.media_type, "text/javascript")
 
     def test_nothing_that_is_answered_is_sniffed(self):
         session, _ = self.made(["a"])

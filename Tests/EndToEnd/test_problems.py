@@ -32,7 +32,7 @@ ENDPOINTS = {
     "/v1/tokens": {"POST"},
     "/livez": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/metrics": {"GET", "HEAD"},
     "/openapi.json": {"GET", "HEAD"}, "/": {"GET", "HEAD"}, "/client.js": {"GET", "HEAD"}, "/edits.js": {"GET", "HEAD"},
-    "/problems/internal": {"GET", "HEAD"},
+    "/problems/internal": {"GET", "HEAD"}, "/playground/main.js": {"GET", "HEAD"},
 }
 
 
@@ -47,7 +47,7 @@ class Pages(ServiceCase):
                     self.assertIn(str(status), answer.text)
 
     def test_another_name_is_404(self):
-        for path in ("/problems/nothing", "/problems/", "/problems/internal/more"):
+        for path in ("/problems/nothing", "/problems/", "/problems/internal/more", "/playground/nothing.js", "/playground/"):
             with self.subTest(path):
                 self.assertProblem(self.get(path), 404, "route-not-found")
 
@@ -81,7 +81,7 @@ class Routes(ServiceCase):
 
     def test_the_operational_pages_answer(self):
         expected = {"/livez": None, "/readyz": None, "/metrics": "text/plain", "/openapi.json": "application/json",
-                    "/": "text/html", "/client.js": "text/javascript"}
+                    "/": "text/html", "/client.js": "text/javascript", "/playground/main.js": "text/javascript"}
         for path, kind in expected.items():
             with self.subTest(path):
                 answer = self.get(path)
@@ -98,6 +98,7 @@ class Routes(ServiceCase):
         for path in ENDPOINTS:
             plain = re.sub(r"sessions/s", "sessions/x", path).replace("/i", "/x") if "/sessions" in path else path
             plain = plain.replace("/xtems", "/items").replace("/problems/internal", "/problems/x")
+            plain = plain.replace("/playground/main.js", "/playground/x")
             if path not in ("/", "/client.js"):
                 self.assertIn(plain, paths)
 

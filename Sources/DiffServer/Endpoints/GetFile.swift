@@ -16,6 +16,12 @@ struct GetFile: Sendable {
     static let edits = GetFile(page_edits(), "text/javascript; charset=utf-8")
     static let clientTypes = GetFile(page_client_types(), "text/plain; charset=utf-8")
     static let description = GetFile(page_openapi(), "application/json")
+    /// The playground's own modules, by their names.
+    private static let modules = Dictionary(
+        uniqueKeysWithValues: (0..<page_module_count()).map { at in
+            let module = page_module(at)
+            return (String(cString: module.name), GetFile(module.file, "text/javascript; charset=utf-8"))
+        })
 
     /// - Parameter policy: of a page, which is made from its bytes.
     private init(_ file: page_file, _ type: String, policy: ([UInt8]) -> PagePolicy? = { _ in nil }) {
@@ -25,6 +31,15 @@ struct GetFile: Sendable {
         let digest = bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }
         tag = String(digest, radix: 16)
         fields = policy(bytes)?.fields ?? []
+    }
+
+    /// One of the playground's modules.
+    @Sendable
+    static func module(_ call: OpenCall) throws(Problem) -> Response {
+        guard let file = modules[call.place["file"]] else {
+            throw Problem(.routeNotFound, "the playground has no file \"\(call.place["file"])\"")
+        }
+        return file.answer(call)
     }
 
     @Sendable

@@ -136,6 +136,7 @@ let routes = Router<Route>([
     .init(.get, "/livez", Route(name: "livez", isProbe: true, open: GetHealth.live)),
     .init(.get, "/readyz", Route(name: "readyz", isProbe: true, open: GetHealth.ready)),
     .init(.get, "/", Route(name: "page", open: GetFile.page.answer)),
+    .init(.get, "/playground/{file}", Route(name: "page", open: GetFile.module)),
     .init(.get, "/client.js", Route(name: "page", open: GetFile.client.answer)),
     .init(.get, "/edits.js", Route(name: "page", open: GetFile.edits.answer)),
     .init(.get, "/client.d.ts", Route(name: "page", open: GetFile.clientTypes.answer)),

@@ -102,13 +102,19 @@ class Browser:
         actions += [{"type": "keyUp", "value": KEYS.get(key, key)} for key in hold]
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
 
-    def drag(self, start, end, milliseconds=120):
-        """Drags by the mouse from one point of the page to another, each (x, y)."""
+    def drag(self, start, end, milliseconds=120, kind="mouse"):
+        """Drags by the mouse, or by a finger, from one point of the page to another, each (x, y)."""
         moves = [{"type": "pointerMove", "x": round(x), "y": round(y), "duration": duration}
                  for (x, y), duration in ((start, 0), ((start[0], start[1] + 8), 20), (end, milliseconds))]
         actions = [moves[0], {"type": "pointerDown", "button": 0}, *moves[1:], {"type": "pointerUp", "button": 0}]
         self.call("POST", "/actions", {"actions": [
-            {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": actions}]})
+            {"type": "pointer", "id": kind, "parameters": {"pointerType": kind}, "actions": actions}]})
+
+    def point(self, x, y):
+        """Points at a place with the mouse."""
+        move = {"type": "pointerMove", "x": round(x), "y": round(y), "duration": 0}
+        self.call("POST", "/actions", {"actions": [
+            {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [move]}]})
 
     def errors(self):
         """What the console complained of since the last call."""

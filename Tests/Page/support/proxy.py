@@ -9,7 +9,8 @@ import time
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "Sources/DiffServer/Page"
 TYPES = {"index.html": "text/html; charset=utf-8", "client.js": "text/javascript; charset=utf-8",
-         "edits.js": "text/javascript; charset=utf-8", "client.d.ts": "text/plain"}
+         "edits.js": "text/javascript; charset=utf-8", "client.d.ts": "text/plain",
+         **{f"playground/{path.name}": "text/javascript; charset=utf-8" for path in (PAGE / "playground").glob("*.js")}}
 
 
 class Site(http.server.ThreadingHTTPServer):

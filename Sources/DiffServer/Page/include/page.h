@@ -11,3 +11,12 @@ struct page_file page_client(void);
 struct page_file page_edits(void);
 struct page_file page_client_types(void);
 struct page_file page_openapi(void);
+
+// The modules of the playground, by their names.
+struct page_module {
+    const char *_Nonnull name;
+    struct page_file file;
+};
+
+long page_module_count(void);
+struct page_module page_module(long at);

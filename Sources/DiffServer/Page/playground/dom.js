@@ -1,0 +1,44 @@
+// What all parts of the playground share.
+
+export const $ = (id) => document.getElementById(id);
+export const pick = (list) => list[Math.floor(Math.random() * list.length)];
+export const plural = (count, word) => `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`;
+export const size = (count) => count < 1000 ? `${count} B` : `${(count / 1000).toFixed(1)} kB`;
+export const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+export function make(tag, className, ...children) {
+  const element = document.createElement(tag);
+  element.className = className;
+  element.append(...children);
+  return element;
+}
+
+/** In another order, if there is one: a button that does nothing looks broken. */
+export function shuffled(list) {
+  const other = [...list];
+  for (let at = other.length - 1; at > 0; at -= 1) {
+    const to = Math.floor(Math.random() * (at + 1));
+    [other[at], other[to]] = [other[to], other[at]];
+  }
+  return list.length > 1 && other.every((value, at) => value === list[at]) ? shuffled(list) : other;
+}
+
+const titles = ['title', 'name', 'label', 'subject', 'headline', 'text', 'displayName'];
+const isPlain = (value) => ['string', 'number'].includes(typeof value);
+
+/** The members of a content that a row shows besides its title. */
+export const scalars = (content) => Object.entries(content).filter(([name, value]) => (
+  name !== titleOf(content) && name !== 'layout' && isPlain(value)));
+
+const titleOf = (content) => titles.find((name) => isPlain(content[name]));
+
+/** A title, and what else there is to say, of whatever content a row has. */
+export function words({ id, content }) {
+  if (typeof content !== 'object' || content === null) return [content === undefined ? String(id) : String(content), ''];
+  const more = scalars(content).slice(0, 4).map(([name, value]) => {
+    if (typeof value === 'string') return value;
+    const amount = value.toLocaleString('en');
+    return /[a-z]s$/.test(name) ? `${amount} ${value === 1 ? name.slice(0, -1) : name}` : `${name} ${amount}`;
+  });
+  return [String(content[titleOf(content)] ?? id), more.join(' · ')];
+}

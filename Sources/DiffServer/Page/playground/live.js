@@ -1,0 +1,107 @@
+// The view that only follows: a session, a view or a window of it, and what each change costs.
+
+import { $, make, plural, size } from './dom.js';
+import { bytesOf } from './json.js';
+import { makeList } from './list.js';
+import { samples } from './samples.js';
+import { ask, chips, curlLine, follower, pathOf, say, showProblem, tally } from './server.js';
+
+export const live = (() => {
+  let sent = 0;
+  let seen = 0;
+  let last = '';
+  const list = makeList($('live'), (plan) => follow.edit(plan));
+  const follow = follower(list, {
+    sight: () => ({ view: $('view').value.trim() ? JSON.parse($('view').value) : undefined, window: windowed() }),
+    change(shown, state) {
+      showPlace(shown.window, state);
+      if (shown.from === shown.to) return; // an edit of one's own, which the server has not seen yet
+      const answer = shown.told ? { ...shown, changes: shown.told } : shown;
+      const bytes = bytesOf(JSON.stringify(answer));
+      sent += bytes;
+      seen += 1;
+      const result = tally(answer);
+      const what = make('span', 'sums', ...chips(result));
+      if (!what.childNodes.length) what.append('nothing changed');
+      entry(`#${answer.to.split('-')[0]}`, what, size(bytes));
+      $('total').textContent = `${plural(seen, 'answer')}, ${size(sent)}`;
+      $('create').hidden = true;
+      say(answer, bytes);
+    },
+    status({ status, problem, delay }) {
+      $('create').hidden = problem?.status !== 404;
+      const text = status === 'live' ? '' : `${problem.title}${status === 'waiting' ? `; again in ${Math.ceil(delay / 1000)} s` : ''}`;
+      if (text && problem.title !== last) entry('–', make('span', 'quiet', text), '');
+      last = text ? problem.title : '';
+    },
+    missing() { $('create').hidden = false; },
+  });
+
+  function entry(label, what, amount) {
+    const now = new Date();
+    const time = make('time', '', now.toLocaleTimeString('en-GB'));
+    time.dateTime = now.toISOString();
+    $('timeline').prepend(make('li', '', make('span', 'seq', label), what, make('span', '', amount), time));
+    while ($('timeline').children.length > 200) $('timeline').lastChild.remove();
+  }
+
+  // What of the session is shown: all, a view, or a window of that.
+
+  const windowed = () => $('windowed').checked ? { at: $('place').value, after: Math.max(0, $('rows').value - 1) } : undefined;
+
+  function showPlace(window, state) {
+    $('place').disabled = !window;
+    if (!window) return $('where').replaceChildren();
+    const rows = state.sections.reduce((sum, section) => sum + section.items.length, 0);
+    const all = window.above + rows + window.below;
+    $('place').max = Math.max(0, all - 1);
+    $('where').textContent = rows ? `${window.above + 1} to ${window.above + rows} of ${all}` : 'no rows';
+  }
+
+  function showCurl() {
+    const { view, window } = { view: $('view').value.trim(), window: windowed() };
+    const query = Object.entries({ ...view && { view }, ...window }).map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
+    const path = `${pathOf(follow.session)}/changes${query && '?'}${query}`;
+    $('curl-live').textContent = curlLine(path, { headers: ['Accept: text/event-stream'], more: 'N' });
+  }
+
+  $('view').onchange = () => {
+    try { JSON.parse($('view').value.trim() || '{}'); } catch (error) {
+      return showProblem({ title: 'The view is not JSON', detail: error.message });
+    }
+    showProblem();
+    follow.start(follow.session); // what is shown is of another view
+    showCurl();
+  };
+  for (const name of ['windowed', 'rows', 'place']) {
+    $(name).oninput = () => {
+      if (!$('rows').checkValidity()) return;
+      follow.show(windowed() ?? {});
+      showCurl();
+    };
+  }
+
+  $('follow').onsubmit = (event) => {
+    event.preventDefault();
+    location.hash = `live:${encodeURIComponent($('session').value)}`;
+  };
+  $('create').onclick = async () => {
+    const { problem } = await ask('PUT', pathOf(follow.session), JSON.stringify({ state: samples.Board.state() }));
+    showProblem(problem);
+    if (!problem) follow.reconnect();
+  };
+
+  return {
+    open(session) {
+      $('session').value = session;
+      if (follow.session === session) return follow.reconnect();
+      [sent, seen, last] = [0, 0, ''];
+      $('timeline').replaceChildren();
+      list.show(null, null);
+      follow.start(session);
+      showCurl();
+    },
+    close: () => follow.stop(),
+    reconnect: () => follow.reconnect(),
+  };
+})();

@@ -1,0 +1,580 @@
+// Two views of one idea. In the playground a writer sends states or edits; in both a thin client follows the session and
+// shows what changed, and nothing else moves the list.
+
+import { $, make, plural, size } from './dom.js';
+import { bytesOf, characterAt, compact, cut, lineOf, places, pretty } from './json.js';
+import { packed, unpacked } from './link.js';
+import { makeList } from './list.js';
+import { live } from './live.js';
+import { flat, marks } from './marks.js';
+import { samples } from './samples.js';
+import { ask, base, chips, curlLine, follower, onKey, pathOf, say, showProblem, tally } from './server.js';
+import { guess, parameters, query } from './shape.js';
+import { languages } from './snippets.js';
+import { alone, batch, verdict } from './uikit.js';
+
+const editor = $('editor');
+const long = 200_000; // characters of a state or a changeset beyond which it is not shown whole
+
+// MARK: What is typed
+
+// Nothing that was typed is lost: what something else takes the place of becomes a draft, which the last of the samples'
+// buttons and Ctrl-Z give back, also after the page was loaded again.
+const text = (() => {
+  let written = ''; // what the page itself put into the editor
+  let isSent = true;
+  const drafts = (() => { try { return JSON.parse(sessionStorage.drafts ?? '[]'); } catch { return []; } })();
+  const button = Object.assign(make('button', '', 'Draft'), { type: 'button', title: 'What you typed (Ctrl or ⌘ and Z in the editor)' });
+  button.onclick = () => restore();
+
+  const isTyped = () => editor.value !== written && editor.value.trim() !== '';
+
+  /** The current text first, since the page may go at any time. */
+  function store() {
+    const all = [...drafts, ...isTyped() ? [editor.value] : []].filter((draft, at, list) => list.indexOf(draft) === at).slice(-10);
+    try { sessionStorage.drafts = JSON.stringify(all); } catch { /* no storage here: drafts last as long as the page */ }
+    button.hidden = drafts.length === 0;
+    button.textContent = drafts.length > 1 ? `Draft (${drafts.length})` : 'Draft';
+    $('whole').hidden = isSent;
+  }
+
+  function keep() {
+    if (isTyped() && drafts.at(-1) !== editor.value) drafts.push(editor.value);
+  }
+
+  /** Puts a text of the page's own there. */
+  function write(next) {
+    keep();
+    editor.value = written = next;
+    isSent = true;
+    editor.placeholder = next ? '' : editor.placeholder;
+    store();
+    changed();
+  }
+
+  function restore() {
+    const draft = drafts.pop();
+    if (draft === undefined) return;
+    if (isTyped()) drafts.unshift(editor.value);
+    editor.value = draft;
+    typed();
+    editor.focus();
+  }
+
+  function typed() {
+    isSent = false;
+    store();
+    changed();
+  }
+
+  let changed = () => {};
+  editor.addEventListener('input', typed);
+  editor.addEventListener('keydown', (event) => {
+    if (event.key !== 'z' || !event.ctrlKey && !event.metaKey || event.shiftKey || editor.value !== written || !drafts.length) return;
+    event.preventDefault();
+    restore();
+  });
+  return {
+    button, write, store,
+    get isSent() { return isSent; },
+    sent() { isSent = true; store(); },
+    onChange(call) { changed = call; },
+  };
+})();
+
+/** What a long list costs is spent where it is needed. */
+function once(make) {
+  let made;
+  return () => (made ??= make());
+}
+
+/** How many characters fit into a line of a place, less what closes brackets. */
+function columns(place) {
+  const line = document.createElement('canvas').getContext('2d');
+  line.font = getComputedStyle(place).font;
+  return Math.max(32, Math.floor((place.clientWidth - 32) / line.measureText('0').width) - 4);
+}
+
+// MARK: Where it is wrong
+
+const fault = {
+  at: null,
+  /** Marks a stretch of the editor's text, selects it, and brings it to be seen. */
+  show(start, end) {
+    const { line, column } = lineOf(editor.value, start);
+    fault.at = line;
+    editor.ariaInvalid = 'true';
+    editor.focus({ preventScroll: true });
+    editor.setSelectionRange(start, Math.max(end, start + 1));
+    const height = parseFloat(getComputedStyle(editor).lineHeight);
+    if (Math.abs(line * height - editor.scrollTop - editor.clientHeight / 2) > editor.clientHeight / 2 - 2 * height) {
+      editor.scrollTop = line * height - editor.clientHeight / 2;
+    }
+    fault.place();
+    return { line, column };
+  },
+  place() {
+    const height = parseFloat(getComputedStyle(editor).lineHeight);
+    $('fault').hidden = fault.at === null;
+    if (fault.at !== null) $('fault').style.top = `${12 + (fault.at - 1) * height - editor.scrollTop}px`;
+  },
+  clear() {
+    fault.at = null;
+    editor.ariaInvalid = null;
+    fault.place();
+  },
+};
+editor.addEventListener('scroll', fault.place);
+
+/** Shows a problem with what is in the editor at its place there. */
+function showFault(problem, sent) {
+  const whole = editor.value;
+  const pointer = problem.errors?.[0]?.pointer;
+  let place = null;
+  if (problem.offset !== undefined && sent === whole) {
+    const at = characterAt(whole, problem.offset);
+    place = [at, at + 1];
+  } else if (pointer !== undefined) place = places(whole).get(pointer) ?? places(whole).get(pointer.replace(/\/[^/]*$/, ''));
+  if (!place) return showProblem(problem);
+  const { line, column } = fault.show(...place);
+  const shown = whole.split('\n')[line - 1];
+  const from = Math.max(0, column - 40);
+  const frame = `${shown.slice(from, from + 76)}\n${' '.repeat(column - 1 - from)}^`;
+  showProblem({ ...problem, detail: `Line ${line}, column ${column}: ${problem.detail ?? ''}` }, frame);
+}
+
+// MARK: The shape of foreign JSON
+
+const shape = (() => {
+  let isOwn = false; // corrected by hand
+  const fields = new Map();
+  const labels = { itemsAt: 'the list', idAt: 'the id', kindAt: 'the kind', childrenAt: 'children', expandedAt: 'whether expanded',
+    sectionsAt: 'the sections', sectionIdAt: "a section's id", map: 'an object of elements', rest: 'what else to keep', duplicates: 'the same id twice' };
+  const options = { map: ['', 'true'], duplicates: ['', 'refuse', 'first'] };
+  const more = make('div', '');
+  for (const name of parameters) {
+    const field = options[name] ? make('select', 'field', ...options[name].map((value) => new Option(value || '–', value))) : make('input', 'field');
+    Object.assign(field, { name, title: labels[name], autocapitalize: 'off', autocomplete: 'off', spellcheck: false });
+    field.addEventListener('input', () => { isOwn = true; });
+    fields.set(name, field);
+    (['itemsAt', 'idAt', 'kindAt', 'childrenAt'].includes(name) ? $('shape') : more).append(make('label', '', name, field));
+  }
+  $('shape').append(make('details', '', make('summary', '', 'More'), more));
+  fields.get('idAt').title += ': up to four pointers, with spaces between';
+
+  function look() {
+    let found = null;
+    try { found = guess(JSON.parse(editor.value)); } catch { found = $('shape').hidden ? null : undefined; } // in the middle of typing
+    if (found === undefined) return;
+    $('shape').hidden = !found;
+    if (!found) isOwn = false;
+    if (found && !isOwn) for (const [name, field] of fields) field.value = found[name] ?? '';
+  }
+  return {
+    look,
+    query: () => $('shape').hidden ? '' : query(Object.fromEntries([...fields].map(([name, field]) => [name, field.value]))),
+  };
+})();
+
+// MARK: Playground
+
+const playground = (() => {
+  const dialects = ['keyed', 'indexed', 'staged', 'diffable', 'sequential', 'counts', 'json-patch'];
+  let dialect = 'keyed';
+  let doc = null; // the head: { revision, state, bytes }
+  const past = []; // the revisions that were seen, as `doc`; the last is the head
+  let lookedAt = null; // the index of the one that is looked at, if it is not the head
+  let step = null; // the change that is shown: { from, to, old, new, posted }
+  let lines = {}; // what "Copy as" copies, by name
+  let language = 'curl';
+  let turns = 0;
+  const path = () => pathOf(follow.session);
+
+  const list = makeList($('play'), (plan) => { look(past.length - 1); return follow.edit(plan); }, lightOperations);
+  const follow = follower(list, {
+    isLookingBack: () => lookedAt !== null,
+    change(answer) {
+      if (answer.to !== doc?.revision && !isSending) refresh(answer.from);
+    },
+    status(status) { if (status.problem?.status === 404) remake(); },
+    missing: remake,
+  });
+
+  /** A session that is not there is made: of what it held, or of a sample. */
+  async function remake() {
+    if (doc) {
+      const { problem } = await ask('PUT', path(), JSON.stringify({ state: doc.state }));
+      showProblem(problem);
+    } else {
+      showProblem();
+      await plant({ sample: 'Feed' });
+    }
+  }
+
+  // MARK: Writing
+
+  let isSending = false;
+  async function send(body, more = '') {
+    isSending = true;
+    const where = `${path()}/changes?since=${doc?.revision ?? ''}${more}`;
+    const { json, problem } = await ask('POST', where, body);
+    if (!problem) {
+      showProblem();
+      fault.clear();
+      await refresh(json.from, more && { path: where, text: body });
+    }
+    isSending = false;
+    return { json, problem };
+  }
+
+  let queue = Promise.resolve();
+  function sendTyped() {
+    look(past.length - 1);
+    const whole = editor.value;
+    if (!whole.trim() && !text.isSent) return queue;
+    queue = queue.then(async () => {
+      const body = compact(whole);
+      const { problem } = await send(body, shape.query());
+      if (problem) showFault(problem, body);
+      else if (editor.value === whole) text.sent(); // the next change may replace it now, and keeps it as a draft
+    });
+    return queue;
+  }
+
+  let isUnread = false; // a problem that is shown until there is something to read
+  let reads = 0;
+  async function refresh(from, posted) {
+    const read = reads += 1;
+    const { session } = follow;
+    const { json, bytes } = await ask('GET', path());
+    if (!json || read !== reads || session !== follow.session) return;
+    const wrapper = bytesOf(JSON.stringify({ ...json, state: 0 })) - 1;
+    const next = { revision: json.revision, state: json.state, bytes: bytes - wrapper };
+    const old = past.find(({ revision }) => revision === from)?.state ?? null;
+    if (past.at(-1)?.revision !== next.revision) past.push(next);
+    while (past.length > 64 || past.length > 2 && past.reduce((sum, { bytes: each }) => sum + each, 0) > 30_000_000) {
+      past.shift();
+      if (lookedAt !== null) lookedAt = Math.max(0, lookedAt - 1);
+    }
+    if (isUnread) showProblem();
+    isUnread = false;
+    doc = next;
+    if (lookedAt === null) step = { from, to: doc.revision, old, new: doc, posted };
+    if (text.isSent) showState();
+    showScrub();
+    if (lookedAt === null) await showChanges();
+  }
+
+  /** The session's state in the editor, if that can hold it. */
+  function showState() {
+    const isLong = doc.bytes > long;
+    editor.placeholder = isLong ? `${list.summary()}, ${size(doc.bytes)}: too long to be shown here. Write or paste another state, or press a sample.` : '';
+    text.write(isLong ? '' : pretty(doc.state, columns(editor)));
+    fault.clear();
+  }
+
+  // MARK: Looking back
+
+  /** Shows a revision that was seen; the session stays as it is. */
+  function look(index) {
+    const last = past.length - 1;
+    const at = lookedAt ?? last;
+    if (index === at || index < 0) return;
+    lookedAt = index === last ? null : index;
+    const [from, to] = [past[at], past[index]];
+    list.show(lookedAt === null && follow.state ? follow.state : flat(to.state));
+    step = { from: from.revision, to: to.revision, old: from.state, new: to, isBetween: true };
+    showScrub();
+    showChanges();
+  }
+
+  function showScrub() {
+    const last = past.length - 1;
+    const at = lookedAt ?? last;
+    $('scrub').max = Math.max(0, last);
+    $('scrub').value = Math.max(0, at);
+    $('scrub').disabled = last < 1;
+    const words = `Revision ${past[at]?.revision.split('-')[0] ?? '–'}`;
+    $('scrub').setAttribute('aria-valuetext', `${words}, ${at + 1} of ${last + 1}`);
+    $('scrubbed').textContent = words;
+    $('now').disabled = lookedAt === null;
+  }
+  $('scrub').oninput = () => look(Number($('scrub').value));
+  $('now').onclick = () => look(past.length - 1);
+
+  // MARK: The changeset
+
+  /** A patch is made from the old content, which only the head has: there, and between past revisions, both states are sent. */
+  function request(wanted) {
+    const more = wanted === 'staged' ? `&staging=${$('staging').value}` : '';
+    const patch = $('patch').checked && step.old ? '&content=patch' : '';
+    if (step.isBetween || patch) {
+      const body = JSON.stringify({ old: step.old, new: step.new.state });
+      return { method: 'POST', where: `/v1/diff?dialect=${wanted}${more}${patch}`, body };
+    }
+    if (step.posted) return { method: 'POST', where: `${step.posted.path}&dialect=${wanted}${more}`, body: step.posted.text };
+    return { method: 'GET', where: `${path()}/changes?since=${step.from ?? ''}&dialect=${wanted}${more}` };
+  }
+
+  async function showChanges() {
+    if (!step) return;
+    const turn = turns += 1;
+    const shown = step;
+    const { method, where, body } = request(dialect);
+    const [{ json, bytes, problem }, indexed] = await Promise.all([
+      ask(method, where, body),
+      dialect === 'staged' && shown.old ? ask('POST', '/v1/diff?dialect=indexed', JSON.stringify({ old: shown.old, new: shown.new.state })) : null,
+    ]);
+    if (turn !== turns) return; // asked again meanwhile
+    if (problem) return showProblem(problem);
+    const [before, after] = [once(() => shown.old && flat(shown.old)), once(() => flat(shown.new.state))];
+    showJSON(json, before, after);
+    showNaive(json.reset ? null : indexed?.json?.changes, before, after);
+    const result = tally(json);
+    const whole = shown.new.bytes;
+    const meter = make('span', 'meter', make('i', ''));
+    meter.firstChild.style.width = `${Math.min(100, 100 * bytes / whole)}%`;
+    meter.ariaHidden = 'true';
+    $('sums').replaceChildren(
+      make('b', '', json.reset ? 'the whole state' : plural(result.total, 'operation')), ...chips(result), make('span', 'grow'),
+      ...json.reset || bytes >= whole ? [make('span', 'quiet', size(bytes))] : [make('span', '', `${size(bytes)} instead of ${size(whole)}`), meter]);
+    say(json, bytes);
+    const session = encodeURIComponent(follow.session);
+    lines = { curl: curlLine(where, { text: body }), ...Object.fromEntries(Object.entries(languages).map(([name, write]) => [name, write({ base, session })])) };
+    const hash = whole < 500_000 ? await packed(shown.old ?? { sections: [] }, shown.new.state) : null;
+    if (turn !== turns) return;
+    lines.Link = hash ? `${base}/#link:${hash}` : 'These two states are too long for a link.';
+    showLine();
+  }
+
+  function showLine() {
+    $('curl').textContent = lines[language] ?? '';
+  }
+
+  function showJSON(json, before, after) {
+    const value = cut(json.reset ? { reset: json.reset, state: json.state } : json.changes);
+    const whole = pretty(value, columns($('changes')));
+    const found = json.reset || whole.length > long ? [] : marks({ ...json, changes: value }, before, after);
+    const at = found.length ? places(whole) : new Map();
+    const parts = [];
+    let end = 0;
+    const stretches = found.filter(({ pointer }) => at.has(pointer)).map((mark) => [...at.get(mark.pointer), mark]).sort(([one], [other]) => one - other);
+    for (const [from, to, { ids, sections }] of stretches) {
+      const op = make('span', 'op', ...coloured(whole.slice(from, to)));
+      op.names = { ids, sections };
+      op.tabIndex = parts.length ? -1 : 0;
+      parts.push(...coloured(whole.slice(end, from)), op);
+      end = to;
+    }
+    $('changes').replaceChildren(...parts, ...coloured(whole.slice(end)));
+  }
+
+  /** JSON with its operations in colour. */
+  function coloured(json) {
+    const parts = [];
+    let end = 0;
+    const shown = json.length > long ? `${json.slice(0, long)}\n…` : json;
+    const ops = { insert: 'insert', add: 'insert', inserted: 'insert', move: 'move', moved: 'move', update: 'update', updated: 'update',
+      replace: 'update', remove: 'remove', deleted: 'remove', deletes: 'remove', reload: 'update', reconfigure: 'update' };
+    for (const { 0: token, 1: name, 2: colon, index } of shown.matchAll(/"((?:[^"\\]|\\.)*)"(\s*:)?/g)) {
+      const isOp = Object.hasOwn(ops, name) && (colon || /"(op|name|as)": $/.test(shown.slice(Math.max(0, index - 8), index)));
+      parts.push(shown.slice(end, index), make('span', isOp ? ops[name] : colon ? 's' : 'k', token));
+      end = index + token.length;
+    }
+    return [...parts, shown.slice(end)];
+  }
+
+  const operations = () => [...$('changes').querySelectorAll('.op')];
+  const opOf = (event) => event.target.closest('.op');
+  const lightRows = (op) => list.light(op?.names.ids ?? [], op?.names.sections ?? []);
+  $('changes').onpointerover = (event) => lightRows(opOf(event));
+  $('changes').onpointerleave = () => lightRows(null);
+  $('changes').addEventListener('focusin', (event) => lightRows(opOf(event)));
+  $('changes').addEventListener('focusout', () => lightRows(null));
+  $('changes').onkeydown = (event) => {
+    const all = operations();
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const next = by && opOf(event) && all[all.indexOf(opOf(event)) + by];
+    if (!next) return;
+    event.preventDefault();
+    for (const op of all) op.tabIndex = op === next ? 0 : -1;
+    next.focus();
+  };
+  function lightOperations(id, section = null) {
+    const has = (list, one) => one !== null && list.some((other) => String(other) === String(one));
+    for (const op of operations()) op.classList.toggle('lit', has(op.names.ids, id) || has(op.names.sections, section));
+  }
+
+  /** What UIKit would have made of the same changes without stages. */
+  function showNaive(changes, before, after) {
+    $('naive').hidden = !changes || !before();
+    if ($('naive').hidden) return;
+    const counts = ({ sections }) => sections.map(({ items }) => items.length);
+    const told = (text, kind) => make('p', kind, text);
+    const { fault: kind, text: words } = verdict(changes, counts(before()));
+    const code = batch(changes);
+    const parts = [make('h3', '', 'The same as one naive batch'),
+      make('pre', '', code.length ? `tableView.performBatchUpdates {\n${code.map((line) => `  ${line}`).join('\n')}\n}` : 'Nothing changes.'),
+      ...code.length ? [told(kind === 'crash' ? `NSInternalInconsistencyException: ${words}` : words, kind ?? 'fine')] : []];
+    const single = alone(changes, counts(before()), counts(after()));
+    if (single) parts.push(make('h3', '', 'Or each by itself, the model being new already'), told(`NSInternalInconsistencyException: ${single}`, 'crash'));
+    $('naive').replaceChildren(...parts);
+  }
+
+  // MARK: Controls
+
+  for (const name of Object.keys(samples)) {
+    const button = Object.assign(make('button', '', name), { type: 'button', ariaPressed: 'false' });
+    button.onclick = () => begin({ sample: name });
+    $('samples').append(button);
+  }
+  $('samples').append(text.button);
+  text.store();
+  let sample = null;
+  const showSample = () => {
+    for (const button of $('samples').children) if (button !== text.button) button.ariaPressed = String(button.textContent === sample && text.isSent);
+  };
+  text.onChange(() => {
+    showSample();
+    shape.look();
+    if (!text.isSent) fault.clear();
+  });
+  $('whole').onclick = () => { if (doc) showState(); };
+
+  for (const name of ['curl', ...Object.keys(languages), 'Link']) {
+    const button = Object.assign(make('button', '', name), { type: 'button', ariaPressed: String(name === language) });
+    button.onclick = () => {
+      language = name;
+      for (const other of $('copies').children) other.ariaPressed = String(other === button);
+      showLine();
+    };
+    $('copies').append(button);
+  }
+
+  dialects.forEach((name, at) => {
+    const tab = Object.assign(make('button', '', name), { type: 'button', role: 'tab', tabIndex: at ? -1 : 0, ariaSelected: String(!at) });
+    tab.setAttribute('aria-controls', 'changeset');
+    tab.onclick = () => {
+      dialect = name;
+      for (const other of $('dialects').children) Object.assign(other, { ariaSelected: String(other === tab), tabIndex: other === tab ? 0 : -1 });
+      $('staging-label').hidden = name !== 'staged';
+      showChanges();
+    };
+    tab.onkeydown = ({ key }) => {
+      const by = { ArrowRight: 1, ArrowLeft: dialects.length - 1 }[key];
+      if (!by) return;
+      const next = $('dialects').children[(at + by) % dialects.length];
+      next.focus();
+      next.click();
+    };
+    $('dialects').append(tab);
+  });
+  $('staging-label').hidden = true;
+  $('staging').onchange = $('patch').onchange = showChanges;
+  $('send').onclick = sendTyped;
+  editor.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' || !event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    $('send').click();
+  });
+
+  // MARK: Beginning
+
+  /** Makes the session of a sample or of a link, and after a moment lets happen to it what is to be seen. */
+  async function plant({ sample: name, from, to }) {
+    const { session } = follow;
+    const state = name ? samples[name].state() : from;
+    const { json, problem } = await ask('PUT', path(), JSON.stringify({ state }));
+    if (problem) return showProblem(problem);
+    if (session !== follow.session) return;
+    sample = name ?? null;
+    if (!follow.state) follow.start(session);
+    const isThere = () => follow.session === session && doc?.revision === json.revision && list.state.sections.length > 0;
+    for (let waits = 0; !isThere() && waits < 100; waits += 1) await new Promise((resolve) => setTimeout(resolve, 100));
+    showSample();
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    if (!isThere() || lookedAt !== null) return;
+    if (name) follow.edit(() => samples[name].play);
+    else send(JSON.stringify({ state: to }));
+  }
+
+  let seed = null; // what the next new session begins with
+
+  return {
+    plan(what) { seed = what; },
+    async open(session) {
+      const planned = seed;
+      seed = null;
+      if (follow.session === session && doc && !planned) return follow.reconnect();
+      follow.forget();
+      follow.session = session;
+      [doc, step, lookedAt, sample] = [null, null, null, null];
+      past.length = 0;
+      reads += 1; // an answer that is under way is of another session
+      text.write('');
+      list.show(null, null);
+      if (planned) return plant(planned);
+      const { json, problem } = await ask('GET', path());
+      if (session !== follow.session) return;
+      if (problem?.status === 404) return plant({ sample: 'Feed' });
+      // What could not be read may be there all the same, and is not to be replaced by a sample.
+      isUnread = Boolean(problem);
+      if (problem) showProblem(problem);
+      else await refresh(null);
+      follow.start(session);
+    },
+    close: () => follow.stop(),
+    reconnect: () => doc ? follow.reconnect() : playground.open(follow.session),
+  };
+})();
+
+// MARK: Views
+
+// One stream a window: browsers allow six connections to an origin over HTTP/1.1.
+let current = null; // the view that is seen
+let session = null;
+const newName = () => `play-${Math.random().toString(36).slice(2, 8)}`;
+onKey(() => current?.reconnect());
+
+/** A new session, so that what is compared belongs together. */
+function begin(seed) {
+  playground.plan(seed);
+  location.hash = `play:${newName()}`;
+}
+
+async function route() {
+  if (location.hash.startsWith('#link:')) {
+    const hash = location.hash.slice(6);
+    history.replaceState(null, '', `#play:${newName()}`);
+    try {
+      playground.plan(await unpacked(hash));
+    } catch {
+      playground.plan({ sample: 'Feed' });
+      enter();
+      return showProblem({ title: 'This link is damaged', detail: 'The two states in its address cannot be read. Here is a sample instead.' });
+    }
+  } else if (!location.hash) {
+    history.replaceState(null, '', `#play:${newName()}`);
+    playground.plan({ sample: 'Feed' });
+  }
+  enter();
+}
+
+function enter() {
+  const [, view = 'play', name] = /^#(play|live)(?::(.*))?$/.exec(location.hash) ?? [];
+  try { session = decodeURIComponent(name || session || newName()); } catch { session = newName(); }
+  for (const link of document.querySelectorAll('[data-view]')) {
+    link.href = `#${link.dataset.view}:${encodeURIComponent(session)}`;
+    link.ariaCurrent = link.dataset.view === view ? 'page' : null;
+  }
+  for (const link of document.querySelectorAll('.other')) link.href = `#live:${encodeURIComponent(session)}`;
+  $('play').hidden = view !== 'play';
+  $('live').hidden = view !== 'live';
+  current?.close();
+  showProblem();
+  current = view === 'play' ? playground : live;
+  current.open(session);
+}
+
+addEventListener('hashchange', route);
+route();

@@ -1,0 +1,208 @@
+// The server: requests with the visitor's key, what goes wrong, and following a session.
+
+import { connect } from '../client.js';
+import { $, make, plural } from './dom.js';
+import { bytesOf } from './json.js';
+
+export const base = new URL('..', import.meta.url).href.replace(/\/$/, '');
+export const pathOf = (session) => `/v1/sessions/${encodeURIComponent(session)}`;
+
+let secret = ''; // never stored
+const changed = new Set(); // to be called when there is another key
+export const onKey = (call) => changed.add(call);
+
+/** One request; asks for a key where one is needed. */
+export async function ask(method, path, text) {
+  const headers = text === undefined ? {} : { 'Content-Type': 'application/json' };
+  const used = secret;
+  if (used) headers.Authorization = `Bearer ${used}`;
+  let answer;
+  try {
+    answer = await fetch(base + path, { method, headers, body: text });
+  } catch (error) {
+    return { problem: { title: 'No connection', detail: error.message } };
+  }
+  if (answer.status === 401 && (used !== secret || await askSecret(used))) return ask(method, path, text);
+  const body = await answer.text();
+  let json = null;
+  try { json = JSON.parse(body); } catch { /* told by the status */ }
+  if (answer.ok) return { json, bytes: bytesOf(body) };
+  return { problem: { status: answer.status, title: answer.statusText, ...json } };
+}
+
+let asking = null;
+
+/** Asks for a key; one that was refused is told to be so. */
+export function askSecret(refused = '') {
+  asking ??= new Promise((resolve) => {
+    const dialog = $('ask');
+    dialog.returnValue = '';
+    $('secret').value = '';
+    $('refused').textContent = refused ? 'The server does not accept what you entered.' : '';
+    $('refused').hidden = !refused;
+    $('secret').ariaInvalid = refused ? 'true' : null;
+    dialog.showModal();
+    dialog.onclose = () => {
+      asking = null;
+      const entered = $('secret').value.trim();
+      const isGiven = dialog.returnValue === 'use' && entered !== '';
+      if (isGiven) secret = entered;
+      $('secret').value = '';
+      resolve(isGiven);
+    };
+  });
+  return asking;
+}
+$('cancel').onclick = () => $('ask').close('');
+$('key').onclick = async () => { if (await askSecret()) for (const call of changed) call(); };
+
+/** Shows a problem above the page, which stays where it is; `frame` is the text in which it is, with a line that points there. */
+export function showProblem(problem, frame) {
+  $('problem').replaceChildren();
+  if (!problem) return;
+  const heading = make('h3', '', `${problem.status ? `${problem.status} · ` : ''}${problem.title ?? 'Something went wrong'}`);
+  const shut = Object.assign(make('button', 'plain shut', '×'), { type: 'button', ariaLabel: 'Close', onclick: () => showProblem() });
+  const card = make('div', 'problem', heading, make('p', '', problem.detail ?? ''));
+  if (frame) card.append(make('pre', '', frame));
+  const errors = (problem.errors ?? []).slice(0, 50).map(({ pointer, code, detail }) => (
+    make('li', '', make('code', '', pointer || '(the whole)'), make('code', 'remove', code ?? ''), make('span', 'quiet', detail ?? ''))));
+  if (errors.length) card.append(make('ul', '', ...errors));
+  if (/^\/problems\/[a-z-]+$/.test(problem.type)) {
+    card.append(Object.assign(make('a', 'about', 'What this means'), { href: base + problem.type, target: '_blank' }));
+  }
+  card.append(shut);
+  $('problem').append(card);
+}
+
+const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** A request as one line; a long body is a file's. */
+export function curlLine(path, { headers = [], text, more = '' } = {}) {
+  const parts = [`curl -s${more}`, ...headers.map((header) => `-H ${quoted(header)}`)];
+  if (secret) parts.push('-H "Authorization: Bearer $TOKEN"');
+  parts.push(quoted(base + path));
+  if (text !== undefined) parts.push(text.length > 8_000 ? '-d @body.json' : `-d ${quoted(text)}`);
+  return parts.join(' ');
+}
+
+// MARK: Counting
+
+/** How many of what a changeset does. */
+export function tally({ dialect, changes, reset }) {
+  const counts = { inserted: 0, moved: 0, updated: 0, removed: 0 };
+  const notes = [];
+  if (reset) return { counts, total: 0, notes: [`reset: ${reset}`] };
+  const verbs = { insert: 'inserted', add: 'inserted', move: 'moved', update: 'updated', replace: 'updated', remove: 'removed' };
+  const lists = { inserted: 'inserted', moved: 'moved', updated: 'updated', deleted: 'removed' };
+  const addLists = (step) => {
+    for (const part of [step.sections, step.items]) {
+      for (const [list, verb] of Object.entries(lists)) counts[verb] += part?.[list]?.length ?? part?.[list] ?? 0;
+    }
+  };
+  if (dialect === 'indexed' || dialect === 'counts') addLists(changes);
+  else if (dialect === 'diffable') {
+    const { reload, reconfigure, reloadSections, reconfigureSections } = changes;
+    counts.updated = [reload, reconfigure, reloadSections, reconfigureSections].flat().length;
+    notes.push('the rest is found by its ids');
+  } else {
+    if (dialect === 'staged') notes.push(plural(changes.length, 'stage'));
+    for (const step of changes) {
+      if (dialect === 'staged') addLists(step);
+      else counts[verbs[step.op]] += (step.items ?? step.rows)?.length ?? step.count ?? 1;
+    }
+  }
+  return { counts, total: Object.values(counts).reduce((sum, count) => sum + count), notes };
+}
+
+const named = (counts) => Object.entries(counts).filter(([, count]) => count).map(([verb, count]) => `${count} ${verb}`);
+const classes = { inserted: 'insert', moved: 'move', updated: 'update', removed: 'remove' };
+
+export function chips({ counts, notes }) {
+  const parts = Object.entries(counts).filter(([, count]) => count)
+    .map(([verb, count]) => make('span', classes[verb], `${count} ${verb}`));
+  return [...parts, ...notes.map((text) => make('span', text.startsWith('reset') ? 'reset' : 'quiet', text))];
+}
+
+export function say(answer, bytes) {
+  const { counts, notes } = tally(answer);
+  $('said').textContent = `${[...named(counts), ...notes].join(', ') || 'Nothing changed'}; ${plural(bytes, 'byte')}.`;
+}
+
+// MARK: Following
+
+/** Follows a session for one view, and tells how it stands. */
+export function follower(list, told) {
+  let connection = null;
+  let news = 0;
+  function start(session, resume = {}) {
+    connection?.close();
+    const token = secret || undefined;
+    connection = connect(base, {
+      session, token, ...told.sight?.(), ...resume,
+      onChange(state, answer) {
+        news += 1;
+        if (!told.isLookingBack?.()) list.show(state, answer.reset ? null : answer.changes);
+        told.change?.(answer, state);
+      },
+      onStatus(status) {
+        showStatus(status);
+        told.status?.(status);
+        if (status.status === 'live') look();
+        if (status.status === 'stopped' && status.problem.status === 401) {
+          askSecret(token).then((isGiven) => { if (isGiven) reconnect(); });
+        } else if (status.status === 'stopped') showProblem(status.problem);
+      },
+    });
+    follow.session = session;
+  }
+
+  /** A stream waits for a session that nobody has made: whether it does, only a plain request can tell. */
+  async function look() {
+    const seen = news;
+    const { problem } = await ask('HEAD', pathOf(follow.session));
+    if (problem?.status === 404 && seen === news) told.missing();
+  }
+
+  /** Edits what is seen: that shows it at once, and goes back if the server refuses. */
+  async function edit(plan) {
+    const edits = plan();
+    if (!edits?.length || !connection) return;
+    showProblem();
+    await connection.edit(edits).catch(({ problem }) => showProblem(problem));
+  }
+
+  const reconnect = () => start(follow.session, { since: connection?.revision, state: connection?.state });
+  /** Shows other rows, from those that are shown. */
+  const show = (window) => connection?.show(window);
+  const follow = {
+    session: null, start, reconnect, show, edit, get state() { return connection?.state; },
+    /** Ends it, but remembers where it was. */
+    stop: () => { connection?.close(); list.stop(); },
+    forget() { follow.stop(); connection = null; },
+  };
+  return follow;
+}
+
+function showStatus({ status, transport, problem, delay }) {
+  const text = {
+    live: () => transport === 'poll' ? 'live, by polling' : 'live',
+    waiting: () => `${problem.title ?? 'waiting'}; again in ${Math.ceil(delay / 1000)} s`,
+    stopped: () => problem.title ?? 'stopped',
+  }[status]();
+  if ($('status').textContent !== text) $('status').textContent = text;
+  $('status').dataset.status = status;
+}
+
+for (const button of document.querySelectorAll('[data-copy]')) {
+  button.onclick = async () => {
+    const source = $(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+    } catch {
+      getSelection().selectAllChildren(source); // without a secure context, as on a plain address of the network
+      document.execCommand('copy');
+    }
+    button.textContent = 'Copied';
+    setTimeout(() => { button.textContent = 'Copy'; }, 1500);
+  };
+}
