@@ -34,7 +34,7 @@ const titleOf = (content) => titles.find((name) => isPlain(content[name]));
 
 /** A title, and what else there is to say, of whatever content a row has. */
 export function words({ id, content }) {
-  if (typeof content !== 'object' || content === null) return [content === undefined ? String(id) : String(content), ''];
+  if (typeof content !== 'object' || content === null) return [String(content === undefined ? id : content), ''];
   const more = scalars(content).slice(0, 4).map(([name, value]) => {
     if (typeof value === 'string') return value;
     const amount = value.toLocaleString('en');

@@ -2,17 +2,24 @@
 
 export const bytesOf = (text) => new TextEncoder().encode(text).length;
 
-/** Contents are kept as they are written, white space too; what is no JSON is sent as it stands, for the server to say where. */
+/**
+ * Contents are kept as they are written, white space too; what is no JSON is sent as it stands, for the server to say
+ * where.
+ */
 export function compact(text) {
   try { JSON.parse(text); } catch { return text; }
   return text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, '$1');
 }
 
-/** JSON in few lines: members are filled into lines, and long arrays take one for each element. `start` is the column of its first character. */
+/**
+ * JSON in few lines: members are filled into lines, and long arrays take one for each element. `start` is the column
+ * of its first character.
+ */
 export function pretty(value, width = 84, indent = '', start = indent.length) {
   const line = shortest(value);
   const isNested = (part) => typeof part === 'object' && part !== null;
-  const isList = Array.isArray(value) && value.length > 1 && value.every((part) => isNested(part) && !Array.isArray(part));
+  const isList = Array.isArray(value) && value.length > 1
+    && value.every((part) => isNested(part) && !Array.isArray(part));
   if (!isNested(value) || !isList && !line.includes('}, {') && start + line.length <= width) return line;
   if (Array.isArray(value)) {
     if (!value.length) return '[]';
@@ -24,7 +31,8 @@ export function pretty(value, width = 84, indent = '', start = indent.length) {
   if ('id' in value) members.sort(([, one], [, other]) => isNested(one) - isNested(other));
   for (const [name, part] of members) {
     const label = `${JSON.stringify(name)}: `;
-    const member = label + pretty(part, width, Array.isArray(part) ? indent : `${indent}  `, indent.length + 1 + label.length);
+    const inner = Array.isArray(part) ? indent : `${indent}  `;
+    const member = label + pretty(part, width, inner, indent.length + 1 + label.length);
     if (text !== '{') text += column + member.split('\n')[0].length > width ? `,\n${indent} ` : ', ';
     text += member;
     column = text.length - text.lastIndexOf('\n') + (text.includes('\n') ? 0 : start);
@@ -41,7 +49,9 @@ function shortest(value) {
 /** The same value with the ends of long arrays left out, for showing. */
 export function cut(value, most = 200) {
   if (typeof value !== 'object' || value === null) return value;
-  if (!Array.isArray(value)) return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, cut(part, most)]));
+  if (!Array.isArray(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, cut(part, most)]));
+  }
   const first = value.slice(0, most).map((part) => cut(part, most));
   return value.length > most ? [...first, `… and ${(value.length - most).toLocaleString('en')} more`] : first;
 }

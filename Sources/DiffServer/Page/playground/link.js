@@ -2,10 +2,14 @@
 
 const most = 60_000; // characters, which browsers and most chat programs take
 
-const through = async (bytes, stream) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+async function through(bytes, stream) {
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+}
+
 const written = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
   .replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
-const read = (text) => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
+const read = (text) => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')),
+  (character) => character.charCodeAt(0));
 
 /** What stands behind `#link:`, or `null` where that would be too long. */
 export async function packed(from, to) {

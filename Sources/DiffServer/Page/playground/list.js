@@ -1,9 +1,9 @@
 // The list of a thin client: it draws what is seen, and what moves glides.
 //
-// Rows and headers have boxes, which are computed for the whole list from its state: all rows of a list are equally high. Only
-// boxes near what is scrolled to have elements. So an update costs a pass over the rows in plain values and the work of
-// one screen in the document, and a row that comes from far away glides in from there, because its old box is known.
-// Rejected: `bind` of client.js, which gives each row an element and measures all of them.
+// Rows and headers have boxes, which are computed for the whole list from its state: all rows of a list are equally
+// high. Only boxes near what is scrolled to have elements. So an update costs a pass over the rows in plain values
+// and the work of one screen in the document, and a row that comes from far away glides in from there, because its
+// old box is known. Rejected: `bind` of client.js, which gives each row an element and measures all of them.
 
 import { difference } from '../edits.js';
 import { isStill, make, pick, plural, scalars, shuffled, words } from './dom.js';
@@ -31,7 +31,8 @@ function laidOut(state, width, isTouched) {
   const { sections } = state;
   const boxes = [];
   const isTall = sections.some(({ items }) => items.slice(0, 40).some((row) => words(row)[1]));
-  const isBoard = sections.length > 1 && width / sections.length >= 110 && sections.every(({ content }) => content?.layout === 'column');
+  const isBoard = sections.length > 1 && width / sections.length >= 110
+    && sections.every(({ content }) => content?.layout === 'column');
   const rowHeight = isBoard ? 88 : isTall ? 54 : isTouched ? 46 : 38;
   const gap = isBoard ? 8 : 0;
   const columnWidth = isBoard ? (width - 20 - 10 * (sections.length - 1)) / sections.length : width - 12;
@@ -39,7 +40,8 @@ function laidOut(state, width, isTouched) {
   for (const section of sections) {
     const hasHead = section.content !== undefined;
     if (hasHead) {
-      boxes.push({ key: sectionKey(section.id), model: section, section, isHead: true, x, y, w: columnWidth, h: headHeight, level: 1 });
+      boxes.push({ key: sectionKey(section.id), model: section, section, isHead: true, x, y, w: columnWidth,
+        h: headHeight, level: 1 });
       y += headHeight;
     }
     const families = new Map();
@@ -54,7 +56,8 @@ function laidOut(state, width, isTouched) {
     height = Math.max(height, y);
     if (isBoard) [x, y] = [x + columnWidth + 10, 4];
   }
-  return { boxes, height: height + 28, isBoard, byKey: new Map(boxes.map((box, index) => [box.key, Object.assign(box, { index })])) };
+  return { boxes, height: height + 28, isBoard,
+    byKey: new Map(boxes.map((box, index) => [box.key, Object.assign(box, { index })])) };
 }
 
 const hueOf = (text) => [...text].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 360, 7);
@@ -95,7 +98,10 @@ function draw({ model, isHead, section, level, family, at }, element, isOutline)
   return element;
 }
 
-/** A list that shows states, with a toolbar, a pointer and keys to change them by edits; `lit` hears which row is pointed at. */
+/**
+ * A list that shows states, with a toolbar, a pointer and keys to change them by edits; `lit` hears which row is
+ * pointed at.
+ */
 export function makeList(view, edit, lit = () => {}) {
   const tree = view.querySelector('.list');
   const canvas = Object.assign(make('div', 'canvas'), { role: 'none' });
@@ -133,13 +139,15 @@ export function makeList(view, edit, lit = () => {}) {
     for (const box of wanted) {
       let element = drawn.get(box.key);
       const old = element?.box;
-      const isSame = old && old.model === box.model && old.at === box.at && old.level === box.level && old.family?.size === box.family?.size
+      const isSame = old && old.model === box.model && old.at === box.at && old.level === box.level
+        && old.family?.size === box.family?.size
         && old.section.items.length === box.section.items.length && element.isOutline === isOutline;
       if (!isSame) element = draw(box, element, isOutline);
       element.isOutline = isOutline;
       drawn.set(box.key, element);
       if (!old || old.x !== box.x || old.y !== box.y || old.w !== box.w || old.h !== box.h) {
-        Object.assign(element.style, { left: `${box.x}px`, top: `${box.y}px`, width: `${box.w}px`, height: `${box.h}px` });
+        const [left, top, width, height] = [box.x, box.y, box.w, box.h].map((length) => `${length}px`);
+        Object.assign(element.style, { left, top, width, height });
       }
       element.box = box;
       element.tabIndex = box.key === entry ? 0 : -1;
@@ -165,7 +173,10 @@ export function makeList(view, edit, lit = () => {}) {
     element.animate([from, to], { duration, easing: 'cubic-bezier(0.2, 0, 0, 1)', id: 'glide' }));
   const shift = ({ x, y }) => ({ transform: `translate(${x}px, ${y}px)` });
 
-  /** Shows a state, or `null` where there is none yet. Without the changes that lead to it, it finds them itself; `null` says that nothing is to move. */
+  /**
+   * Shows a state, or `null` where there is none yet. Without the changes that lead to it, it finds them itself;
+   * `null` says that nothing is to move.
+   */
   function show(next, changes) {
     const isBlank = next === null;
     next ??= { sections: [] };
@@ -208,7 +219,8 @@ export function makeList(view, edit, lit = () => {}) {
 
   /** The focus of a row that went goes to its neighbour. */
   function focusHeir(old, { index }) {
-    const heir = [...old.boxes.slice(index), ...old.boxes.slice(0, index).reverse()].find((box) => layout.byKey.has(box.key));
+    const heir = [...old.boxes.slice(index), ...old.boxes.slice(0, index).reverse()]
+      .find((box) => layout.byKey.has(box.key));
     if (heir) select(heir.key, true);
     else tree.querySelector('[tabindex="0"]')?.focus({ preventScroll: true });
   }
@@ -250,7 +262,8 @@ export function makeList(view, edit, lit = () => {}) {
       if (op && op !== 'remove') element.dataset.did = op;
       else delete element.dataset.did;
       if (!done.has(at) || isStill() || document.hidden) continue;
-      element.animate([{ backgroundColor: `var(--${op}-tint)` }, {}], { duration: 1600, easing: 'ease-out', id: 'flash' });
+      element.animate([{ backgroundColor: `var(--${op}-tint)` }, {}],
+        { duration: 1600, easing: 'ease-out', id: 'flash' });
     }
     news = isNews ? all : new Map();
   }
@@ -265,7 +278,9 @@ export function makeList(view, edit, lit = () => {}) {
 
   function reveal(box) {
     if (box && box.y < tree.scrollTop) tree.scrollTop = box.y - 4;
-    else if (box && box.y + box.h > tree.scrollTop + tree.clientHeight) tree.scrollTop = box.y + box.h - tree.clientHeight + 8;
+    else if (box && box.y + box.h > tree.scrollTop + tree.clientHeight) {
+      tree.scrollTop = box.y + box.h - tree.clientHeight + 8;
+    }
   }
 
   /** Lights rows, by the ids of what an operation names; the first comes to be seen. */
@@ -298,7 +313,8 @@ export function makeList(view, edit, lit = () => {}) {
   const everyRow = () => layout.boxes.filter((box) => !box.isHead).map((box) => box.model);
   function seenRows() {
     const { scrollTop: top, clientHeight } = tree; // read once: each time may cost a layout
-    return layout.boxes.filter((box) => !box.isHead && box.y + box.h > top && box.y < top + clientHeight).map((box) => box.model);
+    return layout.boxes.filter((box) => !box.isHead && box.y + box.h > top && box.y < top + clientHeight)
+      .map((box) => box.model);
   }
   function target() {
     const near = row(selected) ? [row(selected)] : seenRows();
@@ -319,11 +335,13 @@ export function makeList(view, edit, lit = () => {}) {
       const id = `n${Math.random().toString(36).slice(2, 7)}`;
       const content = { title: pick(titles) };
       for (const [name, value] of typeof near?.content === 'object' && near.content ? scalars(near.content) : []) {
-        content[name] = typeof value === 'number' ? Math.ceil(Math.random() * value) + 1 : name === 'by' ? pick(people) : value;
+        if (typeof value === 'number') content[name] = Math.ceil(Math.random() * value) + 1;
+        else content[name] = name === 'by' ? pick(people) : value;
       }
       const item = { id, ...near?.kind && near.kind !== 'ad' ? { kind: near.kind } : {}, content };
       if (near) return [{ op: 'insert', items: [item], after: near.id }];
-      if (!state.sections.length) return [{ op: 'insert', sections: [{ id: 'main' }] }, { op: 'insert', items: [item] }];
+      if (!state.sections.length) return [{ op: 'insert', sections: [{ id: 'main' }] },
+        { op: 'insert', items: [item] }];
       const section = sectionAt(selected) ?? pick(state.sections);
       return [...section.expanded === false ? [{ op: 'expand', sections: [section.id] }] : [],
         { op: 'insert', items: [item], into: { section: section.id } }];
@@ -336,7 +354,8 @@ export function makeList(view, edit, lit = () => {}) {
       const mover = target();
       if (!mover) return null;
       const others = state.sections.filter((section) => section !== home(mover.id) && section.expanded !== false);
-      if (others.length) return [{ op: 'move', items: [mover.id], into: { section: pick(others).id }, at: pick(['start', 'end']) }];
+      if (others.length) return [{ op: 'move', items: [mover.id], into: { section: pick(others).id },
+        at: pick(['start', 'end']) }];
       const fits = (other) => other.id !== mover.id && !other.level && !isInside(other, mover);
       const near = seenRows().filter(fits);
       const anchors = near.length ? near : everyRow().filter(fits);
@@ -344,7 +363,8 @@ export function makeList(view, edit, lit = () => {}) {
     },
     Fold() {
       const parents = everyRow().filter(({ children }) => children);
-      const parent = row(selected)?.children ? row(selected) : layout.byKey.get(selected)?.isHead ? null : pick(parents);
+      const isHead = layout.byKey.get(selected)?.isHead;
+      const parent = row(selected)?.children ? row(selected) : isHead ? null : pick(parents);
       if (parent) return [{ op: parent.expanded === false ? 'expand' : 'collapse', items: [parent.id] }];
       const section = sectionAt(selected) ?? pick(state.sections);
       return section && [{ op: section.expanded === false ? 'expand' : 'collapse', sections: [section.id] }];
@@ -352,7 +372,8 @@ export function makeList(view, edit, lit = () => {}) {
     Edit() {
       const subject = target();
       if (!subject) return null;
-      const content = typeof subject.content === 'object' && subject.content ? { ...subject.content } : { title: words(subject)[0] };
+      const content = typeof subject.content === 'object' && subject.content ? { ...subject.content }
+        : { title: words(subject)[0] };
       const [name, value] = scalars(content).find(([, number]) => typeof number === 'number') ?? ['title', null];
       content[name] = value === null ? pick(titles) : value + 1 + Math.floor(Math.random() * 9);
       return [{ op: 'update', items: [{ id: subject.id, content }] }];
@@ -368,7 +389,8 @@ export function makeList(view, edit, lit = () => {}) {
     tools.append(button);
   }
   let player = null;
-  const playing = Object.assign(make('button', '', 'Play'), { type: 'button', ariaPressed: 'false', title: 'A change every second' });
+  const playing = Object.assign(make('button', '', 'Play'),
+    { type: 'button', ariaPressed: 'false', title: 'A change every second' });
   playing.onclick = () => {
     player = player ? clearInterval(player) : setInterval(() => {
       select(null);
@@ -397,7 +419,7 @@ export function makeList(view, edit, lit = () => {}) {
   // where it then belongs, be that back. A mouse takes a row anywhere; a finger, which scrolls, takes it by its grip.
   let drag = null;
 
-  /** Where the dragged row would go: beside the row that the pointer is on, or, below all, to the end of the section. */
+  /** Where the dragged row would go: beside the row that the pointer is on, or, below all, to the section's end. */
   function goal({ clientX, clientY }) {
     const mover = row(drag.key);
     const { left, top } = canvas.getBoundingClientRect();
@@ -413,7 +435,8 @@ export function makeList(view, edit, lit = () => {}) {
     }
     const above = column.findLast((box) => box.y <= y);
     if (!above || above.key === drag.key) return null;
-    const below = layout.boxes.find((box) => box.section === above.section && !box.isHead && box.key !== drag.key && box.y > y);
+    const below = layout.boxes.find((box) => box.section === above.section && !box.isHead && box.key !== drag.key
+      && box.y > y);
     return below ? null : { over: null, move: { ...move, into: { section: above.section.id }, at: 'end' } };
   }
 
@@ -464,7 +487,10 @@ export function makeList(view, edit, lit = () => {}) {
     }
   }
 
-  const stop = (at) => { const box = layout.boxes[Math.min(Math.max(at, 0), layout.boxes.length - 1)]; if (box) select(box.key, true); };
+  function stop(at) {
+    const box = layout.boxes[Math.min(Math.max(at, 0), layout.boxes.length - 1)];
+    if (box) select(box.key, true);
+  }
   const keys = {
     ArrowDown: (at) => stop(at + 1), ArrowUp: (at) => stop(at - 1), Home: () => stop(0), End: () => stop(Infinity),
     PageDown: (at) => stop(at + 10), PageUp: (at) => stop(at - 10),
@@ -489,7 +515,8 @@ export function makeList(view, edit, lit = () => {}) {
       const mover = row(selected);
       const list = sectionAt(selected)?.items.filter(({ parent }) => String(parent) === String(mover?.parent)) ?? [];
       const place = list.indexOf(mover);
-      const [before, after] = [event.key === 'ArrowUp' && list[place - 1], event.key === 'ArrowDown' && list[place + 1]];
+      const before = event.key === 'ArrowUp' && list[place - 1];
+      const after = event.key === 'ArrowDown' && list[place + 1];
       if (!mover || !before && !after) return;
       event.preventDefault();
       edit(() => [{ op: 'move', items: [mover.id], ...before ? { before: before.id } : { after: after.id } }]);

@@ -30,7 +30,8 @@ export const live = (() => {
     },
     status({ status, problem, delay }) {
       $('create').hidden = problem?.status !== 404;
-      const text = status === 'live' ? '' : `${problem.title}${status === 'waiting' ? `; again in ${Math.ceil(delay / 1000)} s` : ''}`;
+      const text = status === 'live' ? ''
+        : `${problem.title}${status === 'waiting' ? `; again in ${Math.ceil(delay / 1000)} s` : ''}`;
       if (text && problem.title !== last) entry('–', make('span', 'quiet', text), '');
       last = text ? problem.title : '';
     },
@@ -47,7 +48,8 @@ export const live = (() => {
 
   // What of the session is shown: all, a view, or a window of that.
 
-  const windowed = () => $('windowed').checked ? { at: $('place').value, after: Math.max(0, $('rows').value - 1) } : undefined;
+  const windowed = () => $('windowed').checked ? { at: $('place').value, after: Math.max(0, $('rows').value - 1) }
+    : undefined;
 
   function showPlace(window, state) {
     $('place').disabled = !window;
@@ -60,7 +62,8 @@ export const live = (() => {
 
   function showCurl() {
     const { view, window } = { view: $('view').value.trim(), window: windowed() };
-    const query = Object.entries({ ...view && { view }, ...window }).map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
+    const pairs = Object.entries({ ...view && { view }, ...window });
+    const query = pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
     const path = `${pathOf(follow.session)}/changes${query && '?'}${query}`;
     $('curl-live').textContent = curlLine(path, { headers: ['Accept: text/event-stream'], more: 'N' });
   }

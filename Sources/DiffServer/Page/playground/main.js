@@ -1,5 +1,5 @@
-// Two views of one idea. In the playground a writer sends states or edits; in both a thin client follows the session and
-// shows what changed, and nothing else moves the list.
+// Two views of one idea. In the playground a writer sends states or edits; in both a thin client follows the session
+// and shows what changed, and nothing else moves the list.
 
 import { $, make, plural, size } from './dom.js';
 import { bytesOf, characterAt, compact, cut, lineOf, places, pretty } from './json.js';
@@ -18,20 +18,21 @@ const long = 200_000; // characters of a state or a changeset beyond which it is
 
 // MARK: What is typed
 
-// Nothing that was typed is lost: what something else takes the place of becomes a draft, which the last of the samples'
-// buttons and Ctrl-Z give back, also after the page was loaded again.
+// Nothing that was typed is lost: what something else takes the place of becomes a draft, which the last of the
+// samples' buttons and Ctrl-Z give back, also after the page was loaded again.
 const text = (() => {
   let written = ''; // what the page itself put into the editor
   let isSent = true;
   const drafts = (() => { try { return JSON.parse(sessionStorage.drafts ?? '[]'); } catch { return []; } })();
-  const button = Object.assign(make('button', '', 'Draft'), { type: 'button', title: 'What you typed (Ctrl or ⌘ and Z in the editor)' });
+  const button = Object.assign(make('button', '', 'Draft'),
+    { type: 'button', title: 'What you typed (Ctrl or ⌘ and Z in the editor)' });
   button.onclick = () => restore();
 
   const isTyped = () => editor.value !== written && editor.value.trim() !== '';
 
   /** The current text first, since the page may go at any time. */
   function store() {
-    const all = [...drafts, ...isTyped() ? [editor.value] : []].filter((draft, at, list) => list.indexOf(draft) === at).slice(-10);
+    const all = [...new Set([...drafts, ...isTyped() ? [editor.value] : []])].slice(-10);
     try { sessionStorage.drafts = JSON.stringify(all); } catch { /* no storage here: drafts last as long as the page */ }
     button.hidden = drafts.length === 0;
     button.textContent = drafts.length > 1 ? `Draft (${drafts.length})` : 'Draft';
@@ -70,7 +71,8 @@ const text = (() => {
   let changed = () => {};
   editor.addEventListener('input', typed);
   editor.addEventListener('keydown', (event) => {
-    if (event.key !== 'z' || !event.ctrlKey && !event.metaKey || event.shiftKey || editor.value !== written || !drafts.length) return;
+    if (event.key !== 'z' || !event.ctrlKey && !event.metaKey || event.shiftKey || editor.value !== written
+      || !drafts.length) return;
     event.preventDefault();
     restore();
   });
@@ -134,7 +136,10 @@ function showFault(problem, sent) {
   if (problem.offset !== undefined && sent === whole) {
     const at = characterAt(whole, problem.offset);
     place = [at, at + 1];
-  } else if (pointer !== undefined) place = places(whole).get(pointer) ?? places(whole).get(pointer.replace(/\/[^/]*$/, ''));
+  } else if (pointer !== undefined) {
+    const all = places(whole);
+    place = all.get(pointer) ?? all.get(pointer.replace(/\/[^/]*$/, ''));
+  }
   if (!place) return showProblem(problem);
   const { line, column } = fault.show(...place);
   const shown = whole.split('\n')[line - 1];
@@ -148,31 +153,39 @@ function showFault(problem, sent) {
 const shape = (() => {
   let isOwn = false; // corrected by hand
   const fields = new Map();
-  const labels = { itemsAt: 'the list', idAt: 'the id', kindAt: 'the kind', childrenAt: 'children', expandedAt: 'whether expanded',
-    sectionsAt: 'the sections', sectionIdAt: "a section's id", map: 'an object of elements', rest: 'what else to keep', duplicates: 'the same id twice' };
+  const labels = { itemsAt: 'the list', idAt: 'the id', kindAt: 'the kind', childrenAt: 'children',
+    expandedAt: 'whether expanded',
+    sectionsAt: 'the sections', sectionIdAt: "a section's id", map: 'an object of elements',
+    rest: 'what else to keep', duplicates: 'the same id twice' };
   const options = { map: ['', 'true'], duplicates: ['', 'refuse', 'first'] };
   const more = make('div', '');
   for (const name of parameters) {
-    const field = options[name] ? make('select', 'field', ...options[name].map((value) => new Option(value || '–', value))) : make('input', 'field');
+    const choices = options[name]?.map((value) => new Option(value || '–', value));
+    const field = choices ? make('select', 'field', ...choices) : make('input', 'field');
     Object.assign(field, { name, title: labels[name], autocapitalize: 'off', autocomplete: 'off', spellcheck: false });
     field.addEventListener('input', () => { isOwn = true; });
     fields.set(name, field);
-    (['itemsAt', 'idAt', 'kindAt', 'childrenAt'].includes(name) ? $('shape') : more).append(make('label', '', name, field));
+    (['itemsAt', 'idAt', 'kindAt', 'childrenAt'].includes(name) ? $('shape') : more)
+      .append(make('label', '', name, field));
   }
   $('shape').append(make('details', '', make('summary', '', 'More'), more));
   fields.get('idAt').title += ': up to four pointers, with spaces between';
 
   function look() {
     let found = null;
-    try { found = guess(JSON.parse(editor.value)); } catch { found = $('shape').hidden ? null : undefined; } // in the middle of typing
-    if (found === undefined) return;
+    try {
+      found = guess(JSON.parse(editor.value));
+    } catch {
+      if (!$('shape').hidden) return; // in the middle of typing
+    }
     $('shape').hidden = !found;
     if (!found) isOwn = false;
     if (found && !isOwn) for (const [name, field] of fields) field.value = found[name] ?? '';
   }
   return {
     look,
-    query: () => $('shape').hidden ? '' : query(Object.fromEntries([...fields].map(([name, field]) => [name, field.value]))),
+    query: () => $('shape').hidden ? ''
+      : query(Object.fromEntries([...fields].map(([name, field]) => [name, field.value]))),
   };
 })();
 
@@ -268,7 +281,8 @@ const playground = (() => {
   /** The session's state in the editor, if that can hold it. */
   function showState() {
     const isLong = doc.bytes > long;
-    editor.placeholder = isLong ? `${list.summary()}, ${size(doc.bytes)}: too long to be shown here. Write or paste another state, or press a sample.` : '';
+    const words = 'too long to be shown here. Write or paste another state, or press a sample.';
+    editor.placeholder = isLong ? `${list.summary()}, ${size(doc.bytes)}: ${words}` : '';
     text.write(isLong ? '' : pretty(doc.state, columns(editor)));
     fault.clear();
   }
@@ -304,17 +318,22 @@ const playground = (() => {
 
   // MARK: The changeset
 
-  /** A patch is made from the old content, which only the head has: there, and between past revisions, both states are sent. */
+  /**
+   * A patch is made from the old content, which only the head has: there, and between past revisions, both states are
+   * sent.
+   */
   function request(wanted) {
     const more = wanted === 'staged' ? `&staging=${$('staging').value}` : '';
     const patch = $('patch').checked && step.old ? '&content=patch' : '';
     if (step.isBetween || patch) {
-      const body = JSON.stringify({ old: step.old, new: step.new.state });
-      return { method: 'POST', where: `/v1/diff?dialect=${wanted}${more}${patch}`, body };
+      return { method: 'POST', where: `/v1/diff?dialect=${wanted}${more}${patch}`, body: both(step) };
     }
-    if (step.posted) return { method: 'POST', where: `${step.posted.path}&dialect=${wanted}${more}`, body: step.posted.text };
+    if (step.posted) return { method: 'POST', where: `${step.posted.path}&dialect=${wanted}${more}`,
+      body: step.posted.text };
     return { method: 'GET', where: `${path()}/changes?since=${step.from ?? ''}&dialect=${wanted}${more}` };
   }
+
+  const both = ({ old, new: next }) => JSON.stringify({ old, new: next.state });
 
   async function showChanges() {
     if (!step) return;
@@ -323,7 +342,7 @@ const playground = (() => {
     const { method, where, body } = request(dialect);
     const [{ json, bytes, problem }, indexed] = await Promise.all([
       ask(method, where, body),
-      dialect === 'staged' && shown.old ? ask('POST', '/v1/diff?dialect=indexed', JSON.stringify({ old: shown.old, new: shown.new.state })) : null,
+      dialect === 'staged' && shown.old ? ask('POST', '/v1/diff?dialect=indexed', both(shown)) : null,
     ]);
     if (turn !== turns) return; // asked again meanwhile
     if (problem) return showProblem(problem);
@@ -336,11 +355,14 @@ const playground = (() => {
     meter.firstChild.style.width = `${Math.min(100, 100 * bytes / whole)}%`;
     meter.ariaHidden = 'true';
     $('sums').replaceChildren(
-      make('b', '', json.reset ? 'the whole state' : plural(result.total, 'operation')), ...chips(result), make('span', 'grow'),
-      ...json.reset || bytes >= whole ? [make('span', 'quiet', size(bytes))] : [make('span', '', `${size(bytes)} instead of ${size(whole)}`), meter]);
+      make('b', '', json.reset ? 'the whole state' : plural(result.total, 'operation')),
+      ...chips(result), make('span', 'grow'),
+      ...json.reset || bytes >= whole ? [make('span', 'quiet', size(bytes))]
+        : [make('span', '', `${size(bytes)} instead of ${size(whole)}`), meter]);
     say(json, bytes);
     const session = encodeURIComponent(follow.session);
-    lines = { curl: curlLine(where, { text: body }), ...Object.fromEntries(Object.entries(languages).map(([name, write]) => [name, write({ base, session })])) };
+    lines = { curl: curlLine(where, { text: body }) };
+    for (const [name, write] of Object.entries(languages)) lines[name] = write({ base, session });
     const hash = whole < 500_000 ? await packed(shown.old ?? { sections: [] }, shown.new.state) : null;
     if (turn !== turns) return;
     lines.Link = hash ? `${base}/#link:${hash}` : 'These two states are too long for a link.';
@@ -358,7 +380,8 @@ const playground = (() => {
     const at = found.length ? places(whole) : new Map();
     const parts = [];
     let end = 0;
-    const stretches = found.filter(({ pointer }) => at.has(pointer)).map((mark) => [...at.get(mark.pointer), mark]).sort(([one], [other]) => one - other);
+    const stretches = found.filter(({ pointer }) => at.has(pointer)).map((mark) => [...at.get(mark.pointer), mark])
+      .sort(([one], [other]) => one - other);
     for (const [from, to, { ids, sections }] of stretches) {
       const op = make('span', 'op', ...coloured(whole.slice(from, to)));
       op.names = { ids, sections };
@@ -374,10 +397,12 @@ const playground = (() => {
     const parts = [];
     let end = 0;
     const shown = json.length > long ? `${json.slice(0, long)}\n…` : json;
-    const ops = { insert: 'insert', add: 'insert', inserted: 'insert', move: 'move', moved: 'move', update: 'update', updated: 'update',
-      replace: 'update', remove: 'remove', deleted: 'remove', deletes: 'remove', reload: 'update', reconfigure: 'update' };
+    const ops = { insert: 'insert', add: 'insert', inserted: 'insert', move: 'move', moved: 'move',
+      update: 'update', updated: 'update', replace: 'update', reload: 'update', reconfigure: 'update',
+      remove: 'remove', deleted: 'remove', deletes: 'remove' };
     for (const { 0: token, 1: name, 2: colon, index } of shown.matchAll(/"((?:[^"\\]|\\.)*)"(\s*:)?/g)) {
-      const isOp = Object.hasOwn(ops, name) && (colon || /"(op|name|as)": $/.test(shown.slice(Math.max(0, index - 8), index)));
+      const isOp = Object.hasOwn(ops, name)
+        && (colon || /"(op|name|as)": $/.test(shown.slice(Math.max(0, index - 8), index)));
       parts.push(shown.slice(end, index), make('span', isOp ? ops[name] : colon ? 's' : 'k', token));
       end = index + token.length;
     }
@@ -414,10 +439,13 @@ const playground = (() => {
     const { fault: kind, text: words } = verdict(changes, counts(before()));
     const code = batch(changes);
     const parts = [make('h3', '', 'The same as one naive batch'),
-      make('pre', '', code.length ? `tableView.performBatchUpdates {\n${code.map((line) => `  ${line}`).join('\n')}\n}` : 'Nothing changes.'),
-      ...code.length ? [told(kind === 'crash' ? `NSInternalInconsistencyException: ${words}` : words, kind ?? 'fine')] : []];
+      make('pre', '', code.length ? `tableView.performBatchUpdates {\n${code.map((line) => `  ${line}`).join('\n')}\n}`
+        : 'Nothing changes.'),
+      ...code.length ? [told(kind === 'crash' ? `NSInternalInconsistencyException: ${words}` : words, kind ?? 'fine')]
+        : []];
     const single = alone(changes, counts(before()), counts(after()));
-    if (single) parts.push(make('h3', '', 'Or each by itself, the model being new already'), told(`NSInternalInconsistencyException: ${single}`, 'crash'));
+    if (single) parts.push(make('h3', '', 'Or each by itself, the model being new already'),
+      told(`NSInternalInconsistencyException: ${single}`, 'crash'));
     $('naive').replaceChildren(...parts);
   }
 
@@ -432,7 +460,9 @@ const playground = (() => {
   text.store();
   let sample = null;
   const showSample = () => {
-    for (const button of $('samples').children) if (button !== text.button) button.ariaPressed = String(button.textContent === sample && text.isSent);
+    for (const button of $('samples').children) {
+      if (button !== text.button) button.ariaPressed = String(button.textContent === sample && text.isSent);
+    }
   };
   text.onChange(() => {
     showSample();
@@ -452,11 +482,14 @@ const playground = (() => {
   }
 
   dialects.forEach((name, at) => {
-    const tab = Object.assign(make('button', '', name), { type: 'button', role: 'tab', tabIndex: at ? -1 : 0, ariaSelected: String(!at) });
+    const tab = Object.assign(make('button', '', name), { type: 'button', role: 'tab', tabIndex: at ? -1 : 0,
+      ariaSelected: String(!at) });
     tab.setAttribute('aria-controls', 'changeset');
     tab.onclick = () => {
       dialect = name;
-      for (const other of $('dialects').children) Object.assign(other, { ariaSelected: String(other === tab), tabIndex: other === tab ? 0 : -1 });
+      for (const other of $('dialects').children) {
+        Object.assign(other, { ariaSelected: String(other === tab), tabIndex: other === tab ? 0 : -1 });
+      }
       $('staging-label').hidden = name !== 'staged';
       showChanges();
     };
@@ -489,7 +522,8 @@ const playground = (() => {
     if (session !== follow.session) return;
     sample = name ?? null;
     if (!follow.state) follow.start(session);
-    const isThere = () => follow.session === session && doc?.revision === json.revision && list.state.sections.length > 0;
+    const isThere = () => follow.session === session && doc?.revision === json.revision
+      && list.state.sections.length > 0;
     for (let waits = 0; !isThere() && waits < 100; waits += 1) await new Promise((resolve) => setTimeout(resolve, 100));
     showSample();
     await new Promise((resolve) => setTimeout(resolve, 700));
@@ -551,7 +585,8 @@ async function route() {
     } catch {
       playground.plan({ sample: 'Feed' });
       enter();
-      return showProblem({ title: 'This link is damaged', detail: 'The two states in its address cannot be read. Here is a sample instead.' });
+      return showProblem({ title: 'This link is damaged',
+        detail: 'The two states in its address cannot be read. Here is a sample instead.' });
     }
   } else if (!location.hash) {
     history.replaceState(null, '', `#play:${newName()}`);

@@ -21,7 +21,8 @@ export function marks({ dialect, changes: all }, before, after) {
   // What was cut off is told in a string.
   const changes = Array.isArray(all) ? all.filter((each) => typeof each === 'object') : all;
   const found = [];
-  const put = (pointer, ids, sections = []) => found.push({ pointer, ids: ids.filter((id) => id !== undefined), sections });
+  const put = (pointer, ids, sections = []) => (
+    found.push({ pointer, ids: ids.filter((id) => id !== undefined), sections }));
   const idAt = (state, [section, row]) => state?.sections[section]?.items[row]?.id;
   const lists = (pointer, { items = {}, sections = {} }) => {
     for (const [list, entries] of Object.entries(items)) {
@@ -32,7 +33,8 @@ export function marks({ dialect, changes: all }, before, after) {
       entries.forEach?.((entry, at) => {
         if (typeof entry !== 'object' && list !== 'deleted') return;
         const id = entry.section?.id ?? (list === 'moved' ? after().sections[entry.to]?.id : undefined);
-        put(`${pointer}/sections/${list}/${at}`, (entry.section?.items ?? []).map((row) => row.id), id === undefined ? [] : [id]);
+        const rows = (entry.section?.items ?? []).map((row) => row.id);
+        put(`${pointer}/sections/${list}/${at}`, rows, id === undefined ? [] : [id]);
       });
     }
   };
@@ -45,17 +47,22 @@ export function marks({ dialect, changes: all }, before, after) {
   else if (dialect === 'staged') changes.forEach((stage, at) => lists(`/${at}`, stage));
   else if (dialect === 'sequential') splices(changes, before(), put);
   else if (dialect === 'diffable') {
-    for (const name of ['reload', 'reconfigure']) (changes[name] ?? []).forEach((id, at) => put(`/${name}/${at}`, [id]));
-    (changes.sections ?? []).forEach(({ items }, section) => items.forEach((id, at) => put(`/sections/${section}/items/${at}`, [id])));
+    for (const name of ['reload', 'reconfigure']) (changes[name] ?? [])
+      .forEach((id, at) => put(`/${name}/${at}`, [id]));
+    (changes.sections ?? [])
+      .forEach(({ items }, section) => items.forEach((id, at) => put(`/sections/${section}/items/${at}`, [id])));
     (changes.items ?? []).forEach(({ id }, at) => put(`/items/${at}`, [id]));
-  } else if (dialect === 'json-patch') changes.forEach(({ value }, at) => { if (value?.id !== undefined) put(`/${at}`, [value.id]); });
+  } else if (dialect === 'json-patch') {
+    changes.forEach(({ value }, at) => { if (value?.id !== undefined) put(`/${at}`, [value.id]); });
+  }
   return found;
 }
 
 /** Splices tell by what stands where at their moment, so they are done to the ids. */
 function splices(changes, before, put) {
   if (!before) return;
-  const list = before.sections.flatMap((section) => [...section.content === undefined ? [] : [null], ...section.items.map(({ id }) => id)]);
+  const list = before.sections.flatMap((section) => [...section.content === undefined ? [] : [null],
+    ...section.items.map(({ id }) => id)]);
   changes.forEach(({ op, at, from, to, count, rows }, index) => {
     const ids = (rows ?? []).map((row) => row.item?.id ?? null);
     if (op === 'remove') list.splice(at, count);

@@ -1,7 +1,8 @@
 // Lists to begin with. `play` is what happens to each before the visitor does anything.
 
 export const people = ['Ada', 'Grace', 'Edsger', 'Barbara', 'Donald', 'Radia', 'Tony', 'Frances'];
-export const titles = ['A letter from the coast', 'Twelve ways to wait', 'The quiet release', 'Bread, explained', 'On naming things',
+export const titles = ['A letter from the coast', 'Twelve ways to wait', 'The quiet release', 'Bread, explained',
+  'On naming things',
   'Small maps', 'What the tide left', 'An index of doors', 'Borrowed ladders', 'Winter timetable'];
 const post = (id, title, by, likes, kind = 'post') => ({ id, kind, content: { title, by, likes } });
 const card = (id, title, points) => ({ id, content: { title, points } });
@@ -25,21 +26,27 @@ export const samples = {
   Board: {
     state: () => ({ sections: [
       { id: 'todo', content: { title: 'To do', layout: 'column' }, items: [
-        card('c1', 'Write the release notes', 1), card('c2', 'Measure cold start', 3), card('c3', 'Ask for a review', 1)] },
-      { id: 'doing', content: { title: 'Doing', layout: 'column' }, items: [card('c4', 'Page the archive', 5), card('c5', 'Fix the clock', 2)] },
+        card('c1', 'Write the release notes', 1), card('c2', 'Measure cold start', 3),
+        card('c3', 'Ask for a review', 1)] },
+      { id: 'doing', content: { title: 'Doing', layout: 'column' }, items: [card('c4', 'Page the archive', 5),
+        card('c5', 'Fix the clock', 2)] },
       { id: 'done', content: { title: 'Done', layout: 'column' }, items: [card('c6', 'Choose a name', 8)] }] }),
     play: [
-      { op: 'move', items: ['c2'], into: { section: 'doing' }, at: 'start' }, { op: 'move', items: ['c5'], into: { section: 'done' } },
+      { op: 'move', items: ['c2'], into: { section: 'doing' }, at: 'start' },
+      { op: 'move', items: ['c5'], into: { section: 'done' } },
       { op: 'insert', items: [card('c7', 'Draw the map', 2)], into: { section: 'todo' } },
       { op: 'update', items: [{ id: 'c6', content: { title: 'Choose a short name', points: 8 } }] }],
   },
   Outline: {
     state: () => [
-      note('trip', 'Trip to Lisbon', note('pack', 'Packing', note('shoes', 'Shoes'), note('book', 'One book')), note('train', 'Night train')),
-      { ...note('talk', 'Talk', note('slides', 'Slides, fewer'), note('demo', 'Demo that cannot fail')), expanded: false },
+      note('trip', 'Trip to Lisbon', note('pack', 'Packing', note('shoes', 'Shoes'), note('book', 'One book')),
+        note('train', 'Night train')),
+      { ...note('talk', 'Talk', note('slides', 'Slides, fewer'), note('demo', 'Demo that cannot fail')),
+        expanded: false },
       note('home', 'At home', note('plants', 'Water the plants'), note('bike', 'Repair the bicycle'))],
     play: [
-      { op: 'expand', items: ['talk'] }, { op: 'move', items: ['train'], before: 'pack' }, { op: 'move', items: ['bike'], before: 'plants' },
+      { op: 'expand', items: ['talk'] }, { op: 'move', items: ['train'], before: 'pack' },
+      { op: 'move', items: ['bike'], before: 'plants' },
       { op: 'update', items: [{ id: 'book', content: { title: 'Two books' } }] }],
   },
   Chart: {
@@ -50,7 +57,8 @@ export const samples = {
       song('s7', 'Blue Receipt', 'The Margins', 30077)],
     play: [
       { op: 'move', items: ['s4'], before: 's2' }, { op: 'delete', items: ['s7'] },
-      { op: 'update', items: [{ id: 's4', content: { title: 'Half Past Never', artist: 'Quiet Street', plays: 88191 } }] },
+      { op: 'update',
+        items: [{ id: 's4', content: { title: 'Half Past Never', artist: 'Quiet Street', plays: 88191 } }] },
       { op: 'insert', items: [song('s8', 'Salt Road', 'Ines Calder', 50950)], after: 's5' }],
   },
   '10,000 rows': {

@@ -56,16 +56,22 @@ export function askSecret(refused = '') {
 $('cancel').onclick = () => $('ask').close('');
 $('key').onclick = async () => { if (await askSecret()) for (const call of changed) call(); };
 
-/** Shows a problem above the page, which stays where it is; `frame` is the text in which it is, with a line that points there. */
+/**
+ * Shows a problem above the page, which stays where it is; `frame` is the text in which it is, with a line that points
+ * there.
+ */
 export function showProblem(problem, frame) {
   $('problem').replaceChildren();
   if (!problem) return;
-  const heading = make('h3', '', `${problem.status ? `${problem.status} · ` : ''}${problem.title ?? 'Something went wrong'}`);
-  const shut = Object.assign(make('button', 'plain shut', '×'), { type: 'button', ariaLabel: 'Close', onclick: () => showProblem() });
+  const heading = make('h3', '',
+    `${problem.status ? `${problem.status} · ` : ''}${problem.title ?? 'Something went wrong'}`);
+  const shut = Object.assign(make('button', 'plain shut', '×'),
+    { type: 'button', ariaLabel: 'Close', onclick: () => showProblem() });
   const card = make('div', 'problem', heading, make('p', '', problem.detail ?? ''));
   if (frame) card.append(make('pre', '', frame));
   const errors = (problem.errors ?? []).slice(0, 50).map(({ pointer, code, detail }) => (
-    make('li', '', make('code', '', pointer || '(the whole)'), make('code', 'remove', code ?? ''), make('span', 'quiet', detail ?? ''))));
+    make('li', '', make('code', '', pointer || '(the whole)'), make('code', 'remove', code ?? ''),
+      make('span', 'quiet', detail ?? ''))));
   if (errors.length) card.append(make('ul', '', ...errors));
   if (/^\/problems\/[a-z-]+$/.test(problem.type)) {
     card.append(Object.assign(make('a', 'about', 'What this means'), { href: base + problem.type, target: '_blank' }));
@@ -92,7 +98,8 @@ export function tally({ dialect, changes, reset }) {
   const counts = { inserted: 0, moved: 0, updated: 0, removed: 0 };
   const notes = [];
   if (reset) return { counts, total: 0, notes: [`reset: ${reset}`] };
-  const verbs = { insert: 'inserted', add: 'inserted', move: 'moved', update: 'updated', replace: 'updated', remove: 'removed' };
+  const verbs = { insert: 'inserted', add: 'inserted', move: 'moved', update: 'updated', replace: 'updated',
+    remove: 'removed' };
   const lists = { inserted: 'inserted', moved: 'moved', updated: 'updated', deleted: 'removed' };
   const addLists = (step) => {
     for (const part of [step.sections, step.items]) {
@@ -114,7 +121,8 @@ export function tally({ dialect, changes, reset }) {
   return { counts, total: Object.values(counts).reduce((sum, count) => sum + count), notes };
 }
 
-const named = (counts) => Object.entries(counts).filter(([, count]) => count).map(([verb, count]) => `${count} ${verb}`);
+const named = (counts) => Object.entries(counts).filter(([, count]) => count)
+  .map(([verb, count]) => `${count} ${verb}`);
 const classes = { inserted: 'insert', moved: 'move', updated: 'update', removed: 'remove' };
 
 export function chips({ counts, notes }) {

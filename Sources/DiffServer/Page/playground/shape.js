@@ -1,5 +1,5 @@
-// Guesses where a list stands in somebody's JSON: the parameters of the API that read it as it is. A guess is shown, and
-// can be corrected; it is never more than a start.
+// Guesses where a list stands in somebody's JSON: the parameters of the API that read it as it is. A guess is shown,
+// and can be corrected; it is never more than a start.
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isID = (value) => typeof value === 'string' && value !== '' && value.length < 500 || Number.isSafeInteger(value);
@@ -7,17 +7,19 @@ const isList = (value) => Array.isArray(value) && value.length > 0 && value.ever
 const pointer = (name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 const members = new Set(['id', 'content', 'kind', 'expanded', 'items']);
 
-export const parameters = ['itemsAt', 'idAt', 'kindAt', 'childrenAt', 'expandedAt', 'sectionsAt', 'sectionIdAt', 'map', 'rest', 'duplicates'];
+export const parameters = ['itemsAt', 'idAt', 'kindAt', 'childrenAt', 'expandedAt', 'sectionsAt', 'sectionIdAt', 'map',
+  'rest', 'duplicates'];
 
 /** Whether the server reads it without being told how. */
 export function isNative(value) {
-  const isItem = (item) => isID(item) || isObject(item) && isID(item.id) && Object.keys(item).every((name) => members.has(name))
+  const isItem = (item) => isID(item) || isObject(item) && isID(item.id)
+    && Object.keys(item).every((name) => members.has(name))
     && (item.items === undefined || Array.isArray(item.items) && item.items.every(isItem));
   if (Array.isArray(value)) return value.every(isItem);
   if (!isObject(value)) return true; // an error, which the server is to tell
   if (Array.isArray(value.edits) || value.state !== undefined) return true;
-  if (Array.isArray(value.sections)) return value.sections.every((section) => isObject(section) && Array.isArray(section.items) && section.items.every(isItem));
-  return Array.isArray(value.items) && value.items.every(isItem);
+  const isSection = (section) => isObject(section) && Array.isArray(section.items) && section.items.every(isItem);
+  return Array.isArray(value.sections) ? value.sections.every(isSection) : isSection(value);
 }
 
 /** How good a name is for an id. */
@@ -45,10 +47,12 @@ function isPaired(list) {
 
 /** A member in which each element may have elements like itself. */
 function childrenOf(list, id) {
+  const shares = (keys, element) => keys.filter((each) => each in element).length * 2 >= keys.length;
   const alike = (element, name) => isList(element[name]) && element[name].every((child) => isID(child[id]))
-    && Object.keys(element[name][0]).filter((each) => each in element).length * 2 >= Object.keys(element[name][0]).length;
+    && shares(Object.keys(element[name][0]), element);
   const names = new Set(list.flatMap((element) => Object.keys(element).filter((name) => alike(element, name))));
-  return [...names].find((name) => list.every((element) => element[name] === undefined || Array.isArray(element[name]))) ?? null;
+  const isThroughout = (name) => list.every((element) => element[name] === undefined || Array.isArray(element[name]));
+  return [...names].find(isThroughout) ?? null;
 }
 
 function kindOf(list, id) {
@@ -62,7 +66,9 @@ export function guess(value) {
   const found = [];
   const walk = (part, at, depth) => {
     if (isList(part)) found.push({ list: part, at });
-    else if (isObject(part) && depth < 5) for (const [name, child] of Object.entries(part)) walk(child, at + pointer(name), depth + 1);
+    else if (isObject(part) && depth < 5) {
+      for (const [name, child] of Object.entries(part)) walk(child, at + pointer(name), depth + 1);
+    }
   };
   walk(value, '', 0);
   found.sort((one, other) => other.list.length - one.list.length);
@@ -76,19 +82,22 @@ export function guess(value) {
 /** What an array of objects is: items, or sections of items. */
 function read(list) {
   const id = idOf(list);
-  const inner = Object.keys(list[0]).find((name) => list.every((element) => Array.isArray(element[name]) && (!element[name].length || isList(element[name]))));
+  const isInner = (value) => Array.isArray(value) && (!value.length || isList(value));
+  const inner = Object.keys(list[0]).find((name) => list.every((element) => isInner(element[name])));
   const all = inner ? list.flatMap((element) => element[inner]) : [];
   const children = id && childrenOf(list, id);
   if (inner && !children && all.length) {
     const innerID = idOf(all);
-    return { inner, parameters: { sectionIdAt: pointer(id ?? 'id'), itemsAt: pointer(inner), ...itemsOf(all, innerID) } };
+    return { inner, parameters: { sectionIdAt: pointer(id ?? 'id'), itemsAt: pointer(inner),
+      ...itemsOf(all, innerID) } };
   }
   return { parameters: itemsOf(list, id) };
 }
 
 function itemsOf(list, id) {
   const isPair = isPaired(list);
-  const name = id ?? Object.keys(list[0]).filter((each) => list.every((element) => isID(element[each]))).sort((a, b) => rank(b) - rank(a))[0] ?? 'id';
+  const name = id ?? Object.keys(list[0]).filter((each) => list.every((element) => isID(element[each])))
+    .sort((a, b) => rank(b) - rank(a))[0] ?? 'id';
   const children = id && childrenOf(list, id);
   const kind = kindOf(list, name);
   return {
@@ -119,6 +128,7 @@ export function query(shape) {
     const text = (shape[name] ?? '').trim();
     if (name === 'itemsAt' && isMap && !text) return ['itemsAt='];
     if (!text || name === 'idAt' && isMap) return [];
-    return (name === 'idAt' ? text.split(/\s+/) : [text]).map((part) => `${name}=${encodeURIComponent(part).replaceAll('%2F', '/')}`);
+    return (name === 'idAt' ? text.split(/\s+/) : [text])
+      .map((part) => `${name}=${encodeURIComponent(part).replaceAll('%2F', '/')}`);
   }).map((part) => `&${part}`).join('');
 }
