@@ -237,6 +237,8 @@ const playground = (() => {
       await refresh(json.from, more && { path: where, text: body });
     }
     isSending = false;
+    const sequence = (revision) => Number.parseInt(revision, 10);
+    if (sequence(follow.revision) > sequence(doc?.revision)) refresh(doc.revision); // somebody else wrote meanwhile
     return { json, problem };
   }
 
@@ -244,7 +246,7 @@ const playground = (() => {
   function sendTyped() {
     look(past.length - 1);
     const whole = editor.value;
-    if (!whole.trim() && !text.isSent) return queue;
+    if (!whole.trim() && text.isSent) return queue; // a state that is too long to stand there
     queue = queue.then(async () => {
       const body = compact(whole);
       const { problem } = await send(body, shape.query());
@@ -360,7 +362,7 @@ const playground = (() => {
       ...json.reset || bytes >= whole ? [make('span', 'quiet', size(bytes))]
         : [make('span', '', `${size(bytes)} instead of ${size(whole)}`), meter]);
     say(json, bytes);
-    const session = encodeURIComponent(follow.session);
+    const { session } = follow;
     lines = { curl: curlLine(where, { text: body }) };
     for (const [name, write] of Object.entries(languages)) lines[name] = write({ base, session });
     const hash = whole < 500_000 ? await packed(shown.old ?? { sections: [] }, shown.new.state) : null;

@@ -183,7 +183,9 @@ export function follower(list, told) {
   /** Shows other rows, from those that are shown. */
   const show = (window) => connection?.show(window);
   const follow = {
-    session: null, start, reconnect, show, edit, get state() { return connection?.state; },
+    session: null, start, reconnect, show, edit,
+    get state() { return connection?.state; },
+    get revision() { return connection?.revision; },
     /** Ends it, but remembers where it was. */
     stop: () => { connection?.close(); list.stop(); },
     forget() { follow.stop(); connection = null; },

@@ -5,7 +5,7 @@ export const languages = {
   JavaScript: ({ base, session }) => `import { connect } from '${base}/client.js';
 
 connect('${base}', {
-  session: '${session}',
+  session: ${JSON.stringify(session)},
   onChange(state, { changes }) {
     console.log(state.sections, changes);
   },
@@ -14,7 +14,7 @@ connect('${base}', {
   Swift: ({ base, session }) => `import DiffClient
 import Foundation
 
-let client = DiffClient(url: URL(string: "${base}")!, session: "${session}")
+let client = DiffClient(url: URL(string: "${base}")!, session: ${JSON.stringify(session)})
 for try await update in client.updates {
     print(update.list)
 }`,
