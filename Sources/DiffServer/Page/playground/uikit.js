@@ -19,7 +19,8 @@ export function batch({ sections = {}, items = {} }) {
     ...count(items.deleted) ? [`tableView.deleteRows(at: ${paths(items.deleted)}, with: .automatic)`] : [],
     ...count(items.inserted)
       ? [`tableView.insertRows(at: ${paths(items.inserted.map(({ at }) => at))}, with: .automatic)`] : [],
-    ...(items.moved ?? []).slice(0, 3).map(({ from, to }) => `tableView.moveRow(at: [${from}], to: [${to}])`),
+    ...(items.moved ?? []).slice(0, 3)
+      .map(({ from, to }) => `tableView.moveRow(at: [${from.join(', ')}], to: [${to.join(', ')}])`),
     ...count(items.moved) > 3 ? [`// … and ${items.moved.length - 3} more moves`] : [],
     ...count(items.updated)
       ? [`tableView.reloadRows(at: ${paths(items.updated.map(({ at }) => at))}, with: .automatic)`] : [],
