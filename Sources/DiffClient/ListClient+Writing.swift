@@ -6,7 +6,8 @@ import SnapshotKit
 #endif
 
 extension ListClient {
-    /// Posts what the list looks like now, as a value of your own; this takes a key. Makes the session if there is none.
+    /// Posts what the list looks like now, as a value of your own. This takes a key, and makes a session
+    /// if there is none.
     ///
     /// ```swift
     /// let fires = [Fire(id: "4a03", content: .init(name: "Platina Fire", acres: 10))]
