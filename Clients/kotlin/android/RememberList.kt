@@ -1,0 +1,69 @@
+package diffserver
+
+import androidx.compose.foundation.lazy.LazyItemScope
+import androidx.compose.foundation.lazy.LazyListScope
+import androidx.compose.foundation.lazy.items
+import androidx.compose.runtime.Composable
+import androidx.compose.runtime.LaunchedEffect
+import androidx.compose.runtime.Stable
+import androidx.compose.runtime.getValue
+import androidx.compose.runtime.mutableStateOf
+import androidx.compose.runtime.remember
+import androidx.compose.runtime.setValue
+import androidx.lifecycle.Lifecycle
+import androidx.lifecycle.compose.LocalLifecycleOwner
+import androidx.lifecycle.repeatOnLifecycle
+import kotlinx.coroutines.flow.*
+
+/**
+ * A list that is followed, for Compose. Kept in a ViewModel it goes on where it was; else it lives as long as its
+ * screen.
+ */
+@Stable
+class ListState(from: Followed = Followed()) {
+    /** What is shown, with the revision to go on from. */
+    var followed: Followed by mutableStateOf(from)
+        private set
+
+    /** What the connection is doing; null before it has begun. */
+    var status: Status? by mutableStateOf<Status?>(null)
+        private set
+
+    val list: RowList get() = followed.list
+
+    /** Follows until it is cancelled, or asking again cannot help, which [status] tells. */
+    suspend fun follow(client: DiffClient, window: RowWindow? = null) {
+        try {
+            client.updates(followed, window, { status = it }).collect { followed = it.followed }
+        } catch (problem: ProblemException) {
+            status = Status.Stopped(problem.problem)
+        }
+    }
+}
+
+/**
+ * A list that is followed while the screen is seen. Back from the background it goes on from the rows that are there.
+ */
+@Composable
+fun rememberList(
+    client: DiffClient, window: RowWindow? = null, state: ListState = remember(client) { ListState() }
+): ListState {
+    val lifecycle = LocalLifecycleOwner.current.lifecycle
+    LaunchedEffect(client, window, state, lifecycle) {
+        lifecycle.repeatOnLifecycle(Lifecycle.State.STARTED) { state.follow(client, window) }
+    }
+    return state
+}
+
+/**
+ * The sections and rows of a list in a LazyColumn: keys are ids, so rows keep their state and can animate their places.
+ */
+fun LazyListScope.rows(
+    list: RowList, header: (@Composable LazyItemScope.(Section) -> Unit)? = null,
+    row: @Composable LazyItemScope.(Row) -> Unit
+) {
+    for (section in list.sections) {
+        if (header != null && section.content != null) item(key = "section ${section.id}") { header(section) }
+        items(section.rows, key = { "item ${it.id}" }, contentType = { it.kind }) { row(it) }
+    }
+}

@@ -1,0 +1,67 @@
+package diffserver
+
+import androidx.recyclerview.widget.RecyclerView
+
+/**
+ * Shows a list that is followed in the dialect [Dialect.STAGED], with each stage as the notifications that animate it.
+ * An update that does not lead on from what is shown is drawn anew, so none leaves RecyclerView with counts that do not
+ * match.
+ */
+abstract class RowsAdapter<Holder : RecyclerView.ViewHolder> : RecyclerView.Adapter<Holder>() {
+    /** What is shown. */
+    var list = RowList()
+        private set
+
+    /** The headers and rows of [list], by position. */
+    var entries: List<Entry> = emptyList()
+        private set
+
+    private val kinds = ArrayList<String?>()
+
+    /** Fills a holder. It is called again, with the same holder, when the entry shows something else. */
+    abstract fun bind(holder: Holder, entry: Entry)
+
+    /** Shows an update. */
+    fun show(update: ListUpdate) {
+        val change = update.change
+        if (change !is Change.Staged || update.before !== list) return show(update.list)
+        // First all of them, so that one that cannot be told changes nothing.
+        val steps = change.stages.map { it.list to it.splices() }
+        for ((next, splices) in steps) {
+            entries = next.entries()
+            splices.forEach(::tell)
+        }
+        list = update.list
+    }
+
+    /** Shows a list, without animation. */
+    fun show(list: RowList) {
+        if (list === this.list) return
+        this.list = list
+        entries = list.entries()
+        notifyDataSetChanged()
+    }
+
+    private fun tell(splice: Splice): Unit = when (splice) {
+        is Splice.Removed -> notifyItemRangeRemoved(splice.at, splice.count)
+        is Splice.Inserted -> notifyItemRangeInserted(splice.at, splice.count)
+        is Splice.Moved -> notifyItemMoved(splice.from, splice.to)
+        // With a payload the holder is kept and bound again: nothing fades.
+        is Splice.Changed ->
+            notifyItemRangeChanged(splice.at, splice.count, splice.redraw.takeIf { it == Redraw.RECONFIGURE })
+    }
+
+    override fun getItemCount() = entries.size
+
+    /** 0 for headers, and a number for each kind of row: see [kindOf]. */
+    override fun getItemViewType(position: Int): Int {
+        val row = (entries[position] as? Entry.Item)?.row ?: return 0
+        if (row.kind !in kinds) kinds.add(row.kind)
+        return kinds.indexOf(row.kind) + 1
+    }
+
+    /** The kind of the rows that a view type is for; null where they have none, and for headers. */
+    fun kindOf(viewType: Int): String? = kinds.getOrNull(viewType - 1)
+
+    override fun onBindViewHolder(holder: Holder, position: Int) = bind(holder, entries[position])
+}

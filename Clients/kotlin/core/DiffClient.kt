@@ -1,0 +1,171 @@
+// A client of one session. There is no diff code: the server says what changed.
+
+package diffserver
+
+import java.net.URLEncoder
+import java.util.UUID
+import java.util.concurrent.Executor
+import java.util.concurrent.LinkedBlockingQueue
+import java.util.concurrent.TimeUnit.MILLISECONDS
+import java.util.concurrent.TimeUnit.NANOSECONDS
+import kotlin.random.Random
+
+/**
+ * A session of a diffserver: what changes in it, and writing to it.
+ *
+ *     val client = DiffClient("https://lists.example.org", "fires", token)
+ *     val following = client.follow { update -> println(update.list.rows.map { it.id }) }
+ *     following.cancel()
+ */
+class DiffClient(
+    url: String,
+    /** The session's name. */
+    val session: String,
+    /** A key, or a token, that stays as it is. */
+    private val token: String? = null,
+    /** Gives a fresh token before each request, on a thread that may block; a 401 is tried again then. */
+    private val renewing: (() -> String?)? = null,
+    val dialect: Dialect = Dialect.KEYED,
+    /** What is followed of the session, as docs/views.md says it. */
+    val view: JsonValue? = null,
+    /**
+     * Whether updates bring what changed of a content, where that is smaller. Rows have the whole content all the same.
+     */
+    val receivesPatches: Boolean = true,
+    /** How long a write is tried again where answers are lost, or the server is not ready. */
+    val patienceMillis: Long = 60_000,
+    internal val transport: Transport = UrlConnectionTransport()
+) {
+    private val address = "${url.trimEnd('/')}/v1/sessions/${session.encoded()}/changes"
+    internal val renewsToken get() = renewing != null
+
+    /**
+     * Follows the session on a thread of its own, until it is cancelled or asking again cannot help. Whatever happens
+     * on the way, what is shown stays.
+     *
+     * @param from what is shown already, to go on from there; an empty one begins anew.
+     * @param window which rows are followed; `null` for all of them.
+     * @param poll asks by held requests only, not by a stream.
+     * @param executor where `onStatus` and `onUpdate` are called, such as the main thread. While one runs, nothing else is
+     * delivered: what happens meanwhile is one update.
+     */
+    fun follow(
+        from: Followed = Followed(), window: RowWindow? = null, poll: Boolean = false,
+        executor: Executor = Executor { it.run() }, onStatus: (Status) -> Unit = {}, onUpdate: (ListUpdate) -> Unit
+    ): Following = Following(this, from, window, poll, executor, onStatus, onUpdate).also { it.start() }
+
+    /**
+     * Posts what the list looks like now; whoever holds a key may. Makes the session if there is none. Blocks, and is
+     * ended by an interrupt.
+     *
+     * @param ifMatch refuses the write (412) unless this is the head.
+     * @return the revision that holds it.
+     * @throws ProblemException if it is refused, or was not answered in time.
+     */
+    fun post(state: JsonValue, ifMatch: String? = null): String = write("state", state, ifMatch)
+
+    /** Posts edits, all of which are done or none; a token with the scope `edit` is enough. Otherwise as [post]. */
+    fun edit(vararg edits: JsonValue, ifMatch: String? = null): String =
+        write("edits", JsonValue.Array(edits.toList()), ifMatch)
+
+    /** All tries carry one key, so that a write whose answer was lost is not done again. */
+    private fun write(name: String, value: JsonValue, ifMatch: String?): String {
+        val headers = mutableMapOf(
+            "Content-Type" to "application/json", "Prefer" to "return=minimal",
+            "Idempotency-Key" to UUID.randomUUID().toString()
+        )
+        if (ifMatch != null) headers["If-Match"] = "\"$ifMatch\""
+        val body = JsonValue.of(name to value).toString().toByteArray()
+        val begin = System.nanoTime()
+        var failures = 0
+        while (true) {
+            try {
+                val answer = answer { request("POST", emptyList(), headers, body) }
+                return answer["to"]?.string ?: throw Failure(Problem(null, "An answer without a revision"))
+            } catch (failure: Failure) {
+                val delay = pause(failures++, 1_000, failure.problem.retryAfterMillis)
+                val spent = NANOSECONDS.toMillis(System.nanoTime() - begin)
+                // There is no session that edits could wait for.
+                if (failure.isFinal || failure.problem.status == 404 || spent + delay > patienceMillis) {
+                    throw ProblemException(failure.problem)
+                }
+                Thread.sleep(delay)
+            }
+        }
+    }
+
+    private fun answer(request: () -> Request): JsonValue {
+        val mailbox = LinkedBlockingQueue<Arrival>()
+        val exchange = Exchange(transport, mailbox, request)
+        val collected = Collected()
+        try {
+            while (true) {
+                when (val arrival = mailbox.poll(30_000, MILLISECONDS) ?: throw silence()) {
+                    is Arrival.Head -> collected.head = arrival.response
+                    is Arrival.Bytes -> {
+                        exchange.makeRoom()
+                        collected.add(arrival.bytes)
+                    }
+                    is Arrival.End -> return good(collected, arrival).json()
+                    else -> Unit
+                }
+            }
+        } finally {
+            exchange.cancel()
+        }
+    }
+
+    /** An answer that came whole, and is no problem. */
+    internal fun good(collected: Collected, end: Arrival.End): Collected {
+        val head = collected.head
+        if (head == null || end.error != null && head.status < 300) throw Failure(connectionProblem(end.error))
+        if (head.status in 200..299) return collected
+        val problem = Problem.of(head.status, collected.text, retryAfter(head.header("Retry-After")))
+        val mayPass = problem.isPassing || renewsToken && problem.status == 401
+        throw Failure(problem, isFinal = !mayPass)
+    }
+
+    internal fun request(
+        method: String, query: List<Pair<String, String>>, headers: Map<String, String>, body: ByteArray? = null
+    ): Request {
+        val parameters = (if (body == null) dialect.parameters else emptyList()) + query
+        val secret = if (renewing != null) renewing.invoke() else token
+        val authorization = if (secret == null) emptyMap() else mapOf("Authorization" to "Bearer $secret")
+        val tail = parameters.joinToString("&") { (name, value) -> "$name=${value.encoded()}" }
+        return Request(method, if (tail == "") address else "$address?$tail", headers + authorization, body)
+    }
+
+    internal fun silence() = Failure(Problem(null, "The server fell silent"), isSilence = true)
+}
+
+/** What a connection is doing. */
+sealed class Status {
+    /** The server has answered. */
+    data class Live(val isStream: Boolean) : Status()
+
+    /** It asks again after the delay; what is shown stays. */
+    data class Waiting(val problem: Problem, val delayMillis: Long) : Status()
+
+    /** Asking again cannot help: the token is refused, or the request is wrong. */
+    data class Stopped(val problem: Problem) : Status()
+}
+
+/** Partly chance, so that not all readers return as one. A date far off must not end a client for good. */
+internal fun pause(failures: Int, first: Long, least: Long?, chance: Double = Random.nextDouble()): Long {
+    val share = 0.5 + chance / 2
+    if (least != null) return minOf(least, 86_400_000) + (share * first).toLong()
+    return (share * minOf(first shl minOf(failures, 20), 30_000)).toLong()
+}
+
+/**
+ * `Retry-After` (RFC 9110 §10.2.3) in milliseconds: seconds, or a date; null for anything else, and for what is past.
+ */
+internal fun retryAfter(text: String?, now: Long = System.currentTimeMillis()): Long? {
+    if (text == null) return null
+    if (text != "" && text.length < 10 && text.all { it in '0'..'9' }) return text.toLong() * 1_000
+    val format = java.text.SimpleDateFormat("EEE, dd MMM yyyy HH:mm:ss 'GMT'", java.util.Locale.US)
+    format.timeZone = java.util.TimeZone.getTimeZone("GMT")
+    return try { (format.parse(text).time - now).takeIf { it >= 0 } } catch (error: java.text.ParseException) { null }
+}
+
+private fun String.encoded() = URLEncoder.encode(this, "UTF-8").replace("+", "%20")

@@ -1,0 +1,100 @@
+package diffserver
+
+import java.io.ByteArrayOutputStream
+import java.io.IOException
+import java.util.concurrent.BlockingQueue
+import java.util.concurrent.Semaphore
+import java.util.concurrent.atomic.AtomicBoolean
+import kotlin.concurrent.thread
+
+/** What comes to somebody who waits; other things than these may come to the same mailbox. */
+internal sealed class Arrival {
+    class Head(val from: Exchange, val response: Response) : Arrival()
+    class Bytes(val from: Exchange, val bytes: ByteArray) : Arrival()
+
+    /** The end of the answer; with an error, that it broke off. */
+    class End(val from: Exchange, val error: Throwable?) : Arrival()
+    object Cancelled : Arrival()
+    object WindowMoved : Arrival()
+    object Woken : Arrival()
+}
+
+/**
+ * A request on a thread of its own, which puts into a mailbox what comes. So whoever waits is never held by the
+ * network, however long a read blocks: it waits for its mailbox, and can be told other things there.
+ */
+internal class Exchange(
+    private val transport: Transport, private val mailbox: BlockingQueue<Arrival>, private val request: () -> Request
+) {
+    /** Pieces that the mailbox may still hold: who reads slowly is sent slowly. */
+    private val room = Semaphore(16)
+    private val isCancelled = AtomicBoolean()
+    @Volatile private var call: Call? = null
+
+    init {
+        thread(isDaemon = true, name = "diffserver exchange") { run() }
+    }
+
+    /** A piece was taken from the mailbox. */
+    fun makeRoom() = room.release()
+
+    /** Nothing of it is wanted any more. */
+    fun cancel() {
+        if (!isCancelled.compareAndSet(false, true)) return
+        room.release(1_000)
+        call?.cancel()
+    }
+
+    private fun run() {
+        try {
+            val call = transport.call(request())
+            this.call = call
+            if (isCancelled.get()) return call.cancel()
+            val response = call.execute()
+            mailbox.put(Arrival.Head(this, response))
+            response.body.use { body ->
+                val buffer = ByteArray(16_384)
+                while (!isCancelled.get()) {
+                    val count = body.read(buffer)
+                    if (count < 0) break
+                    room.acquire()
+                    mailbox.put(Arrival.Bytes(this, buffer.copyOf(count)))
+                }
+            }
+            mailbox.put(Arrival.End(this, null))
+        } catch (error: Exception) {
+            mailbox.put(Arrival.End(this, error))
+        }
+    }
+}
+
+/** A failure, whether asking again may help, and when. */
+internal class Failure(
+    val problem: Problem, val isFinal: Boolean = false, val isStale: Boolean = false, val isSilence: Boolean = false
+) : Exception(problem.title)
+
+/** An answer whose body is collected. */
+internal class Collected {
+    private val body = ByteArrayOutputStream()
+    var head: Response? = null
+
+    fun add(bytes: ByteArray) = body.write(bytes, 0, bytes.size)
+
+    val text: String get() = body.toString("UTF-8")
+
+    /** The JSON of a good answer; a proxy, or a portal that wants a login first, answers 200 as well. */
+    fun json(): JsonValue {
+        val type = head?.header?.invoke("Content-Type").orEmpty()
+        if (!type.startsWith("application/") || "json" !in type) {
+            throw Failure(Problem(null, "Not the server's answer", "$type in place of JSON"))
+        }
+        return try {
+            JsonValue.parse(text)
+        } catch (misfit: Misfit) {
+            throw Failure(Problem(null, "An answer broke off", misfit.message))
+        }
+    }
+}
+
+internal fun connectionProblem(error: Throwable?) =
+    Problem(null, if (error == null) "The stream broke off" else "No connection", error?.toString())

@@ -1,0 +1,275 @@
+// JSON as the protocol needs it: numbers stay the text that they were, a name given twice is refused, and nothing is
+// taken for what it is not. org.json is on Android only, and turns numbers into doubles; kotlinx.serialization needs a
+// compiler plugin. So here is the whole of it, in one file and without a dependency.
+
+package diffserver
+
+/** A JSON value. It is compared as the server compares: objects regardless of order, numbers by their text. */
+sealed class JsonValue {
+    data class Object(val members: Map<String, JsonValue>) : JsonValue() {
+        override fun toString() = text()
+    }
+
+    data class Array(val elements: List<JsonValue>) : JsonValue() {
+        override fun toString() = text()
+    }
+
+    data class Text(val value: String) : JsonValue() {
+        override fun toString() = text()
+    }
+
+    /** A number, as it was written. */
+    data class Number(val token: String) : JsonValue() {
+        override fun toString() = token
+    }
+
+    data class Flag(val value: Boolean) : JsonValue() {
+        override fun toString() = value.toString()
+    }
+
+    object Null : JsonValue() {
+        override fun toString() = "null"
+    }
+
+    /** A member of an object; null where there is none, or this is no object. */
+    operator fun get(name: String): JsonValue? = (this as? Object)?.members?.get(name)
+
+    /** An element of an array; null where there is none, or this is no array. */
+    operator fun get(index: Int): JsonValue? = (this as? Array)?.elements?.getOrNull(index)
+
+    val string: String? get() = (this as? Text)?.value
+    val boolean: Boolean? get() = (this as? Flag)?.value
+    val int: Int? get() = (this as? Number)?.token?.toIntOrNull()
+    val long: Long? get() = (this as? Number)?.token?.toLongOrNull()
+    val double: Double? get() = (this as? Number)?.token?.toDoubleOrNull()
+    val array: List<JsonValue>? get() = (this as? Array)?.elements
+
+    /** This value with a merge patch done to it (RFC 7396). */
+    fun merging(patch: JsonValue): JsonValue {
+        if (patch !is Object) return patch
+        val merged = LinkedHashMap((this as? Object)?.members ?: emptyMap())
+        for ((name, change) in patch.members) {
+            if (change === Null) merged.remove(name) else merged[name] = (merged[name] ?: Null).merging(change)
+        }
+        return Object(merged)
+    }
+
+    internal fun text(): String = StringBuilder().also { write(it) }.toString()
+
+    private fun write(to: StringBuilder) {
+        when (this) {
+            is Object -> {
+                var separator = "{"
+                for ((name, value) in members) {
+                    to.append(separator)
+                    quote(name, to)
+                    to.append(':')
+                    value.write(to)
+                    separator = ","
+                }
+                to.append(if (members.isEmpty()) "{}" else "}")
+            }
+            is Array -> {
+                var separator = "["
+                for (value in elements) {
+                    to.append(separator)
+                    value.write(to)
+                    separator = ","
+                }
+                to.append(if (elements.isEmpty()) "[]" else "]")
+            }
+            is Text -> quote(value, to)
+            is Number -> to.append(token)
+            is Flag -> to.append(value)
+            Null -> to.append("null")
+        }
+    }
+
+    companion object {
+        /**
+         * Reads a text.
+         *
+         * @throws Misfit if it is not JSON (RFC 8259), names a member twice, or is deeper than 256.
+         */
+        fun parse(text: String): JsonValue = JsonReader(text).whole()
+
+        /** A value from maps with names, lists, strings, numbers, booleans and nulls. */
+        fun of(value: Any?): JsonValue = when (value) {
+            null -> Null
+            is JsonValue -> value
+            is String -> Text(value)
+            is Boolean -> Flag(value)
+            is Double, is Float -> {
+                val number = (value as kotlin.Number).toDouble()
+                require(!number.isNaN() && !number.isInfinite()) { "JSON has no $number" }
+                Number(value.toString())
+            }
+            is kotlin.Number -> Number(value.toString())
+            is Map<*, *> -> Object(value.entries.associate { (name, each) -> name as String to of(each) })
+            is Iterable<*> -> Array(value.map { of(it) })
+            else -> throw IllegalArgumentException("no JSON value: ${value.javaClass}")
+        }
+
+        /** An object of these members. */
+        fun of(vararg members: Pair<String, Any?>): JsonValue = of(members.toMap())
+
+        private fun quote(text: String, to: StringBuilder) {
+            to.append('"')
+            for (char in text) {
+                when {
+                    char == '"' || char == '\\' -> to.append('\\').append(char)
+                    char < ' ' || char == '\u2028' || char == '\u2029' ->
+                        to.append("\\u").append((0x10000 + (char - '\u0000')).toString(16).substring(1))
+                    else -> to.append(char)
+                }
+            }
+            to.append('"')
+        }
+    }
+}
+
+/** What is not as the protocol says: no JSON, no answer, or changes that do not fit the rows that are here. */
+class Misfit(message: String) : Exception(message)
+
+/** Reads one value. Every step either moves on or throws. */
+private class JsonReader(private val text: String) {
+    private var at = 0
+
+    fun whole(): JsonValue {
+        val value = value(0)
+        space()
+        if (at < text.length) wrong("the end")
+        return value
+    }
+
+    private fun value(depth: Int): JsonValue {
+        if (depth > 256) wrong("less depth")
+        space()
+        return when (peek()) {
+            '{' -> obj(depth)
+            '[' -> array(depth)
+            '"' -> JsonValue.Text(string())
+            't' -> word("true", JsonValue.Flag(true))
+            'f' -> word("false", JsonValue.Flag(false))
+            'n' -> word("null", JsonValue.Null)
+            else -> number()
+        }
+    }
+
+    private fun obj(depth: Int): JsonValue {
+        val members = LinkedHashMap<String, JsonValue>()
+        at += 1
+        if (skips('}')) return JsonValue.Object(members)
+        do {
+            space()
+            if (peek() != '"') wrong("a name")
+            val name = string()
+            if (!skips(':')) wrong("a colon")
+            if (members.put(name, value(depth + 1)) != null) wrong("a name that is new; \"$name\" was there")
+        } while (skips(','))
+        if (!skips('}')) wrong("a comma or a brace")
+        return JsonValue.Object(members)
+    }
+
+    private fun array(depth: Int): JsonValue {
+        val elements = ArrayList<JsonValue>()
+        at += 1
+        if (skips(']')) return JsonValue.Array(elements)
+        do elements.add(value(depth + 1)) while (skips(','))
+        if (!skips(']')) wrong("a comma or a bracket")
+        return JsonValue.Array(elements)
+    }
+
+    private fun string(): String {
+        at += 1
+        val begin = at
+        while (peek() >= ' ' && peek() != '"' && peek() != '\\') at += 1
+        if (peek() == '"') return checked(text.substring(begin, at++))
+        val built = StringBuilder(text.substring(begin, at))
+        while (true) {
+            val char = peek()
+            if (char < ' ') wrong("no control character")
+            at += 1
+            if (char == '"') return checked(built.toString())
+            built.append(if (char == '\\') escaped() else char)
+        }
+    }
+
+    private fun escaped(): Char {
+        val char = peek()
+        at += 1
+        return when (char) {
+            '"', '\\', '/' -> char
+            'b' -> '\b'
+            'f' -> '\u000c'
+            'n' -> '\n'
+            'r' -> '\r'
+            't' -> '\t'
+            'u' -> {
+                var code = 0
+                repeat(4) {
+                    val digit = Character.digit(peek(), 16)
+                    if (digit < 0 || peek() > 'f') wrong("a hexadecimal digit")
+                    code = code * 16 + digit
+                    at += 1
+                }
+                '\u0000' + code
+            }
+            else -> wrong("an escape")
+        }
+    }
+
+    /** Half of a pair stands for nothing. */
+    private fun checked(string: String): String {
+        var place = 0
+        while (place < string.length) {
+            val isPair = string[place].isHighSurrogate() && string.getOrNull(place + 1)?.isLowSurrogate() == true
+            if (string[place].isSurrogate() && !isPair) wrong("no lone surrogate")
+            place += if (isPair) 2 else 1
+        }
+        return string
+    }
+
+    private fun number(): JsonValue {
+        val begin = at
+        if (peek() == '-') at += 1
+        if (peek() == '0') at += 1 else digits()
+        if (peek() == '.') {
+            at += 1
+            digits()
+        }
+        if (peek() == 'e' || peek() == 'E') {
+            at += 1
+            if (peek() == '+' || peek() == '-') at += 1
+            digits()
+        }
+        return JsonValue.Number(text.substring(begin, at))
+    }
+
+    private fun digits() {
+        if (peek() !in '0'..'9') wrong("a value")
+        while (peek() in '0'..'9') at += 1
+    }
+
+    private fun word(word: String, value: JsonValue): JsonValue {
+        if (!text.startsWith(word, at)) wrong("a value")
+        at += word.length
+        return value
+    }
+
+    private fun skips(char: Char): Boolean {
+        space()
+        if (peek() != char) return false
+        at += 1
+        return true
+    }
+
+    private fun space() {
+        while (peek() == ' ' || peek() == '\n' || peek() == '\r' || peek() == '\t') at += 1
+    }
+
+    /** U+0000 at the end, which stands nowhere in JSON. */
+    private fun peek(): Char = if (at < text.length) text[at] else '\u0000'
+
+    private fun wrong(expected: String): Nothing = throw Misfit("no JSON: $expected is expected at $at")
+}

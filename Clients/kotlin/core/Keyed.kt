@@ -1,0 +1,182 @@
+// The dialect `keyed`: operations on ids, one after the other. Rows are linked while it works, and found by id, so that
+// an operation costs the same wherever it falls; sections that nothing falls into stay the objects that they were.
+
+package diffserver
+
+/**
+ * This list after the `changes` of a `keyed` changeset.
+ *
+ * @throws Misfit if an id or an anchor is not there, is there already, or anything is no such operation.
+ */
+fun RowList.applyingKeyed(changes: JsonValue): RowList {
+    val operations = changes.asArray()
+    if (operations.isEmpty()) return this
+    val linked = LinkedRows(this)
+    for (operation in operations) linked.apply(operation)
+    return RowList(linked.sections(), content)
+}
+
+/** An element of a ring, or the ring's end, which stands behind the last and before the first. */
+private class Node<Value>(var value: Value) {
+    var next = this
+    var previous = this
+
+    fun insert(node: Node<Value>) {
+        node.next = this
+        node.previous = previous
+        previous.next = node
+        previous = node
+    }
+
+    fun detach() {
+        previous.next = next
+        next.previous = previous
+    }
+
+    fun each(): List<Value> {
+        val values = ArrayList<Value>()
+        var node = next
+        while (node !== this) {
+            values.add(node.value)
+            node = node.next
+        }
+        return values
+    }
+}
+
+private class LinkedSection(var section: Section) {
+    val rows = Node<LinkedRow?>(null)
+    var isChanged = false
+}
+
+private class LinkedRow(var row: Row, var home: LinkedSection)
+
+private class LinkedRows(list: RowList) {
+    private val order = Node<LinkedSection?>(null)
+    private val sections = HashMap<String, Node<LinkedSection?>>()
+    private val rows = HashMap<String, Node<LinkedRow?>>()
+
+    init {
+        for (section in list.sections) insert(section, order)
+        for (each in order.each()) each?.isChanged = false
+    }
+
+    fun sections(): List<Section> = order.each().filterNotNull().map { linked ->
+        if (!linked.isChanged) linked.section
+        else linked.section.copy(rows = linked.rows.each().filterNotNull().map { it.row })
+    }
+
+    fun apply(operation: JsonValue) {
+        val verb = operation.required("op").string
+        if (operation["section"] == null) applyToRows(verb, operation) else applyToSection(verb, operation)
+    }
+
+    private fun applyToSection(verb: String?, operation: JsonValue) {
+        val value = operation.required("section")
+        when (verb) {
+            "insert" -> {
+                operation.members("op", "section", "before")
+                insert(value.toSection(isNew = true), sectionBefore(operation))
+            }
+            "move" -> {
+                operation.members("op", "section", "before")
+                val node = section(value.id())
+                move(node, sectionBefore(operation))
+            }
+            "remove" -> {
+                operation.members("op", "section")
+                val node = section(value.id())
+                for (row in node.linked.rows.each()) rows.remove(row?.row?.id)
+                sections.remove(value.id())
+                node.detach()
+            }
+            "update" -> {
+                operation.members("op", "section", "as")
+                operation.required("as").redraw()
+                val linked = section(value.required("id").id()).linked
+                linked.section = value.toSection(isNew = false, old = linked.section)
+            }
+            else -> throw Misfit("no operation of keyed: $verb")
+        }
+    }
+
+    private fun applyToRows(verb: String?, operation: JsonValue) {
+        when (verb) {
+            "insert" -> {
+                operation.members("op", "items", "in", "before")
+                val home = section(operation.required("in").id()).linked
+                val before = rowBefore(operation, home)
+                for (value in operation.required("items").asArray()) insert(value.toRow(), home, before)
+            }
+            "move" -> {
+                operation.members("op", "item", "in", "before")
+                val node = row(operation.required("item").id())
+                val home = section(operation.required("in").id()).linked
+                node.linked.home.isChanged = true
+                move(node, rowBefore(operation, home))
+                node.linked.home = home
+                home.isChanged = true
+            }
+            "remove" -> {
+                operation.members("op", "items")
+                for (value in operation.required("items").asArray()) {
+                    val node = row(value.id())
+                    node.linked.home.isChanged = true
+                    node.detach()
+                    rows.remove(value.id())
+                }
+            }
+            "update" -> {
+                operation.members("op", "items", "as")
+                operation.required("as").redraw()
+                for (value in operation.required("items").asArray()) {
+                    val linked = row(value.required("id").id()).linked
+                    linked.row = value.toRow(old = linked.row)
+                    linked.home.isChanged = true
+                }
+            }
+            else -> throw Misfit("no operation of keyed: $verb")
+        }
+    }
+
+    private fun insert(section: Section, before: Node<LinkedSection?>) {
+        val linked = LinkedSection(section)
+        val node = Node<LinkedSection?>(linked)
+        if (sections.put(section.id, node) != null) throw Misfit("the section \"${section.id}\" is there already")
+        before.insert(node)
+        for (row in section.rows) insert(row, linked, linked.rows)
+    }
+
+    private fun insert(row: Row, home: LinkedSection, before: Node<LinkedRow?>) {
+        val node = Node<LinkedRow?>(LinkedRow(row, home))
+        if (rows.put(row.id, node) != null) throw Misfit("the row \"${row.id}\" is there already")
+        before.insert(node)
+        home.isChanged = true
+    }
+
+    private fun <Value> move(node: Node<Value>, before: Node<Value>) {
+        if (node === before) throw Misfit("nothing moves before itself")
+        node.detach()
+        before.insert(node)
+    }
+
+    /** The sibling that `before` names; the end for null, which must be said. */
+    private fun sectionBefore(operation: JsonValue): Node<LinkedSection?> {
+        val anchor = operation.required("before")
+        return if (anchor === JsonValue.Null) order else section(anchor.id())
+    }
+
+    private fun rowBefore(operation: JsonValue, home: LinkedSection): Node<LinkedRow?> {
+        val anchor = operation.required("before")
+        if (anchor === JsonValue.Null) return home.rows
+        val node = row(anchor.id())
+        if (node.linked.home !== home) throw Misfit("the anchor $anchor stands elsewhere")
+        return node
+    }
+
+    private fun section(id: String) = sections[id] ?: throw Misfit("there is no section \"$id\"")
+    private fun row(id: String) = rows[id] ?: throw Misfit("there is no row \"$id\"")
+
+    /** Only the ends of rings hold nothing, and no id leads to them. */
+    private val <Value : Any> Node<Value?>.linked: Value get() = value!!
+}

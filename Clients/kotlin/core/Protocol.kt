@@ -1,0 +1,278 @@
+// What the protocol says, as plain values: the rows that a client shows, the server's answers, and the client's rule,
+// which is the same for a stream, a poll and a POST. docs/api.md and docs/clients.md have it in words.
+
+package diffserver
+
+/** A visible item. Ids are text: `1` and `"1"` are one id. */
+data class Row(
+    val id: String,
+    /** What it shows; `JsonValue.Null` is a content, null is none. */
+    val content: JsonValue? = null,
+    /** The type of cell. */
+    val kind: String? = null,
+    /** Ancestors within the section. */
+    val level: Int = 0,
+    /** The item that this one is a child of. */
+    val parent: String? = null,
+    /** Whether its children are rows too. */
+    val isExpanded: Boolean = true,
+    /** Direct children, hidden ones included. */
+    val children: Int = 0
+)
+
+/** A section, and its rows in order. */
+data class Section(
+    val id: String,
+    /** What its header shows. */
+    val content: JsonValue? = null,
+    /** Whether its items are rows. */
+    val isExpanded: Boolean = true,
+    val rows: List<Row> = emptyList()
+)
+
+/** What a client shows: a value. What a changeset leaves alone is the same object after it, so `===` tells it. */
+data class RowList(
+    val sections: List<Section> = emptyList(),
+    /** What the list shows besides its rows, such as a title. */
+    val content: JsonValue? = null
+) {
+    /** The rows of all sections, in order. */
+    val rows: List<Row> get() = sections.flatMap { it.rows }
+
+    internal fun requireUniqueIDs() {
+        val (sectionIDs, rowIDs) = HashSet<String>() to HashSet<String>()
+        for (section in sections) {
+            if (!sectionIDs.add(section.id)) throw Misfit("two sections have the id \"${section.id}\"")
+            for (row in section.rows) if (!rowIDs.add(row.id)) throw Misfit("two rows have the id \"${row.id}\"")
+        }
+    }
+
+    companion object {
+        /**
+         * Reads the `state` of a reset: sections of rows, never nested.
+         *
+         * @throws Misfit if it is anything else, or an id stands in it twice.
+         */
+        fun of(state: JsonValue): RowList {
+            val members = state.members("sections", "content")
+            val sections = members.required("sections").asArray().map { it.toSection(isNew = true) }
+            return RowList(sections, members["content"]).also { it.requireUniqueIDs() }
+        }
+    }
+}
+
+/** Where the rows of a window stand among all rows. */
+data class WindowBounds(
+    /** The row that the window is around; null where there is none. */
+    val anchor: String?,
+    /** Rows before the first one. */
+    val above: Int,
+    /** Rows behind the last one. */
+    val below: Int
+)
+
+/** Which rows are followed: so many before and after an anchor. */
+class RowWindow private constructor(internal val parameters: List<Pair<String, String>>) {
+    companion object {
+        /** Always the first rows. */
+        fun atStart(after: Int) = RowWindow(listOf("at" to "start", "after" to "$after"))
+
+        /** Always the last rows. */
+        fun atEnd(before: Int) = RowWindow(listOf("at" to "end", "before" to "$before"))
+
+        /** Always those around the row with this index. */
+        fun at(row: Int, before: Int, after: Int) =
+            RowWindow(listOf("at" to "$row", "before" to "$before", "after" to "$after"))
+
+        /** Those around a row, wherever that goes. */
+        fun around(id: String, before: Int, after: Int) =
+            RowWindow(listOf("around" to id, "before" to "$before", "after" to "$after"))
+    }
+}
+
+/** How to draw a row or a section that shows something else. */
+enum class Redraw {
+    /** In the cell that it has. */
+    RECONFIGURE,
+
+    /** In another cell. */
+    RELOAD
+}
+
+/** Why a request failed: the server's problem (RFC 9457), or one on the way to it. */
+data class Problem(
+    /** Null where no answer came. */
+    val status: Int?,
+    /** For people. */
+    val title: String,
+    /** What was wrong this time, for people. */
+    val detail: String? = null,
+    /** The page that explains it, such as `/problems/session-not-found`. */
+    val type: String? = null,
+    /** The head, where a revision was demanded and it was not that. */
+    val current: String? = null,
+    /** How long the server asks to be left alone. */
+    val retryAfterMillis: Long? = null
+) {
+    /** Whether the same request may succeed later. */
+    internal val isPassing get() = status == null || status >= 500 || status in listOf(404, 408, 425, 429)
+
+    companion object {
+        internal fun of(status: Int?, body: String, retryAfterMillis: Long?): Problem {
+            val json = try { JsonValue.parse(body) } catch (misfit: Misfit) { JsonValue.Null }
+            return Problem(
+                json["status"]?.int ?: status, json["title"]?.string ?: "Status $status", json["detail"]?.string,
+                json["type"]?.string, json["current"]?.string, retryAfterMillis
+            )
+        }
+    }
+}
+
+/** A request that failed for good. */
+class ProblemException(val problem: Problem) :
+    Exception(listOfNotNull(problem.status, problem.title, problem.detail).joinToString(": "))
+
+/** How changes are wanted. */
+enum class Dialect(internal val parameters: List<Pair<String, String>>) {
+    /** By id: Compose, and whoever shows the whole list anyway. */
+    KEYED(listOf("dialect" to "keyed")),
+
+    /** In batches on indexes: RecyclerView. */
+    STAGED(listOf("dialect" to "staged", "staging" to "compact"))
+}
+
+/** How a list became another one. */
+sealed class Change {
+    /** All of it is new: `initial`, `expired`, `unknown`, `replaced`, `reloaded`, `large`, or another reason. */
+    data class Reset(val reason: String) : Change()
+
+    /** By these operations, as the server wrote them. */
+    data class Keyed(val operations: JsonValue) : Change()
+
+    /** In these stages, of which the last one's list is shown now. */
+    data class Staged(val stages: List<Stage>) : Change()
+}
+
+/** What a client shows, and its name; what to go on from later, too, in memory or from a file. */
+data class Followed(
+    val list: RowList = RowList(),
+    /** Null before the first answer. */
+    val revision: String? = null,
+    val window: WindowBounds? = null
+)
+
+/** A list that is newer than the one before, and how it came about. */
+class ListUpdate internal constructor(
+    /** What was shown before. */
+    val before: RowList,
+    val followed: Followed,
+    val change: Change
+) {
+    /** What to show. */
+    val list get() = followed.list
+
+    /** Where it stands among all rows, if a window is followed. */
+    val window get() = followed.window
+}
+
+/** What became of an answer. */
+sealed class Outcome {
+    class Updated(val update: ListUpdate) : Outcome()
+
+    /** The list is as new as the answer. */
+    object Current : Outcome()
+
+    /** The answer is for another list: ask again. */
+    object Elsewhere : Outcome()
+}
+
+/**
+ * The client's rule: a reset replaces everything, changes from mine are applied, those to mine were seen before, and
+ * all others are asked for again.
+ *
+ * @throws Misfit if it is no answer, or does not fit. What to ask for then is everything.
+ */
+fun Followed.take(answer: JsonValue): Outcome {
+    val to = answer["to"]?.string ?: throw Misfit("an answer says where it leads to")
+    val window = answer["window"]?.let {
+        val anchor = it["anchor"]?.takeUnless { id -> id === JsonValue.Null }?.id()
+        WindowBounds(anchor, it.required("above").integer(), it.required("below").integer())
+    }
+    answer["reset"]?.let { reason ->
+        val next = Followed(RowList.of(answer.required("state")), to, window)
+        val change = Change.Reset(reason.string ?: throw Misfit("a reset has a reason"))
+        return Outcome.Updated(ListUpdate(list, next, change))
+    }
+    val from = answer["from"]?.string
+    if (revision != null && to == revision) return Outcome.Current
+    if (revision == null || from != revision) return Outcome.Elsewhere
+    val base = answer["list"]?.let { list.changing(it) } ?: list
+    val changes = answer.required("changes")
+    val (next, change) = when (answer["dialect"]?.string) {
+        "keyed" -> base.applyingKeyed(changes) to Change.Keyed(changes)
+        "staged" -> base.stages(changes).let { (it.lastOrNull()?.list ?: base) to Change.Staged(it) }
+        else -> throw Misfit("changes in a dialect that is not applied here")
+    }
+    return Outcome.Updated(ListUpdate(list, Followed(next, to, window), change))
+}
+
+/** What became of the list's own content. */
+private fun RowList.changing(change: JsonValue): RowList {
+    val members = change.members("content", "patch")
+    val patch = members["patch"] ?: return copy(content = members["content"])
+    return copy(content = (content ?: throw Misfit("a patch for what has no content")).merging(patch))
+}
+
+// MARK: Reading. A member that is not known is refused: what a client does not understand it must not show as if it
+// had.
+
+internal fun JsonValue.members(vararg known: String): Map<String, JsonValue> {
+    val members = (this as? JsonValue.Object ?: throw Misfit("an object is expected in place of $this")).members
+    for (name in members.keys) if (name !in known) throw Misfit("no member \"$name\" is known here")
+    return members
+}
+
+internal fun Map<String, JsonValue>.required(name: String) = get(name) ?: throw Misfit("$name is missing")
+internal fun JsonValue.required(name: String) = get(name) ?: throw Misfit("$name is missing")
+internal fun JsonValue.asArray() = array ?: throw Misfit("an array is expected in place of $this")
+internal fun JsonValue.integer() = int ?: throw Misfit("a whole number is expected in place of $this")
+private fun JsonValue.flag() = boolean ?: throw Misfit("true or false is expected in place of $this")
+
+internal fun JsonValue.id(): String = when (this) {
+    is JsonValue.Text -> value
+    is JsonValue.Number -> token.takeIf { token -> token.all { it == '-' || it in '0'..'9' } }
+    else -> null
+} ?: throw Misfit("an id is expected in place of $this")
+
+internal fun JsonValue.redraw() = when (string) {
+    "reconfigure" -> Redraw.RECONFIGURE
+    "reload" -> Redraw.RELOAD
+    else -> throw Misfit("as is reload or reconfigure")
+}
+
+/** A row, defaults left out, whose content may be a patch of what it was. */
+internal fun JsonValue.toRow(old: Row? = null): Row {
+    val more = if (old == null) "id" else "patch"
+    val members = members("id", "content", "kind", "level", "parent", "expanded", "children", more)
+    return Row(
+        members.required("id").id(), members.content(old?.content),
+        members["kind"]?.let { it.string ?: throw Misfit("a kind is a string") },
+        members["level"]?.integer() ?: 0, members["parent"]?.takeUnless { it === JsonValue.Null }?.id(),
+        members["expanded"]?.flag() ?: true, members["children"]?.integer() ?: 0
+    ).also { if (old != null && old.id != it.id) throw Misfit("\"${old.id}\" stands where \"${it.id}\" is updated") }
+}
+
+/** A section: a new one with its rows, or what became of an old one, whose rows stay. */
+internal fun JsonValue.toSection(isNew: Boolean, old: Section? = null): Section {
+    val members = members("id", "content", "expanded", if (isNew) "items" else "patch")
+    return Section(
+        members.required("id").id(), members.content(old?.content), members["expanded"]?.flag() ?: true,
+        old?.rows ?: members["items"]?.asArray().orEmpty().map { it.toRow() }
+    ).also { if (old != null && old.id != it.id) throw Misfit("\"${old.id}\" stands where \"${it.id}\" is updated") }
+}
+
+private fun Map<String, JsonValue>.content(old: JsonValue?): JsonValue? {
+    val patch = get("patch") ?: return get("content")
+    if ("content" in this) throw Misfit("either content or a patch")
+    return (old ?: throw Misfit("a patch for what has no content")).merging(patch)
+}

@@ -1,0 +1,41 @@
+// A stand-in for RecyclerView: what it draws by the notifications that it is given, and what it throws where they, or
+// the adapter's counts, do not fit.
+
+package androidx.recyclerview.widget
+
+class RecyclerView {
+    abstract class ViewHolder
+
+    abstract class Adapter<VH : ViewHolder> {
+        private var observer: Observer? = null
+
+        abstract fun getItemCount(): Int
+        abstract fun onCreateViewHolder(parent: android.view.ViewGroup, viewType: Int): VH
+        abstract fun onBindViewHolder(holder: VH, position: Int)
+        open fun onBindViewHolder(holder: VH, position: Int, payloads: MutableList<Any>) =
+            onBindViewHolder(holder, position)
+        open fun getItemViewType(position: Int): Int = 0
+
+        fun registerAdapterDataObserver(observer: Observer) {
+            this.observer = observer
+        }
+
+        fun notifyDataSetChanged() = observer?.changed() ?: Unit
+        fun notifyItemRangeInserted(positionStart: Int, itemCount: Int) =
+            observer?.inserted(positionStart, itemCount) ?: Unit
+        fun notifyItemRangeRemoved(positionStart: Int, itemCount: Int) =
+            observer?.removed(positionStart, itemCount) ?: Unit
+        fun notifyItemMoved(fromPosition: Int, toPosition: Int) = observer?.moved(fromPosition, toPosition) ?: Unit
+        fun notifyItemRangeChanged(positionStart: Int, itemCount: Int, payload: Any?) =
+            observer?.changed(positionStart, itemCount, payload) ?: Unit
+    }
+
+    /** `AdapterDataObserver`, by shorter names. */
+    interface Observer {
+        fun changed()
+        fun changed(at: Int, count: Int, payload: Any?)
+        fun inserted(at: Int, count: Int)
+        fun removed(at: Int, count: Int)
+        fun moved(from: Int, to: Int)
+    }
+}

@@ -1,0 +1,3 @@
+package android.view
+
+class ViewGroup
