@@ -14,7 +14,7 @@ help: ## this list
 run: build ## build for release and serve on http://127.0.0.1:8080; OPTIONS="--listen :80" and the like
 	@DIFFSERVER_DIGEST_KEY="$${DIFFSERVER_DIGEST_KEY:-readme}" exec $(BINARY) serve $(OPTIONS)
 
-test: unit end-to-end page ## build and run every test
+test: unit end-to-end page kotlin ## build and run every test
 
 build: setup
 	.ci/build diffserver
@@ -42,6 +42,10 @@ end-to-end-stores: setup-test build ## the same, with sessions in SQLite and in 
 page: setup-test build ## tests of the playground and the JavaScript client, in Node 20 and in Chromium
 	@if node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)'; then DIFFSERVER=$(BINARY) Tests/Page/run; \
 	else echo "page: skipped, since this is Node $$(node --version) and the client is for Node 20 and later"; fi
+
+.PHONY: kotlin
+kotlin: setup-test build ## tests of the Kotlin client, on the JVM and against stand-ins for Android
+	.ci/with-server Tests/Kotlin/run
 
 openapi: setup-test build ## the description against the server, and the server against it; takes packages from PyPI
 	Tests/OpenAPI/run $(BINARY)

@@ -36,6 +36,10 @@ class DiffClient(
     val patienceMillis: Long = 60_000,
     internal val transport: Transport = UrlConnectionTransport()
 ) {
+    /** How long a stream may take to begin, and how long it may be silent then. It says something every 15 s. */
+    internal var beginMillis = 5_000L
+    internal var silenceMillis = 45_000L
+
     private val address = "${url.trimEnd('/')}/v1/sessions/${session.encoded()}/changes"
     internal val renewsToken get() = renewing != null
 
@@ -46,8 +50,8 @@ class DiffClient(
      * @param from what is shown already, to go on from there; an empty one begins anew.
      * @param window which rows are followed; `null` for all of them.
      * @param poll asks by held requests only, not by a stream.
-     * @param executor where `onStatus` and `onUpdate` are called, such as the main thread. While one runs, nothing else is
-     * delivered: what happens meanwhile is one update.
+     * @param executor where `onStatus` and `onUpdate` are called, such as the main thread. While one of them runs, nothing
+     * else is delivered.
      */
     fun follow(
         from: Followed = Followed(), window: RowWindow? = null, poll: Boolean = false,

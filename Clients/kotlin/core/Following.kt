@@ -134,8 +134,7 @@ class Following internal constructor(
         var hasBegun = false
         try {
             ask("text/event-stream", emptyList())
-            // A stream says `retry` at once, and a word every 15 s.
-            var end = inSeconds(5)
+            var end = within(client.beginMillis)
             val collected = Collected()
             val events = EventReader(::take)
             while (true) {
@@ -153,7 +152,7 @@ class Following internal constructor(
                             if (!hasBegun) tell(Status.Live(isStream = true))
                             hasBegun = true
                             events.read(arrival.bytes)
-                            end = inSeconds(45)
+                            end = within(client.silenceMillis)
                         }
                     }
                     is Arrival.End -> {
@@ -194,7 +193,7 @@ class Following internal constructor(
         val begin = System.nanoTime()
         ask("application/json", listOf("wait" to "25"))
         val collected = Collected()
-        val end = inSeconds(45)
+        val end = within(client.silenceMillis)
         while (true) {
             when (val arrival = next(end)) {
                 is Arrival.Head -> collected.head = arrival.response
@@ -252,5 +251,5 @@ class Following internal constructor(
         if (isCancelled) throw Cancelled
     }
 
-    private fun inSeconds(seconds: Long) = System.nanoTime() + SECONDS.toNanos(seconds)
+    private fun within(millis: Long) = System.nanoTime() + MILLISECONDS.toNanos(millis)
 }

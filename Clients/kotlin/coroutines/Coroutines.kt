@@ -1,5 +1,4 @@
-// The same for coroutines. Nothing runs ahead: while a collector is busy the server is not read, and what happens
-// meanwhile comes as one update.
+// The same for coroutines. While a collector is busy, nothing is delivered, and the stream waits.
 
 package diffserver
 
@@ -54,7 +53,8 @@ suspend fun DiffClient.awaitEdit(vararg edits: JsonValue, ifMatch: String? = nul
 private suspend fun interruptible(work: () -> String): String = suspendCancellableCoroutine { waiting ->
     val worker = thread(isDaemon = true, name = "diffserver write") {
         val result = try { Result.success(work()) } catch (error: Throwable) { Result.failure<String>(error) }
-        result.fold({ waiting.resume(it) }, { waiting.resumeWithException(it) })
+        // Nobody waits for the end of what was interrupted.
+        result.fold({ waiting.resume(it) }, { if (waiting.isActive) waiting.resumeWithException(it) })
     }
     waiting.invokeOnCancellation { worker.interrupt() }
 }

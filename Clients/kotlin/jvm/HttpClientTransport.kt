@@ -3,12 +3,13 @@
 package diffserver
 
 import java.io.IOException
+import java.io.InputStream
 import java.net.URI
 import java.net.http.HttpClient
 import java.net.http.HttpRequest
 import java.net.http.HttpRequest.BodyPublishers
 import java.net.http.HttpResponse
-import java.io.InputStream
+import java.util.concurrent.CancellationException
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.ExecutionException
 
@@ -17,7 +18,7 @@ class HttpClientTransport(
     private val client: HttpClient = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()
 ) : Transport {
     override fun call(request: Request): Call {
-        val body = request.body?.let { HttpRequest.BodyPublishers.ofByteArray(it) } ?: HttpRequest.BodyPublishers.noBody()
+        val body = request.body?.let { BodyPublishers.ofByteArray(it) } ?: BodyPublishers.noBody()
         val builder = HttpRequest.newBuilder(URI(request.url)).method(request.method, body)
         for ((name, value) in request.headers) builder.header(name, value)
         return HttpClientCall(client, builder.build())
@@ -37,7 +38,7 @@ private class HttpClientCall(private val client: HttpClient, private val request
             future.get()
         } catch (error: ExecutionException) {
             throw error.cause as? IOException ?: IOException(error.cause)
-        } catch (error: java.util.concurrent.CancellationException) {
+        } catch (error: CancellationException) {
             throw IOException("cancelled", error)
         }
         body = response.body()

@@ -1,0 +1,270 @@
+// A server that answers by a script, so that every fault can be had at will.
+
+import com.sun.net.httpserver.HttpExchange
+import com.sun.net.httpserver.HttpServer
+import diffserver.DiffClient
+import diffserver.Followed
+import diffserver.HttpClientTransport
+import diffserver.ListUpdate
+import diffserver.RowWindow
+import diffserver.Status
+import diffserver.Transport
+import diffserver.UrlConnectionTransport
+import java.net.InetSocketAddress
+import java.util.Collections
+import java.util.concurrent.Executors
+
+class Asked(val query: Map<String, String>, val headers: Map<String, String>, val at: Long)
+
+/** Runs a script, one function a request; the last one answers the rest. */
+class Fake(private vararg val script: (Talk) -> Unit) : java.io.Closeable {
+    val asked: MutableList<Asked> = Collections.synchronizedList(ArrayList())
+    private val server = HttpServer.create(InetSocketAddress("127.0.0.1", 0), 0)
+    private val threads = Executors.newCachedThreadPool()
+    val url = "http://127.0.0.1:${server.address.port}/"
+
+    init {
+        server.executor = threads
+        server.createContext("/") { exchange ->
+            val query = exchange.requestURI.query.orEmpty().split("&").filter { it != "" }
+                .associate { it.substringBefore("=") to it.substringAfter("=") }
+            val headers = exchange.requestHeaders.map { (name, values) -> name.toLowerCase() to values[0] }.toMap()
+            val turn = synchronized(asked) {
+                asked.add(Asked(query, headers, System.nanoTime()))
+                asked.size
+            }
+            try {
+                script[minOf(turn, script.size) - 1](Talk(exchange))
+            } catch (error: java.io.IOException) {
+                // The client went away.
+            } finally {
+                exchange.close()
+            }
+        }
+        server.start()
+    }
+
+    override fun close() {
+        server.stop(0)
+        threads.shutdownNow()
+    }
+}
+
+class Talk(private val exchange: HttpExchange) {
+    fun stream(vararg events: String): Talk {
+        exchange.responseHeaders.add("Content-Type", "text/event-stream")
+        exchange.sendResponseHeaders(200, 0)
+        raw("retry: 20\n\n")
+        for (event in events) raw("event: changes\ndata: $event\n\n")
+        return this
+    }
+
+    fun raw(text: String) = raw(text.toByteArray())
+    fun raw(bytes: ByteArray) {
+        exchange.responseBody.write(bytes)
+        exchange.responseBody.flush()
+    }
+
+    fun hold() = Thread.sleep(60_000)
+    fun json(text: String) = refuse(200, text, "application/json")
+
+    fun refuse(
+        status: Int, text: String = """{"title":"Refused","status":$status}""", type: String = "application/problem+json",
+        headers: Map<String, String> = emptyMap()
+    ) {
+        exchange.responseHeaders.add("Content-Type", type)
+        for ((name, value) in headers) exchange.responseHeaders.add(name, value)
+        exchange.sendResponseHeaders(status, text.toByteArray().size.toLong())
+        raw(text)
+    }
+}
+
+fun reset(to: String, vararg ids: String) = """{"session":"s","from":null,"to":"$to","dialect":"keyed","reset":"initial",""" +
+    """"state":{"sections":[{"id":"main","items":[${ids.joinToString { """{"id":"$it"}""" }}]}]}}"""
+
+fun append(from: String, to: String, id: String) = """{"session":"s","from":"$from","to":"$to","dialect":"keyed","changes":""" +
+    """[{"op":"insert","items":[{"id":"$id"}],"in":"main","before":null}]}"""
+
+/** What a following has shown, and said. */
+class Seen {
+    val updates: MutableList<ListUpdate> = Collections.synchronizedList(ArrayList())
+    val statuses: MutableList<Status> = Collections.synchronizedList(ArrayList())
+    val ids get() = updates.lastOrNull()?.list?.rows?.joinToString("") { it.id }
+}
+
+private fun follow(
+    fake: Fake, shows: String?, poll: Boolean = false, from: Followed = Followed(), window: RowWindow? = null,
+    client: DiffClient = DiffClient(fake.url, "s", transport = HttpClientTransport()), more: (Seen) -> Unit = {}
+): Seen {
+    val seen = Seen()
+    fake.use {
+        val following = client.follow(from, window, poll, onStatus = { seen.statuses.add(it) }, onUpdate = { seen.updates.add(it) })
+        try {
+            if (shows != null) eventually("it shows $shows") { seen.ids == shows }
+            more(seen)
+        } finally {
+            following.cancel()
+            following.join()
+        }
+    }
+    return seen
+}
+
+private fun millis(from: Asked, to: Asked) = (to.at - from.at) / 1_000_000
+
+fun Suite.scriptedTests() {
+    test("a stream: a reset, then changes from mine") {
+        val fake = Fake({ it.stream(reset("1-a", "a", "b"), append("1-a", "2-b", "c")).hold() })
+        val seen = follow(fake, "abc")
+        same(fake.asked[0].headers["accept"], "text/event-stream")
+        same(fake.asked[0].query, mapOf("dialect" to "keyed", "content" to "patch"))
+        same(seen.statuses.toList(), listOf<Status>(Status.Live(true)))
+        holds(seen.updates[1].before === seen.updates[0].list, "updates follow each other")
+    }
+    test("bytes that come one by one are one answer") {
+        val fake = Fake({ talk ->
+            talk.stream()
+            for (byte in "event: changes\ndata: ${reset("1-a", "é", "😀")}\n\n".toByteArray()) talk.raw(byteArrayOf(byte))
+            talk.hold()
+        })
+        follow(fake, "é😀")
+    }
+    test("what was answered before is nothing; what is from elsewhere is asked for again at once") {
+        val fake = Fake(
+            { it.stream(reset("1-a", "a"), append("1-a", "2-b", "b"), append("1-a", "2-b", "b"), append("7-x", "8-y", "z")).hold() },
+            { it.stream(append("2-b", "3-c", "c")).hold() })
+        val seen = follow(fake, "abc")
+        same(fake.asked[1].query["since"], "2-b")
+        same(seen.updates.size, 3)
+    }
+    test("changes that do not fit lead to a reset") {
+        val unfit = """{"from":"1-a","to":"2-b","dialect":"keyed","changes":[{"op":"remove","items":["q"]}]}"""
+        val fake = Fake({ it.stream(reset("1-a", "a"), unfit).hold() }, { it.stream(reset("2-b", "x")).hold() })
+        follow(fake, "x")
+        same(fake.asked[1].query["since"], null)
+    }
+    test("an id alone is what mine is called from now on") {
+        val fake = Fake({ it.stream(reset("1-a", "a")).raw("id: 2-b\n\n") }, { it.stream(append("2-b", "3-c", "b")).hold() })
+        follow(fake, "ab")
+        same(fake.asked[1].query["since"], "2-b")
+    }
+    test("what was shown earlier goes on") {
+        val fake = Fake({ it.stream(reset("1-a", "a")).hold() })
+        val earlier = follow(fake, "a").updates[0].followed
+        val again = Fake({ it.stream(append("1-a", "2-b", "b")).hold() })
+        follow(again, "ab", from = earlier)
+        same(again.asked[0].query["since"], "1-a")
+    }
+    test("a window is asked for, and another one from what is shown") {
+        val fake = Fake({ it.stream(reset("1-a~0.1.a", "a")).hold() }, { it.stream(append("1-a~0.1.a", "1-a~0.2.a", "b")).hold() })
+        val seen = Seen()
+        val following = DiffClient(fake.url, "s", transport = HttpClientTransport())
+            .follow(window = RowWindow.atStart(0), onUpdate = { seen.updates.add(it) })
+        eventually("the window is shown") { seen.ids == "a" }
+        following.show(RowWindow.around("a", 0, 1))
+        eventually("the other one is shown") { seen.ids == "ab" }
+        following.cancel()
+        fake.close()
+        same(listOf(fake.asked[0].query["at"], fake.asked[1].query["around"], fake.asked[1].query["since"]),
+            listOf<String?>("start", "a", "1-a~0.1.a"))
+    }
+    for (status in listOf(503, 429)) {
+        test("$status is waited for as Retry-After says, and what is shown stays") {
+            val fake = Fake(
+                { it.stream(reset("1-a", "a")) }, { it.refuse(status, headers = mapOf("Retry-After" to "1")) },
+                { it.stream(append("1-a", "2-b", "b")).hold() })
+            val seen = follow(fake, "ab")
+            holds(millis(fake.asked[1], fake.asked[2]) >= 1_000, "not before a second")
+            holds(seen.statuses.any { it is Status.Waiting && it.problem.status == status }, seen.statuses)
+        }
+    }
+    test("404, a proxy's page, an end and a portal are asked again, from mine") {
+        val fake = Fake(
+            { it.stream(reset("1-a", "a")) }, { it.refuse(404) }, { it.refuse(502, "<h1>", "text/html") },
+            { it.stream().raw("event: end\ndata: {\"title\":\"Gone\",\"status\":404}\n\n") },
+            { it.stream(append("1-a", "2-b", "b")).hold() })
+        follow(fake, "ab")
+        same(fake.asked.drop(1).map { it.query["since"] }.toSet(), setOf<String?>("1-a"))
+    }
+    test("a wrong token stops it; one that is given anew is renewed") {
+        val fake = Fake({ it.refuse(401) })
+        val seen = follow(fake, null) { eventually("it stops") { it.statuses.lastOrNull() is Status.Stopped } }
+        same(seen.statuses.size, 1)
+        var tokens = 0
+        val other = Fake({ it.refuse(401) }, { it.stream(reset("1-a", "a")).hold() })
+        val client = DiffClient(other.url, "s", renewing = { "t${tokens++}" }, transport = UrlConnectionTransport())
+        follow(other, "a", client = client)
+        same(other.asked.map { it.headers["authorization"] }, listOf<String?>("Bearer t0", "Bearer t1"))
+    }
+    test("without streams it polls, by requests that the server holds") {
+        val fake = Fake({ it.refuse(406) }, { it.json(reset("1-a", "a")) }, { it.json(append("1-a", "2-b", "b")) }, { it.hold() })
+        follow(fake, "ab")
+        same(fake.asked[1].query["wait"], "25")
+        same(fake.asked[2].query["since"], "1-a")
+    }
+    test("something that holds a stream back leads to polls") {
+        val fake = Fake({ it.hold() }, { it.json(reset("1-a", "a")) }, { it.hold() })
+        val client = DiffClient(fake.url, "s", transport = HttpClientTransport()).also { it.beginMillis = 200 }
+        follow(fake, "a", client = client)
+        same(fake.asked[1].headers["accept"], "application/json")
+    }
+    test("an answer that is no stream leads to polls") {
+        val fake = Fake({ it.json(reset("9-z", "z")) }, { it.json(reset("1-a", "a")) }, { it.hold() })
+        follow(fake, "a")
+    }
+    test("polls that nobody holds do not go in a circle") {
+        val fake = Fake({ it.json(reset("1-a", "a")) }, { it.json("""{"from":"1-a","to":"1-a","dialect":"keyed","changes":[]}""") })
+        follow(fake, "a", poll = true) { Thread.sleep(1_000) }
+        holds(fake.asked.size <= 4, "${fake.asked.size} requests")
+    }
+    test("silence ends a stream, which goes on from mine") {
+        val fake = Fake({ it.stream(reset("1-a", "a")).hold() }, { it.stream(append("1-a", "2-b", "b")).hold() })
+        val client = DiffClient(fake.url, "s", transport = HttpClientTransport()).also { it.silenceMillis = 300 }
+        val seen = follow(fake, "ab", client = client)
+        same(fake.asked[1].query["since"], "1-a")
+        holds(seen.statuses.any { it is Status.Waiting && it.problem.title == "The server fell silent" }, seen.statuses)
+    }
+    for ((name, transport) in listOf<Pair<String, () -> Transport>>("java.net.http" to { HttpClientTransport() }, "HttpURLConnection" to { UrlConnectionTransport() })) {
+        for (poll in listOf(false, true)) {
+            test("cancelling ends a ${if (poll) "held request" else "stream"} at once: $name") {
+                eventually("earlier threads end") { clientThreads().isEmpty() }
+                val fake = if (poll) Fake({ it.json(reset("1-a", "a")) }, { it.hold() }) else Fake({ it.stream(reset("1-a", "a")).hold() })
+                val seen = Seen()
+                val following = DiffClient(fake.url, "s", transport = transport()).follow(poll = poll, onUpdate = { seen.updates.add(it) })
+                eventually("it is held") { seen.ids == "a" && fake.asked.size == (if (poll) 2 else 1) }
+                Thread.sleep(100)
+                val begin = System.nanoTime()
+                following.cancel()
+                following.join()
+                // A desktop's HttpURLConnection cannot close what is being read; on Android it can.
+                if (poll || name != "HttpURLConnection") eventually("all threads end") { clientThreads().isEmpty() }
+                holds(System.nanoTime() - begin < 1_000_000_000, "it took ${(System.nanoTime() - begin) / 1_000_000} ms")
+                fake.close()
+            }
+        }
+    }
+    test("cancelling ends a wait, and no callback comes after it") {
+        val fake = Fake({ it.refuse(503, headers = mapOf("Retry-After" to "600")) })
+        val seen = Seen()
+        val following = DiffClient(fake.url, "s").follow(onStatus = { seen.statuses.add(it) }, onUpdate = { seen.updates.add(it) })
+        eventually("it waits") { seen.statuses.size == 1 }
+        // Who asked to be left alone is.
+        following.wake()
+        Thread.sleep(100)
+        same(fake.asked.size, 1)
+        following.cancel()
+        following.join()
+        fake.close()
+        same(seen.statuses.size, 1)
+    }
+    test("the network's return ends a wait") {
+        val fake = Fake({ it.stream(reset("1-a", "a")).raw("retry: 60000\n\n") }, { it.stream(append("1-a", "2-b", "b")).hold() })
+        val seen = Seen()
+        val following = DiffClient(fake.url, "s").follow(onStatus = { seen.statuses.add(it) }, onUpdate = { seen.updates.add(it) })
+        eventually("it waits") { seen.statuses.lastOrNull() is Status.Waiting }
+        following.wake()
+        eventually("it shows more") { seen.ids == "ab" }
+        following.cancel()
+        fake.close()
+    }
+}

@@ -1,0 +1,71 @@
+// What the tests have in common: a list of them, claims, and waiting for what comes in its own time.
+
+import java.util.concurrent.TimeUnit.SECONDS
+import kotlin.system.exitProcess
+
+class Suite(private val wanted: List<String>) {
+    private var passed = 0
+    private var failed = 0
+
+    fun test(name: String, body: () -> Unit) {
+        if (wanted.isNotEmpty() && wanted.none { it in name }) return
+        val begin = System.nanoTime()
+        try {
+            body()
+            passed += 1
+        } catch (error: Throwable) {
+            failed += 1
+            println("FAILED $name: $error")
+            error.stackTrace.take(12).forEach { println("    $it") }
+        }
+        if (wanted.isNotEmpty()) println("$name: ${(System.nanoTime() - begin) / 1_000_000} ms")
+    }
+
+    fun end(): Nothing {
+        println("$passed passed, $failed failed")
+        System.out.flush()
+        exitProcess(if (failed > 0) 1 else 0)
+    }
+}
+
+fun <Value> same(found: Value, expected: Value, words: Any? = "") {
+    if (found != expected) throw AssertionError("$words: expected $expected, found $found")
+}
+
+fun holds(claim: Boolean, words: Any?) {
+    if (!claim) throw AssertionError("$words")
+}
+
+inline fun <reified Problem : Throwable> throws(words: Any?, body: () -> Unit): Problem {
+    try {
+        body()
+    } catch (error: Throwable) {
+        return error as? Problem ?: throw AssertionError("$words: $error", error)
+    }
+    throw AssertionError("$words: nothing was thrown")
+}
+
+/** Waits until something holds. */
+fun eventually(words: String, seconds: Long = 30, state: () -> Any? = { "" }, claim: () -> Boolean) {
+    val end = System.nanoTime() + SECONDS.toNanos(seconds)
+    while (!claim()) {
+        if (System.nanoTime() > end) throw AssertionError("not within $seconds s: $words ${state()}")
+        Thread.sleep(5)
+    }
+}
+
+/** Threads of the client that are at work. */
+fun clientThreads(): List<String> = Thread.getAllStackTraces().keys.map { it.name }.filter { it.startsWith("diffserver ") }
+
+fun main(names: Array<String>) {
+    val suite = Suite(names.toList())
+    suite.jsonTests()
+    suite.eventTests()
+    suite.vectorTests()
+    suite.randomTests()
+    suite.scriptedTests()
+    suite.writingTests()
+    suite.coroutineTests()
+    suite.proxyTests()
+    suite.end()
+}

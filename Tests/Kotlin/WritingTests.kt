@@ -1,0 +1,78 @@
+// Writing, with answers that are lost on the way: all is done once.
+
+import diffserver.DiffClient
+import diffserver.HttpClientTransport
+import diffserver.JsonValue
+import diffserver.ProblemException
+import diffserver.Transport
+import diffserver.UrlConnectionTransport
+import java.io.IOException
+import kotlin.concurrent.thread
+
+/** Carries requests out, and loses the answers of the first ones. */
+class Losing(private val transport: Transport, @Volatile var losses: Int) : Transport {
+    override fun call(request: diffserver.Request): diffserver.Call {
+        val call = transport.call(request)
+        return object : diffserver.Call {
+            override fun execute(): diffserver.Response {
+                val response = call.execute()
+                if (losses == 0) return response
+                losses -= 1
+                response.body.use { it.readBytes() }
+                throw IOException("the answer was lost")
+            }
+
+            override fun cancel() = call.cancel()
+        }
+    }
+}
+
+fun insert(id: Any) = JsonValue.of("op" to "insert", "items" to listOf(mapOf("id" to id)), "at" to "end")
+
+fun Suite.writingTests() {
+    for ((name, transport) in listOf("java.net.http" to HttpClientTransport(), "HttpURLConnection" to UrlConnectionTransport())) {
+        test("a write whose answer is lost is done once: $name") {
+            val losing = Losing(transport, 1)
+            val client = DiffClient(serverURL, newSession(), transport = losing)
+            val first = client.post(JsonValue.of(listOf("a")))
+            holds(first.startsWith("1-"), first)
+            losing.losses = 2
+            // Done twice, it would be refused: the id is there already.
+            val second = client.edit(insert("b"), ifMatch = first)
+            holds(second.startsWith("2-"), second)
+            same(losing.losses, 0)
+            same(rowsOf(client.session).rows.map { it.id }, listOf("a", "b"))
+        }
+    }
+    test("a refusal says why") {
+        val client = DiffClient(serverURL, newSession())
+        client.post(JsonValue.of(listOf("a")))
+        val problem = throws<ProblemException>("412") { client.post(JsonValue.of(listOf("b")), ifMatch = "7-0000000000000000") }.problem
+        same(problem.status, 412)
+        holds(problem.current?.startsWith("1-") == true, problem)
+        same(throws<ProblemException>("422") { client.edit(insert("a")) }.problem.type, "/problems/invalid-edit")
+        same(throws<ProblemException>("404") { DiffClient(serverURL, newSession()).edit(insert("a")) }.problem.status, 404)
+    }
+    test("a server that is not ready is waited for, as long as patience lasts") {
+        val fake = Fake({ it.refuse(503, headers = mapOf("Retry-After" to "0")) }, { it.json("""{"session":"s","from":null,"to":"1-a"}""") })
+        same(DiffClient(fake.url, "s").post(JsonValue.of(emptyList<Any>())), "1-a")
+        same(fake.asked[0].headers["idempotency-key"], fake.asked[1].headers["idempotency-key"])
+        fake.close()
+        val never = Fake({ it.refuse(503) })
+        val client = DiffClient(never.url, "s", patienceMillis = 300)
+        same(throws<ProblemException>("503") { client.post(JsonValue.of(emptyList<Any>())) }.problem.status, 503)
+        never.close()
+    }
+    test("an interrupt ends a write") {
+        val fake = Fake({ it.hold() })
+        var error: Throwable? = null
+        val writer = thread {
+            error = throws("interrupted") { DiffClient(fake.url, "s", transport = HttpClientTransport()).post(JsonValue.of("x")) }
+        }
+        eventually("it is asked") { fake.asked.size == 1 }
+        writer.interrupt()
+        writer.join(1_000)
+        holds(error is InterruptedException, error)
+        fake.close()
+    }
+}
