@@ -1,5 +1,9 @@
 // The real server, states to send it, and requests to it that need no client.
 
+import android.content.Context
+import android.view.View
+import android.view.ViewGroup
+import androidx.recyclerview.widget.RecyclerView
 import diffserver.Entry
 import diffserver.HttpClientTransport
 import diffserver.JsonValue
@@ -7,7 +11,6 @@ import diffserver.Request
 import diffserver.Row
 import diffserver.RowsAdapter
 import diffserver.RowList
-import androidx.recyclerview.widget.RecyclerView
 import kotlin.random.Random
 
 val serverURL: String = System.getenv("DIFFSERVER_URL")
@@ -77,11 +80,11 @@ fun Random.state(): Map<String, Any?> {
 
 /** Shows lists as an app would. */
 class PlainAdapter : RowsAdapter<PlainAdapter.Holder>() {
-    class Holder : RecyclerView.ViewHolder() {
+    class Holder : RecyclerView.ViewHolder(View(Context())) {
         var entry: Entry? = null
     }
 
-    override fun onCreateViewHolder(parent: android.view.ViewGroup, viewType: Int) = Holder()
+    override fun onCreateViewHolder(parent: ViewGroup, viewType: Int) = Holder()
 
     override fun bind(holder: Holder, entry: Entry) {
         holder.entry = entry

@@ -3,14 +3,20 @@
 
 package androidx.recyclerview.widget
 
-class RecyclerView {
-    abstract class ViewHolder
+import android.content.Context
+import android.view.View
+import android.view.ViewGroup
+
+class RecyclerView(context: Context) : ViewGroup(context) {
+    var adapter: Adapter<*>? = null
+
+    abstract class ViewHolder(val itemView: View)
 
     abstract class Adapter<VH : ViewHolder> {
         private var observer: Observer? = null
 
         abstract fun getItemCount(): Int
-        abstract fun onCreateViewHolder(parent: android.view.ViewGroup, viewType: Int): VH
+        abstract fun onCreateViewHolder(parent: ViewGroup, viewType: Int): VH
         abstract fun onBindViewHolder(holder: VH, position: Int)
         open fun onBindViewHolder(holder: VH, position: Int, payloads: MutableList<Any>) =
             onBindViewHolder(holder, position)

@@ -1,3 +1,0 @@
-package android.view
-
-class ViewGroup
