@@ -1,8 +1,8 @@
 import diffserver.EventReader
 
 fun Suite.eventTests() {
-    val text = ": note\r\nretry: 7\n\nevent: changes\nid: 1-a\ndata: {\"é😀\":1,\ndata:  \"b\":2}\n\ndata\n\nevent:end\ndata:x\r\n\r\n" +
-        "id: 9\n\nretry: x\n\ndata: unfinished"
+    val text = ": note\r\nretry: 7\n\nevent: changes\nid: 1-a\ndata: {\"é😀\":1,\ndata:  \"b\":2}\n\n" +
+        "data\n\nevent:end\ndata:x\r\n\r\nid: 9\n\nretry: x\n\ndata: unfinished"
     val expected = listOf(
         "retry" to "7", "changes" to "{\"é😀\":1,\n \"b\":2}", "message" to "", "end" to "x", "id" to "9"
     )

@@ -56,7 +56,8 @@ fun Suite.proxyTests() {
         val readers = listOf("java.net.http" to http, "HttpURLConnection" to plain).flatMap { (name, transport) ->
             Dialect.values().flatMap { dialect ->
                 listOf(false, true).map { poll ->
-                    Reader("$name $dialect poll $poll", DiffClient(proxyURL, session, dialect = dialect, transport = transport), poll)
+                    val client = DiffClient(proxyURL, session, dialect = dialect, transport = transport)
+                    Reader("$name $dialect poll $poll", client, poll)
                 }
             }
         }

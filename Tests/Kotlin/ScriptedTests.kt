@@ -69,8 +69,8 @@ class Talk(private val exchange: HttpExchange) {
     fun json(text: String) = refuse(200, text, "application/json")
 
     fun refuse(
-        status: Int, text: String = """{"title":"Refused","status":$status}""", type: String = "application/problem+json",
-        headers: Map<String, String> = emptyMap()
+        status: Int, text: String = """{"title":"Refused","status":$status}""",
+        type: String = "application/problem+json", headers: Map<String, String> = emptyMap()
     ) {
         exchange.responseHeaders.add("Content-Type", type)
         for ((name, value) in headers) exchange.responseHeaders.add(name, value)
@@ -79,11 +79,17 @@ class Talk(private val exchange: HttpExchange) {
     }
 }
 
-fun reset(to: String, vararg ids: String) = """{"session":"s","from":null,"to":"$to","dialect":"keyed","reset":"initial",""" +
+fun reset(to: String, vararg ids: String) =
+    """{"session":"s","from":null,"to":"$to","dialect":"keyed","reset":"initial",""" +
     """"state":{"sections":[{"id":"main","items":[${ids.joinToString { """{"id":"$it"}""" }}]}]}}"""
 
-fun append(from: String, to: String, id: String) = """{"session":"s","from":"$from","to":"$to","dialect":"keyed","changes":""" +
+fun append(from: String, to: String, id: String) =
+    """{"session":"s","from":"$from","to":"$to","dialect":"keyed","changes":""" +
     """[{"op":"insert","items":[{"id":"$id"}],"in":"main","before":null}]}"""
+
+val transports = listOf<Pair<String, () -> Transport>>(
+    "java.net.http" to { HttpClientTransport() }, "HttpURLConnection" to { UrlConnectionTransport() }
+)
 
 /** What a following has shown, and said. */
 class Seen {
@@ -98,7 +104,7 @@ private fun follow(
 ): Seen {
     val seen = Seen()
     fake.use {
-        val following = client.follow(from, window, poll, onStatus = { seen.statuses.add(it) }, onUpdate = { seen.updates.add(it) })
+        val following = client.follow(from, window, poll, onStatus = { seen.statuses.add(it) }) { seen.updates.add(it) }
         try {
             if (shows != null) eventually("it shows $shows") { seen.ids == shows }
             more(seen)
@@ -124,14 +130,16 @@ fun Suite.scriptedTests() {
     test("bytes that come one by one are one answer") {
         val fake = Fake({ talk ->
             talk.stream()
-            for (byte in "event: changes\ndata: ${reset("1-a", "é", "😀")}\n\n".toByteArray()) talk.raw(byteArrayOf(byte))
+            val event = "event: changes\ndata: ${reset("1-a", "é", "😀")}\n\n"
+            for (byte in event.toByteArray()) talk.raw(byteArrayOf(byte))
             talk.hold()
         })
         follow(fake, "é😀")
     }
     test("what was answered before is nothing; what is from elsewhere is asked for again at once") {
+        val next = append("1-a", "2-b", "b")
         val fake = Fake(
-            { it.stream(reset("1-a", "a"), append("1-a", "2-b", "b"), append("1-a", "2-b", "b"), append("7-x", "8-y", "z")).hold() },
+            { it.stream(reset("1-a", "a"), next, next, append("7-x", "8-y", "z")).hold() },
             { it.stream(append("2-b", "3-c", "c")).hold() })
         val seen = follow(fake, "abc")
         same(fake.asked[1].query["since"], "2-b")
@@ -144,7 +152,8 @@ fun Suite.scriptedTests() {
         same(fake.asked[1].query["since"], null)
     }
     test("an id alone is what mine is called from now on") {
-        val fake = Fake({ it.stream(reset("1-a", "a")).raw("id: 2-b\n\n") }, { it.stream(append("2-b", "3-c", "b")).hold() })
+        val fake = Fake(
+            { it.stream(reset("1-a", "a")).raw("id: 2-b\n\n") }, { it.stream(append("2-b", "3-c", "b")).hold() })
         follow(fake, "ab")
         same(fake.asked[1].query["since"], "2-b")
     }
@@ -156,7 +165,9 @@ fun Suite.scriptedTests() {
         same(again.asked[0].query["since"], "1-a")
     }
     test("a window is asked for, and another one from what is shown") {
-        val fake = Fake({ it.stream(reset("1-a~0.1.a", "a")).hold() }, { it.stream(append("1-a~0.1.a", "1-a~0.2.a", "b")).hold() })
+        val fake = Fake(
+            { it.stream(reset("1-a~0.1.a", "a")).hold() },
+            { it.stream(append("1-a~0.1.a", "1-a~0.2.a", "b")).hold() })
         val seen = Seen()
         val following = DiffClient(fake.url, "s", transport = HttpClientTransport())
             .follow(window = RowWindow.atStart(0), onUpdate = { seen.updates.add(it) })
@@ -197,7 +208,8 @@ fun Suite.scriptedTests() {
         same(other.asked.map { it.headers["authorization"] }, listOf<String?>("Bearer t0", "Bearer t1"))
     }
     test("without streams it polls, by requests that the server holds") {
-        val fake = Fake({ it.refuse(406) }, { it.json(reset("1-a", "a")) }, { it.json(append("1-a", "2-b", "b")) }, { it.hold() })
+        val fake = Fake(
+            { it.refuse(406) }, { it.json(reset("1-a", "a")) }, { it.json(append("1-a", "2-b", "b")) }, { it.hold() })
         follow(fake, "ab")
         same(fake.asked[1].query["wait"], "25")
         same(fake.asked[2].query["since"], "1-a")
@@ -213,7 +225,8 @@ fun Suite.scriptedTests() {
         follow(fake, "a")
     }
     test("polls that nobody holds do not go in a circle") {
-        val fake = Fake({ it.json(reset("1-a", "a")) }, { it.json("""{"from":"1-a","to":"1-a","dialect":"keyed","changes":[]}""") })
+        val nothing = """{"from":"1-a","to":"1-a","dialect":"keyed","changes":[]}"""
+        val fake = Fake({ it.json(reset("1-a", "a")) }, { it.json(nothing) })
         follow(fake, "a", poll = true) { Thread.sleep(1_000) }
         holds(fake.asked.size <= 4, "${fake.asked.size} requests")
     }
@@ -224,13 +237,15 @@ fun Suite.scriptedTests() {
         same(fake.asked[1].query["since"], "1-a")
         holds(seen.statuses.any { it is Status.Waiting && it.problem.title == "The server fell silent" }, seen.statuses)
     }
-    for ((name, transport) in listOf<Pair<String, () -> Transport>>("java.net.http" to { HttpClientTransport() }, "HttpURLConnection" to { UrlConnectionTransport() })) {
+    for ((name, transport) in transports) {
         for (poll in listOf(false, true)) {
             test("cancelling ends a ${if (poll) "held request" else "stream"} at once: $name") {
                 eventually("earlier threads end") { clientThreads().isEmpty() }
-                val fake = if (poll) Fake({ it.json(reset("1-a", "a")) }, { it.hold() }) else Fake({ it.stream(reset("1-a", "a")).hold() })
+                val fake = if (poll) Fake({ it.json(reset("1-a", "a")) }, { it.hold() })
+                else Fake({ it.stream(reset("1-a", "a")).hold() })
                 val seen = Seen()
-                val following = DiffClient(fake.url, "s", transport = transport()).follow(poll = poll, onUpdate = { seen.updates.add(it) })
+                val client = DiffClient(fake.url, "s", transport = transport())
+                val following = client.follow(poll = poll) { seen.updates.add(it) }
                 eventually("it is held") { seen.ids == "a" && fake.asked.size == (if (poll) 2 else 1) }
                 Thread.sleep(100)
                 val begin = System.nanoTime()
@@ -238,7 +253,7 @@ fun Suite.scriptedTests() {
                 following.join()
                 // A desktop's HttpURLConnection cannot close what is being read; on Android it can.
                 if (poll || name != "HttpURLConnection") eventually("all threads end") { clientThreads().isEmpty() }
-                holds(System.nanoTime() - begin < 1_000_000_000, "it took ${(System.nanoTime() - begin) / 1_000_000} ms")
+                holds(millisSince(begin) < 1_000, "it took ${millisSince(begin)} ms")
                 fake.close()
             }
         }
@@ -246,7 +261,8 @@ fun Suite.scriptedTests() {
     test("cancelling ends a wait, and no callback comes after it") {
         val fake = Fake({ it.refuse(503, headers = mapOf("Retry-After" to "600")) })
         val seen = Seen()
-        val following = DiffClient(fake.url, "s").follow(onStatus = { seen.statuses.add(it) }, onUpdate = { seen.updates.add(it) })
+        val client = DiffClient(fake.url, "s")
+        val following = client.follow(onStatus = { seen.statuses.add(it) }) { seen.updates.add(it) }
         eventually("it waits") { seen.statuses.size == 1 }
         // Who asked to be left alone is.
         following.wake()
@@ -258,9 +274,11 @@ fun Suite.scriptedTests() {
         same(seen.statuses.size, 1)
     }
     test("the network's return ends a wait") {
-        val fake = Fake({ it.stream(reset("1-a", "a")).raw("retry: 60000\n\n") }, { it.stream(append("1-a", "2-b", "b")).hold() })
+        val fake = Fake(
+            { it.stream(reset("1-a", "a")).raw("retry: 60000\n\n") }, { it.stream(append("1-a", "2-b", "b")).hold() })
         val seen = Seen()
-        val following = DiffClient(fake.url, "s").follow(onStatus = { seen.statuses.add(it) }, onUpdate = { seen.updates.add(it) })
+        val client = DiffClient(fake.url, "s")
+        val following = client.follow(onStatus = { seen.statuses.add(it) }) { seen.updates.add(it) }
         eventually("it waits") { seen.statuses.lastOrNull() is Status.Waiting }
         following.wake()
         eventually("it shows more") { seen.ids == "ab" }

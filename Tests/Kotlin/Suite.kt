@@ -55,7 +55,10 @@ fun eventually(words: String, seconds: Long = 30, state: () -> Any? = { "" }, cl
 }
 
 /** Threads of the client that are at work. */
-fun clientThreads(): List<String> = Thread.getAllStackTraces().keys.map { it.name }.filter { it.startsWith("diffserver ") }
+fun clientThreads(): List<String> =
+    Thread.getAllStackTraces().keys.map { it.name }.filter { it.startsWith("diffserver ") }
+
+fun millisSince(begin: Long) = (System.nanoTime() - begin) / 1_000_000
 
 fun main(names: Array<String>) {
     val suite = Suite(names.toList())

@@ -8,7 +8,6 @@ import diffserver.Entry
 import diffserver.HttpClientTransport
 import diffserver.JsonValue
 import diffserver.Request
-import diffserver.Row
 import diffserver.RowsAdapter
 import diffserver.RowList
 import kotlin.random.Random
@@ -34,21 +33,22 @@ fun newSession() = "kotlin-${System.nanoTime()}-${sessions++}"
 
 fun request(method: String, path: String, body: Any? = null): JsonValue {
     val bytes = body?.let { JsonValue.of(it).toString().toByteArray() }
-    val response = direct.call(Request(method, "$serverURL/v1/$path", mapOf("Content-Type" to "application/json"), bytes)).execute()
+    val type = mapOf("Content-Type" to "application/json")
+    val response = direct.call(Request(method, "$serverURL/v1/$path", type, bytes)).execute()
     val text = response.body.use { it.readBytes() }.toString(Charsets.UTF_8)
     holds(response.status < 300, "$method $path: ${response.status} $text")
     return if (text == "") JsonValue.Null else JsonValue.parse(text)
 }
 
-fun post(session: String, state: Any, query: String = "") = request("POST", "sessions/$session/changes$query", mapOf("state" to state))
+fun post(session: String, state: Any) = request("POST", "sessions/$session/changes", mapOf("state" to state))
 
 /** What a reader without a base is told. */
 fun rowsOf(session: String) = RowList.of(request("GET", "sessions/$session/changes")["state"]!!)
 
 /** A random state: sections, nesting, kinds, contents, collapsed parts, awkward ids. */
 fun Random.state(): Map<String, Any?> {
-    val pool = (listOf<Any>("a", "b", 1, "2", "é", "e\u0301", "__proto__", "x y", "\"", "long-".repeat(20)) + (0..13).map { "i$it" })
-        .shuffled(this).toMutableList()
+    val odd = listOf<Any>("a", "b", 1, "2", "é", "e\u0301", "__proto__", "x y", "\"", "long-".repeat(20))
+    val pool = (odd + (0..13).map { "i$it" }).shuffled(this).toMutableList()
     fun content(): Any? = when (nextInt(5)) {
         0 -> null
         1 -> "t${nextInt(3)}"
@@ -107,7 +107,7 @@ class Screen(private val adapter: PlainAdapter) : RecyclerView.Observer {
     }
 
     private fun require(at: Int, count: Int, size: Int) =
-        check(count > 0 && at >= 0 && at + count <= size) { "Inconsistency detected. Invalid item position $at(count $count) of $size" }
+        check(count > 0 && at >= 0 && at + count <= size) { "Inconsistency detected: $count at $at of $size" }
 
     override fun changed() {
         cells = MutableList(adapter.getItemCount()) { Cell(null, 0, true) }
@@ -140,7 +140,8 @@ class Screen(private val adapter: PlainAdapter) : RecyclerView.Observer {
 
     /** Draws what is new or changed, and checks what is not. */
     fun layOut() {
-        check(cells.size == adapter.getItemCount()) { "Inconsistency detected: ${cells.size} cells, ${adapter.getItemCount()} items" }
+        val count = adapter.getItemCount()
+        check(cells.size == count) { "Inconsistency detected: ${cells.size} cells, $count items" }
         for ((at, cell) in cells.withIndex()) {
             val viewType = adapter.getItemViewType(at)
             if (cell.isDirty) {
@@ -162,6 +163,7 @@ class Screen(private val adapter: PlainAdapter) : RecyclerView.Observer {
     }
 
     private fun RowList.entriesDrawn(): List<Any> = sections.flatMap { section ->
-        (if (section.content == null) emptyList<Any>() else listOf<Any>(section.copy(rows = emptyList()))) + section.rows.map { it as Row }
+        val header = if (section.content == null) emptyList() else listOf<Any>(section.copy(rows = emptyList()))
+        header + section.rows
     }
 }

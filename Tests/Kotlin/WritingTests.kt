@@ -5,7 +5,6 @@ import diffserver.HttpClientTransport
 import diffserver.JsonValue
 import diffserver.ProblemException
 import diffserver.Transport
-import diffserver.UrlConnectionTransport
 import java.io.IOException
 import kotlin.concurrent.thread
 
@@ -30,7 +29,8 @@ class Losing(private val transport: Transport, @Volatile var losses: Int) : Tran
 fun insert(id: Any) = JsonValue.of("op" to "insert", "items" to listOf(mapOf("id" to id)), "at" to "end")
 
 fun Suite.writingTests() {
-    for ((name, transport) in listOf("java.net.http" to HttpClientTransport(), "HttpURLConnection" to UrlConnectionTransport())) {
+    for ((name, newTransport) in transports) {
+        val transport = newTransport()
         test("a write whose answer is lost is done once: $name") {
             val losing = Losing(transport, 1)
             val client = DiffClient(serverURL, newSession(), transport = losing)
@@ -47,14 +47,26 @@ fun Suite.writingTests() {
     test("a refusal says why") {
         val client = DiffClient(serverURL, newSession())
         client.post(JsonValue.of(listOf("a")))
-        val problem = throws<ProblemException>("412") { client.post(JsonValue.of(listOf("b")), ifMatch = "7-0000000000000000") }.problem
+        val (state, old) = JsonValue.of(listOf("b")) to "7-0000000000000000"
+        val problem = throws<ProblemException>("412") { client.post(state, ifMatch = old) }.problem
         same(problem.status, 412)
         holds(problem.current?.startsWith("1-") == true, problem)
         same(throws<ProblemException>("422") { client.edit(insert("a")) }.problem.type, "/problems/invalid-edit")
-        same(throws<ProblemException>("404") { DiffClient(serverURL, newSession()).edit(insert("a")) }.problem.status, 404)
+        val missing = DiffClient(serverURL, newSession())
+        same(throws<ProblemException>("404") { missing.edit(insert("a")) }.problem.status, 404)
+    }
+    for ((name, transport) in transports) {
+        test("a write with a wrong token is refused at once: $name") {
+            val fake = Fake({ it.refuse(401, headers = mapOf("WWW-Authenticate" to "Bearer")) })
+            val client = DiffClient(fake.url, "s", "wrong", transport = transport())
+            same(throws<ProblemException>("401") { client.edit(insert("a")) }.problem.title, "Refused")
+            same(fake.asked.map { it.headers["authorization"] }, listOf<String?>("Bearer wrong"))
+            fake.close()
+        }
     }
     test("a server that is not ready is waited for, as long as patience lasts") {
-        val fake = Fake({ it.refuse(503, headers = mapOf("Retry-After" to "0")) }, { it.json("""{"session":"s","from":null,"to":"1-a"}""") })
+        val done = """{"session":"s","from":null,"to":"1-a"}"""
+        val fake = Fake({ it.refuse(503, headers = mapOf("Retry-After" to "0")) }, { it.json(done) })
         same(DiffClient(fake.url, "s").post(JsonValue.of(emptyList<Any>())), "1-a")
         same(fake.asked[0].headers["idempotency-key"], fake.asked[1].headers["idempotency-key"])
         fake.close()
@@ -67,7 +79,8 @@ fun Suite.writingTests() {
         val fake = Fake({ it.hold() })
         var error: Throwable? = null
         val writer = thread {
-            error = throws("interrupted") { DiffClient(fake.url, "s", transport = HttpClientTransport()).post(JsonValue.of("x")) }
+            val client = DiffClient(fake.url, "s", transport = HttpClientTransport())
+            error = throws("interrupted") { client.post(JsonValue.of("x")) }
         }
         eventually("it is asked") { fake.asked.size == 1 }
         writer.interrupt()

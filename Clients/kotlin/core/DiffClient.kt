@@ -43,6 +43,10 @@ class DiffClient(
     private val address = "${url.trimEnd('/')}/v1/sessions/${session.encoded()}/changes"
     internal val renewsToken get() = renewing != null
 
+    init {
+        require(url.startsWith("https://") || url.startsWith("http://")) { "no address of a server: $url" }
+    }
+
     /**
      * Follows the session on a thread of its own, until it is cancelled or asking again cannot help. Whatever happens
      * on the way, what is shown stays.
@@ -50,8 +54,8 @@ class DiffClient(
      * @param from what is shown already, to go on from there; an empty one begins anew.
      * @param window which rows are followed; `null` for all of them.
      * @param poll asks by held requests only, not by a stream.
-     * @param executor where `onStatus` and `onUpdate` are called, such as the main thread. While one of them runs, nothing
-     * else is delivered.
+     * @param executor where `onStatus` and `onUpdate` are called, such as the main thread. While one of them runs,
+     * nothing else is delivered.
      */
     fun follow(
         from: Followed = Followed(), window: RowWindow? = null, poll: Boolean = false,

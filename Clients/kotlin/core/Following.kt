@@ -40,7 +40,7 @@ class Following internal constructor(
 
     internal fun start() = thread.start()
 
-    /** Ends it, with the request that is under way. No callback begins after this. */
+    /** Ends it, with the request that is under way. Called where the callbacks run, it is followed by none. */
     fun cancel() {
         isCancelled = true
         mailbox.put(Arrival.Cancelled)

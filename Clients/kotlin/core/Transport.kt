@@ -52,7 +52,6 @@ private class UrlConnectionCall(private val request: Request) : Call {
         for ((name, value) in request.headers) connection.setRequestProperty(name, value)
         request.body?.let { body ->
             connection.doOutput = true
-            connection.setFixedLengthStreamingMode(body.size)
             connection.outputStream.use { it.write(body) }
         }
         val status = connection.responseCode
