@@ -83,7 +83,7 @@ fun Suite.proxyTests() {
             readers.all { it.following.followed.list == last }
         }
         readers.forEach { it.check() }
-        holds(readers.map { it.waits }.sum() > 20, "faults: ${readers.map { it.waits }}")
+        holds(readers.map { it.waits }.sum() > 8, "faults: ${readers.map { it.waits }}")
         readers.forEach { it.following.cancel() }
         // What a desktop's HttpURLConnection reads ends with the next event.
         post(session, listOf("and", "on"))

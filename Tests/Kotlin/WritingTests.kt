@@ -84,7 +84,7 @@ fun Suite.writingTests() {
         }
         eventually("it is asked") { fake.asked.size == 1 }
         writer.interrupt()
-        writer.join(1_000)
+        writer.join(10_000)
         holds(error is InterruptedException, error)
         fake.close()
     }
