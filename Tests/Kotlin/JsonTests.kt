@@ -23,7 +23,7 @@ fun Suite.jsonTests() {
     test("values compare as JSON does") {
         same(JsonValue.parse("""{"a":1,"b":2}"""), JsonValue.parse("""{ "b" : 2, "\u0061":1 }"""))
         holds(JsonValue.parse("1") != JsonValue.parse("1.0"), "numbers are their text")
-        same(JsonValue.of("a" to listOf(1, 2.5, "x", null, true)).toString(), """{"a":[1,2.5,"x",null,true]}""")
+        same(JsonValue.objectOf("a" to listOf(1, 2.5, "x", null, true)).toString(), """{"a":[1,2.5,"x",null,true]}""")
         val value = JsonValue.parse("""{"a":[{"b":"c"},7,true]}""")
         same(value["a"]!![0]!!["b"]!!.string, "c")
         val found = listOf(value["a"]!![1]!!.int, value["a"]!![2]!!.boolean, value["x"], value[0])

@@ -78,6 +78,15 @@ fun Random.state(): Map<String, Any?> {
     return state
 }
 
+/** A state in which only the contents of some items of the top level are others. */
+@Suppress("UNCHECKED_CAST")
+fun Random.touched(state: Map<String, Any?>): Map<String, Any?> =
+    state + ("sections" to (state["sections"] as List<Map<String, Any?>>).map { section ->
+        section + ("items" to (section["items"] as List<Map<String, Any?>>).map { item ->
+            if (nextInt(5) == 0) item + ("content" to mapOf("touched" to nextInt(), "text" to "one of ours")) else item
+        })
+    })
+
 /** Shows lists as an app would. */
 class PlainAdapter : RowsAdapter<PlainAdapter.Holder>() {
     class Holder : RecyclerView.ViewHolder(View(Context())) {

@@ -26,7 +26,7 @@ class Losing(private val transport: Transport, @Volatile var losses: Int) : Tran
     }
 }
 
-fun insert(id: Any) = JsonValue.of("op" to "insert", "items" to listOf(mapOf("id" to id)), "at" to "end")
+fun insert(id: Any) = JsonValue.objectOf("op" to "insert", "items" to listOf(mapOf("id" to id)), "at" to "end")
 
 fun Suite.writingTests() {
     for ((name, newTransport) in transports) {

@@ -83,7 +83,7 @@ class DiffClient(
             "Idempotency-Key" to UUID.randomUUID().toString()
         )
         if (ifMatch != null) headers["If-Match"] = "\"$ifMatch\""
-        val body = JsonValue.of(name to value).toString().toByteArray()
+        val body = JsonValue.objectOf(name to value).toString().toByteArray()
         val begin = System.nanoTime()
         var failures = 0
         while (true) {

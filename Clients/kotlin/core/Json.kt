@@ -111,7 +111,7 @@ sealed class JsonValue {
         }
 
         /** An object of these members. */
-        fun of(vararg members: Pair<String, Any?>): JsonValue = of(members.toMap())
+        fun objectOf(vararg members: Pair<String, Any?>): JsonValue = of(members.toMap())
 
         private fun quote(text: String, to: StringBuilder) {
             to.append('"')

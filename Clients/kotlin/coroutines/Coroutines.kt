@@ -65,11 +65,11 @@ private class Inbox : Executor {
     private var waiting: CancellableContinuation<Runnable>? = null
 
     override fun execute(callback: Runnable) {
-        val waiting = synchronized(this) {
+        val collector = synchronized(this) {
             if (waiting == null) held.add(callback)
             waiting.also { waiting = null }
         }
-        waiting?.resume(callback)
+        collector?.resume(callback)
     }
 
     suspend fun take(): Runnable = suspendCancellableCoroutine { collector ->
