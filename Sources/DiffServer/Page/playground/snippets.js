@@ -14,18 +14,17 @@ connect('${base}', {
   Swift: ({ base, session }) => `import DiffClient
 import Foundation
 
-let client = DiffClient(url: URL(string: "${base}")!, session: ${JSON.stringify(session)})
+let client = ListClient(url: URL(string: "${base}")!, session: ${JSON.stringify(session)})
 for try await update in client.updates {
     print(update.list)
 }`,
 
-  Kotlin: ({ base, session }) => `val base = "${base}"
-var mine: String? = null
-while (true) {
-    val since = mine?.let { "&since=$it" } ?: ""
-    val address = "$base/v1/sessions/${encodeURIComponent(session)}/changes?wait=25&dialect=sequential$since"
-    val answer = org.json.JSONObject(java.net.URL(address).readText())
-    mine = answer.getString("to")
-    println(answer.optJSONArray("changes") ?: answer.getJSONObject("state"))
+  Kotlin: ({ base, session }) => `import diffserver.DiffClient
+
+fun main() {
+    val following = DiffClient("${base}", ${JSON.stringify(session)}).follow { update ->
+        println(update.list.rows.map { it.id })
+    }
+    following.join()
 }`,
 };
