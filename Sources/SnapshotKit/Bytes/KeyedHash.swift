@@ -7,7 +7,7 @@
 
 /// A hash function, chosen by secret words.
 public struct KeyedHash: Sendable, Equatable {
-    /// Drawn anew by every process: the hash of tables in memory, never sent anywhere.
+    /// Drawn anew by every process: hashes tables in memory, and is never sent anywhere.
     public static let process: KeyedHash = {
         var random = SystemRandomNumberGenerator()
         return KeyedHash(seed: random.next(), random.next())
@@ -15,7 +15,7 @@ public struct KeyedHash: Sendable, Equatable {
 
     private let mask: (UInt64, UInt64, UInt64, UInt64)
 
-    /// A function of its own for each pair of words: the same pair gives the same function on every machine.
+    /// A separate function for each pair of words: the same pair gives the same function on every machine.
     public init(seed: UInt64, _ second: UInt64) {
         var state = seed
         // splitmix64 (Steele, Lea and Flood 2014) spreads the two words over four.
@@ -43,7 +43,7 @@ public struct KeyedHash: Sendable, Equatable {
     /// Two functions are equal when their secrets are.
     public static func == (one: KeyedHash, other: KeyedHash) -> Bool { one.mask == other.mask }
 
-    /// The hash of bytes wherever they stand, padded or not. O(count).
+    /// The hash of bytes, padded or not. O(count).
     public func digest(of bytes: UnsafeRawBufferPointer) -> UInt64 {
         hash(bytes.baseAddress ?? Self.nothing, bytes.count)
     }

@@ -6,19 +6,19 @@
 // for sections up to their number, then for items. Numbers are LEB128, places in the source distances from where the
 // last reference ended.
 
-/// What makes one state of another.
+/// Instructions that turn one state into another.
 public struct SnapshotDelta: Sendable, Equatable {
-    /// The instructions, to be kept and sent. Whoever reads them elsewhere has to know that they are whole.
+    /// The instructions, to be stored and sent. Whoever reads them elsewhere must know that they are complete.
     public let bytes: [UInt8]
 
-    /// Instructions that were written before.
+    /// Instructions that were stored before.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// What leads from a state to itself.
+    /// From a state to itself.
     public static let unchanged = SnapshotDelta(bytes: [])
 
-    /// What leads from the state after a change to the one before it; or all of that, where it is less. O(sections +
-    /// what changed).
+    /// From the state after a change back to the one before it; or the whole of that, if it is smaller. O(sections +
+    /// changes).
     public init(backOver change: Changeset) {
         let back = SnapshotDelta(change, isBack: true)
         guard back.bytes.count > change.old.text.count else {
@@ -29,7 +29,7 @@ public struct SnapshotDelta: Sendable, Equatable {
         self = whole.bytes.count < back.bytes.count ? whole : back
     }
 
-    /// What leads from the state before a change to the one after it; nil where that is more than half of the state.
+    /// From the state before a change to the one after it; nil if that is more than half of the state.
     public init?(over change: Changeset) {
         self.init(change, isBack: false)
         if bytes.count > change.new.text.count / 2 { return nil }
@@ -51,7 +51,7 @@ public struct SnapshotDelta: Sendable, Equatable {
         }
     }
 
-    /// The whole of a state, made of nothing.
+    /// A whole state, built from nothing.
     public init(whole snapshot: Snapshot) {
         bytes = Snapshot.empty.columns.withView { source in
             snapshot.columns.withView { target in
@@ -64,7 +64,7 @@ public struct SnapshotDelta: Sendable, Equatable {
         }
     }
 
-    /// Whether it refers to nothing: then it makes the same of any state.
+    /// Whether it refers to nothing: then it gives the same result for any state.
     public var isWhole: Bool { bytes.first.flatMap { DeltaFlags(Int($0)) }?.contains(.isWhole) ?? false }
 }
 
@@ -88,8 +88,8 @@ struct DeltaFlags: OptionSet {
 }
 
 extension Snapshot {
-    /// The state that deltas lead to, one after the other, and what is known to be the same in that and in this one;
-    /// nil where they do not fit. O(what changed), and O(n) once as memory.
+    /// The state after several deltas, applied in order, and what is known to be the same in that and in this one; nil
+    /// if they do not fit. O(changes), plus one O(n) copy of memory.
     ///
     /// - Parameter isIndexed: whether ids are to be found in O(1), otherwise in O(n).
     public func applying(

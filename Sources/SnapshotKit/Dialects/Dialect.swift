@@ -1,4 +1,4 @@
-/// A way to write a changeset down.
+/// A format for changesets.
 public enum Dialect: String, Sendable, CaseIterable {
     /// Operations on ids, applied in order: the DOM, Compose, SwiftUI.
     case keyed
@@ -28,8 +28,8 @@ public enum Dialect: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a reader that received it is at the new state. If not, it stays where it was, and is told from there
-    /// again.
+    /// Whether a reader that applies it is at the new state. If not, it stays at its base, and later answers start from
+    /// there again.
     public var isAdopted: Bool { self != .counts }
 }
 
@@ -50,16 +50,17 @@ public enum ContentStyle: String, Sendable, CaseIterable {
 }
 
 extension Changeset {
-    /// Writes what an answer carries as `list`, if the list's own content changed: `{"content":…}`, `{"patch":…}`,
-    /// or `{}` where there is none any more. No dialect lists it but `json-patch`, which is about the whole document.
+    /// Writes the member `list` of an answer, if the list's own content changed: `{"content":…}`, `{"patch":…}`, or
+    /// `{}` if it has none any more. Only `json-patch` has it among its operations, since that describes the whole
+    /// document.
     public func writeList(content: ContentStyle = .full, into writer: inout JSONWriter) {
         old.withView { oldView in
             new.withView { ChangesetView(change: self, old: oldView, new: $0, style: content).appendList(to: &writer) }
         }
     }
 
-    /// The changeset in a dialect, as JSON: what an answer carries as `changes`. O(operations), but for `diffable`,
-    /// which lists all ids.
+    /// The changeset in a dialect, as JSON: the member `changes` of an answer. O(operations), except `diffable`, which
+    /// lists all ids.
     public func json(_ dialect: Dialect, staging: Staging = .safe, content: ContentStyle = .full) -> [UInt8] {
         var writer = JSONWriter(capacity: 64 * counts.total + 256)
         write(dialect, staging: staging, content: content, into: &writer)

@@ -26,7 +26,7 @@ extension JSONWriter {
 }
 
 extension Snapshot {
-    /// The state in rows, as a reset carries it: visible items only, depth first, never nested. O(n).
+    /// The state as rows, in the form of a reset: visible items only, depth first, never nested. O(n).
     public func rowsJSON() -> [UInt8] {
         var writer = JSONWriter(capacity: textBytes + rowCount * 32)
         writeRows(into: &writer)
@@ -36,8 +36,8 @@ extension Snapshot {
     /// Writes what `rowsJSON()` returns.
     public func writeRows(into writer: inout JSONWriter) { writeRows(into: &writer, until: .max) }
 
-    /// Whether what a reset in a dialect carries, rows or the document, takes fewer bytes than this. O(the lesser of
-    /// the two) for rows.
+    /// Whether a reset in a dialect, as rows or as the document, takes fewer bytes than this. O(the lesser of the two)
+    /// for rows.
     public func isShorter(than bytes: Int, in dialect: Dialect) -> Bool {
         // No row, and no item, takes less than `{"id":1}` and what separates it from the next.
         guard (dialect == .jsonPatch ? itemCount : rowCount) * 9 < bytes, dialect.isAdopted else { return false }

@@ -1,6 +1,6 @@
 extension Changeset {
-    /// Whether more than half of the new rows have new ids, but content that was there before: ids that are made anew
-    /// each time a list is decoded turn every refresh into a replacement. O(1) where few rows are new, else O(bytes).
+    /// Whether more than half of the new rows have new ids, but known content: ids that are generated each time a list
+    /// is decoded turn every refresh into a replacement. O(1) if few rows are new, else O(bytes).
     public var showsIdentityChurn: Bool {
         guard counts.insertions * 2 > oldRowOfNew.count else { return false }
         let arrivals = oldRowOfNew.count { $0 < 0 }

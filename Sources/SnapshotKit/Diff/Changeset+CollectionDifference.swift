@@ -3,7 +3,7 @@
 // neither of the two.
 
 extension Changeset {
-    /// The change of the list of all rows' ids, sections one behind the other, with as few moves as that list allows.
+    /// The difference of the ids of all rows, over all sections in order, with the fewest moves possible for that list.
     /// O(n log n).
     ///
     /// Applied to the old ids it gives the new ones; `inverse()` leads back.
@@ -11,7 +11,7 @@ extension Changeset {
         difference(oldRows: 0..<old.rowCount, newRows: 0..<new.rowCount)
     }
 
-    /// The change of the list of sections' ids. O(n log n).
+    /// The difference of the sections' ids. O(n log n).
     public func sectionDifference() -> CollectionDifference<ElementID> {
         old.withView { oldView in
             new.withView { newView in
@@ -22,8 +22,8 @@ extension Changeset {
         }
     }
 
-    /// The change of the rows' ids within a section that is in both states, by its id; nil for any other. O(n log n) in
-    /// its rows.
+    /// The difference of the rows' ids within a section that both states have; nil for any other. O(n log n) in its
+    /// rows.
     public func rowDifference(inSection id: ElementID) -> CollectionDifference<ElementID>? {
         let find = { (columns: Columns) in Array(id.text.utf8).withUnsafeBytes(columns.section(withID:)) }
         guard let newSection = find(new), sections.oldOfNew[newSection] >= 0 else { return nil }

@@ -3,10 +3,10 @@
 
 /// The smallest change that leads from one state to another.
 ///
-/// Deletions are the rows only in the old state, insertions the rows only in the new one. Moves are as few as can be:
-/// within each kept section, and over the list of kept sections, the longest increasing subsequence stays; an item
-/// whose section changed is always one move. Updates are the common rows that show differently. `docs/diff.md` proves
-/// the minimum.
+/// Deletions are the rows only in the old state, insertions the rows only in the new one. Moves are minimal: within
+/// each kept section, and over the list of kept sections, the longest increasing subsequence stays; an item whose
+/// section changed is always one move. Updates are the common rows that look different. `docs/diff.md` proves the
+/// minimum.
 ///
 /// ```swift
 /// let old = try Snapshot(json: #"[{"id":"a","content":1},"b","c"]"#)
@@ -31,18 +31,18 @@ public final class Changeset: Sendable {
     let new: Columns
     /// What does not count as a change, for a dialect that looks at hidden items too.
     let ignored: PlaceSet
-    /// Whether the list's own content is another value.
+    /// Whether the list's own content has changed.
     public let changesList: Bool
     private let draft: ChangesetDraft
-    /// How many operations of each sort.
+    /// The number of operations of each kind.
     public var counts: OperationCounts { draft.counts }
 
-    /// Compares two states. O(n log n) in the worst case, O(n) where rows keep their order.
+    /// Compares two states. O(n log n) in the worst case, O(n) if rows keep their order.
     ///
     /// - Parameters:
-    ///   - marks: rows and sections to be redrawn though nothing changed.
-    ///   - ignored: places inside items' contents that do not count as a change.
-    ///   - reused: what is known of the two already; makes no difference but to time.
+    ///   - marks: rows and sections to redraw though nothing changed.
+    ///   - ignored: places inside items' contents that are not compared.
+    ///   - reused: what is already known of the two; affects only speed.
     public init(
         from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [],
         reused: ReusedRuns? = nil
@@ -61,12 +61,12 @@ public final class Changeset: Sendable {
         }
     }
 
-    /// Whether it was computed between these two, not only between their equals.
+    /// Whether it was computed between these very states, not just equal ones.
     public func leads(from old: Snapshot, to new: Snapshot) -> Bool {
         self.old === old.columns && self.new === new.columns
     }
 
-    /// Items that are the same in both states, as far as they were looked at: hidden ones are where that was known.
+    /// Items that are the same in both states, as far as they were compared: hidden ones only if that was known.
     public var reused: ReusedRuns { ReusedRuns(draft.unchanged, from: old, to: new) }
 
     /// Of all items, hidden ones included.
@@ -79,7 +79,7 @@ public final class Changeset: Sendable {
     var rowChanges: [RowChange] { draft.rowChanges }
     var sectionChanges: [RowChange] { draft.sectionChanges }
 
-    /// Memory held besides the new state, and the old one's text, in bytes.
+    /// Memory held besides the new state and the old one's text, in bytes.
     public var footprint: Int {
         old.footprint - old.text.footprint
             + (items.oldOfNew.capacity + items.newOfOld.capacity + oldRowOfNew.capacity + newRowOfOld.capacity) * 4
@@ -90,18 +90,18 @@ public final class Changeset: Sendable {
     public var isEmpty: Bool { counts.total == 0 && !changesList }
 }
 
-/// Numbers of operations, of items and sections together, as the dialect `indexed` lists them.
+/// Numbers of operations, on items and sections together, as the dialect `indexed` lists them.
 public struct OperationCounts: Sendable, Equatable {
     /// Rows and sections only in the old state.
     public var deletions = 0
     /// Rows and sections only in the new state.
     public var insertions = 0
-    /// Common ones that do not stay where they are.
+    /// Common ones that move.
     public var moves = 0
-    /// Common ones that show differently.
+    /// Common ones that look different.
     public var updates = 0
 
-    /// So many of each sort; none, unless it is said.
+    /// Counts by kind; zero by default.
     public init(deletions: Int = 0, insertions: Int = 0, moves: Int = 0, updates: Int = 0) {
         (self.deletions, self.insertions, self.moves, self.updates) = (deletions, insertions, moves, updates)
     }

@@ -1,4 +1,4 @@
-/// Rows and sections that someone wants drawn again though nothing changed. Not part of a state.
+/// Rows and sections to redraw though nothing changed. Not part of a state.
 public struct Marks: Sendable, Equatable {
     /// How to redraw.
     public enum Redraw: Sendable, Equatable {
@@ -12,12 +12,12 @@ public struct Marks: Sendable, Equatable {
     private(set) var items: [[UInt8]: Redraw] = [:]
     private(set) var sections: [[UInt8]: Redraw] = [:]
 
-    /// Whether the whole list is to be drawn again at once, and no change of it shown.
+    /// Whether to redraw the whole list at once, and show no change of it.
     public private(set) var isReload = false
 
     /// No marks.
     public static let none = Marks()
-    /// All is to be drawn again at once.
+    /// Redraw everything at once.
     public static let reload = Marks(isReload: true)
 
     private init(isReload: Bool = false) { self.isReload = isReload }
@@ -25,7 +25,7 @@ public struct Marks: Sendable, Equatable {
     /// Whether there are no marks.
     public var isEmpty: Bool { items.isEmpty && sections.isEmpty && !isReload }
 
-    /// Marks in all.
+    /// The number of marks.
     public var count: Int { items.count + sections.count }
 
     /// Memory held, in bytes. O(marks).

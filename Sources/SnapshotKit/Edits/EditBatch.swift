@@ -1,6 +1,6 @@
-/// Edits, to be applied in order and all or not at all.
+/// Edits, applied in order, all or none.
 ///
-/// A batch is read without a state, so that a batch of the wrong shape is refused before anybody looks for one.
+/// A batch is read without a state, so that a malformed one is refused before a state is looked up.
 /// `Snapshot.applying(_:limits:)` applies it.
 public struct EditBatch: Sendable {
     /// The document that the batch stood in; all ranges are ranges of it.
@@ -22,15 +22,15 @@ public struct EditBatch: Sendable {
     let firstNode: [Int32]
     let firstSection: [Int32]
 
-    /// How many edits there are.
+    /// The number of edits.
     public var count: Int { edits.count }
 
-    /// What they do. O(edits).
+    /// The operations among them. O(edits).
     public var operations: Set<EditOperation> { Set(edits.map(\.operation)) }
 
     /// Reads the value of a body's `edits`. O(bytes).
     ///
-    /// - Parameter pointer: where the value stood; violations point below it.
+    /// - Parameter pointer: where the value is in the body; violations point below it.
     /// - Throws: `EditError.wrongShape`, and `.limitExceeded` for too many edits.
     public init(_ slice: JSONSlice, limits: StateLimits = StateLimits(), pointer: String = "/edits") throws(EditError) {
         try self.init(
@@ -110,7 +110,7 @@ extension EditBatch {
     }
 }
 
-/// Why a batch of edits was refused. Whatever the reason, nothing of the batch was applied.
+/// Why a batch of edits was refused. In any case, nothing of the batch was applied.
 public enum EditError: Error, Equatable, Sendable {
     /// The text is not JSON.
     case json(JSONError)

@@ -1,12 +1,12 @@
 extension Snapshot {
-    /// The state after a batch of edits, which are applied in order, all of them or none.
+    /// The state after a batch of edits, applied in order, all or none.
     ///
-    /// Ids, contents and kinds of what is left are kept as they were written. O(edits + bytes of these), and O(items)
-    /// for copying some 36 bytes each.
+    /// The remaining ids, contents and kinds stay as written. O(edits + their bytes), and O(items) to copy about 36
+    /// bytes each.
     ///
-    /// - Parameter limits: bounds on the state that comes out; what it holds in between may be larger.
-    /// - Returns: the new state, what is to be drawn again though nothing changed, and what is known to be the same in
-    ///   both states. A mark of what a later edit deleted is left out.
+    /// - Parameter limits: bounds on the resulting state; intermediate states may be larger.
+    /// - Returns: the new state, what to redraw though nothing changed, and what is known to be the same in both
+    ///   states. Marks of rows that a later edit deleted are left out.
     /// - Throws: `EditError.refused` with what is wrong with the first edit that does not fit, or `.limitExceeded`.
     public func applying(
         _ batch: EditBatch, limits: StateLimits = StateLimits()

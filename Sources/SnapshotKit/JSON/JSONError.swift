@@ -29,6 +29,6 @@ public struct JSONError: Error, Equatable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-    /// Reason and offset, for people.
+    /// Reason and offset, readable.
     public var description: String { "\(reason.rawValue) at byte \(offset)" }
 }

@@ -8,8 +8,8 @@ public struct JSONPointer: Sendable, Hashable {
 
     init(tokens: [[UInt8]]) { self.tokens = tokens }
 
-    /// Reads the string form: empty, or tokens each behind a `/`, with `~1` for `/` and `~0` for `~`. Nil for anything
-    /// else.
+    /// Reads the string form: empty, or tokens each preceded by `/`, with `~1` for `/` and `~0` for `~`. Nil for
+    /// anything else.
     public init?(_ text: String) {
         guard !text.isEmpty else {
             self = .root

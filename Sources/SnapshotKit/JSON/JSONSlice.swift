@@ -1,4 +1,4 @@
-/// A JSON value inside a document that was read and found valid.
+/// A JSON value inside a validated document.
 public struct JSONSlice: Sendable {
     let bytes: [UInt8]
     let range: Range<Int>
@@ -17,7 +17,7 @@ public struct JSONSlice: Sendable {
         }
     }
 
-    /// The value as a whole number; nil if it is anything else, or does not fit.
+    /// The value as a whole number; nil if it is anything else, or out of range.
     public var integer: Int? { Int(String(decoding: bytes[range], as: UTF8.self)) }
 
     /// The value as an array of strings; nil if it is anything else.
@@ -36,7 +36,7 @@ public struct JSONSlice: Sendable {
 }
 
 extension JSONSlice {
-    /// The members of a JSON object; nil if the text is anything else, or no JSON.
+    /// The members of a JSON object; nil if the text is anything else, or not JSON.
     public static func members(of json: [UInt8]) -> [String: JSONSlice]? {
         let padded = json + JSONScanner.zeros
         return padded.withUnsafeBytes { memory -> [String: JSONSlice]? in
@@ -90,7 +90,7 @@ extension JSONSlice {
     /// The value as a number; nil if it is anything else.
     public var number: Double? { Double(String(decoding: bytes[range], as: UTF8.self)) }
 
-    /// Whether the value is true; nil if it is neither true nor false.
+    /// The value as a Boolean; nil if it is neither true nor false.
     public var flag: Bool? {
         switch text {
         case Array("true".utf8): true

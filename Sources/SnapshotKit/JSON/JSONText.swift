@@ -1,7 +1,7 @@
-/// A JSON value as text, checked: the content of an item or section.
+/// A validated JSON value as text: the content of an item or section.
 ///
-/// It is kept as it was written. Two texts are equal when they are the same value: white space, order of members and
-/// escapes do not matter, numbers are compared as they are written.
+/// It is kept as written. Two texts are equal when they are the same value: white space, member order and escapes do
+/// not matter; numbers are compared as written.
 public struct JSONText: Sendable {
     /// The text, followed by the padding that cursors need.
     private let padded: [UInt8]
@@ -42,10 +42,10 @@ public struct JSONText: Sendable {
     /// A text that was accepted already.
     package init(accepted text: some Collection<UInt8>) { padded = Array(text) + JSONScanner.zeros }
 
-    /// The text, without white space around it.
+    /// The text, without surrounding white space.
     public var bytes: [UInt8] { Array(padded.dropLast(JSONScanner.padding)) }
 
-    /// The value, to be read by its members or elements. O(1).
+    /// The value, for reading its members or elements. O(1).
     public var slice: JSONSlice { JSONSlice(bytes: padded, range: 0..<padded.count - JSONScanner.padding) }
 
     /// Calls `body` with the text in memory, padded.
@@ -67,7 +67,7 @@ extension JSONText: CustomStringConvertible {
 }
 
 extension JSONSlice {
-    /// The value as a text of its own. O(bytes).
+    /// The value as a separate text. O(bytes).
     public var json: JSONText { JSONText(accepted: bytes[range]) }
 
     /// Where the value begins in the text that was read, in bytes.

@@ -1,4 +1,4 @@
-/// Bytes in the making. Amortised O(1) a byte, no allocation a call.
+/// A growing buffer of JSON bytes. Amortised O(1) per byte, no allocation per call.
 ///
 /// The storage is kept filled to its capacity, so that an append is a check and a copy, never a call per byte.
 public struct JSONWriter: Sendable {
@@ -9,7 +9,7 @@ public struct JSONWriter: Sendable {
     /// A writer with room for `capacity` bytes before it grows.
     public init(capacity: Int = 256) { storage = [UInt8](filled: 0, count: capacity) }
 
-    /// What was written; the writer is spent.
+    /// The bytes written; consumes the writer.
     public consuming func bytes() -> [UInt8] {
         storage.removeLast(storage.count - count)
         return storage
@@ -27,7 +27,7 @@ public struct JSONWriter: Sendable {
         storage.append(contentsOf: repeatElement(0, count: size - storage.count))
     }
 
-    /// Appends a run of bytes.
+    /// Appends a range of bytes.
     @inline(__always)
     public mutating func append(_ start: UnsafeRawPointer, _ length: Int) {
         reserve(length)
@@ -47,7 +47,7 @@ public struct JSONWriter: Sendable {
         count += 1
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     public mutating func append(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { if let start = $0.baseAddress { append(start, $0.count) } }
     }
@@ -58,7 +58,7 @@ public struct JSONWriter: Sendable {
         if let start = bytes.baseAddress { append(start, bytes.count) }
     }
 
-    /// Appends text as it is, without quotes or escapes.
+    /// Appends text unchanged, without quotes or escapes.
     public mutating func append(verbatim text: String) {
         var text = text
         text.withUTF8 { if let start = $0.baseAddress { append(start, $0.count) } }
