@@ -1,16 +1,16 @@
 /// A format for changesets.
 public enum Dialect: String, Sendable, CaseIterable {
-    /// Operations on ids, applied in order: the DOM, Compose, SwiftUI.
+    /// Operations on ids, applied in order: for the DOM, Compose, SwiftUI.
     case keyed
-    /// Indexes in the old and the new state: batch rules of one's own, logs, tests.
+    /// Indexes in the old and the new state: for custom batch updates, logs, tests.
     case indexed
     /// At most five stages, each safe as one `performBatchUpdates` of UITableView or UICollectionView.
     case staged
-    /// Final ids and what to redraw: NSDiffableDataSourceSnapshot.
+    /// Final ids and what to redraw: for NSDiffableDataSourceSnapshot.
     case diffable
-    /// Splices of one flat list, applied in order: RecyclerView, AppKit, Flutter.
+    /// Splices of one flat list, applied in order: for RecyclerView, AppKit, Flutter.
     case sequential
-    /// Numbers alone: who waits to show what there is.
+    /// Numbers only: for readers that show changes later, on request.
     case counts
     /// RFC 6902 on the document.
     case jsonPatch = "json-patch"
@@ -35,9 +35,9 @@ public enum Dialect: String, Sendable, CaseIterable {
 
 /// How many batches a staged changeset takes.
 public enum Staging: String, Sendable, CaseIterable {
-    /// Every border kept that any view ever needed.
+    /// All stages separate, as some view has required.
     case safe
-    /// Stages merged where neither kind of view objects.
+    /// Stages merged where both kinds of view allow it.
     case compact
 }
 

@@ -114,9 +114,9 @@ extension EditBatch {
 public enum EditError: Error, Equatable, Sendable {
     /// The text is not JSON.
     case json(JSONError)
-    /// The batch is JSON, but breaks a rule that can be told without a state: every violation found.
+    /// The batch is JSON, but breaks a rule that can be checked without a state: every violation found.
     case wrongShape([Violation])
-    /// An edit does not fit the state as the edits before it left it: every violation of the first such edit.
+    /// An edit does not fit the state that the previous edits left: every violation of the first such edit.
     ///
     /// Codes: `duplicate-id`, `unknown-id`, `ambiguous-id`, `anchor-not-found`, `anchor-in-batch`, `no-section`,
     /// `cycle`.

@@ -1,20 +1,20 @@
 /// The id of a section or an item, as JSON writes it: a string, or an integer of any size.
 ///
-/// Ids are compared by the UTF-8 bytes of their text: `1` and `"1"` are equal, a composed and a decomposed `é` are
-/// not, though Swift's strings say so.
+/// Ids are compared by the UTF-8 bytes of their text: `1` and `"1"` are equal; a composed and a decomposed `é` are not,
+/// although Swift's strings are.
 public struct ElementID: Sendable {
     /// The text: what the string says, or the integer's digits.
     public let text: String
     /// Whether the id was written without quotes.
     public let isInteger: Bool
 
-    /// An id that is a string. Whether it is one that a state accepts is checked there.
+    /// A string id. Whether a state accepts it is checked there.
     public init(_ text: String) {
         self.text = text
         isInteger = false
     }
 
-    /// An id that is an integer.
+    /// An integer id.
     public init(_ number: some BinaryInteger) {
         text = String(number)
         isInteger = true
@@ -45,10 +45,10 @@ extension ElementID: Hashable {
 }
 
 extension ElementID: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, CustomStringConvertible {
-    /// An id that is a string.
+    /// A string id.
     public init(stringLiteral text: String) { self.init(text) }
 
-    /// An id that is an integer.
+    /// An integer id.
     public init(integerLiteral number: Int) { self.init(number) }
 
     /// The text.
@@ -66,7 +66,7 @@ extension ElementID: Codable {
         }
     }
 
-    /// Writes an integer where the id was one and fits 64 bits, else a string.
+    /// Writes an integer if the id was one and fits 64 bits, else a string.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         if isInteger, let number = Int(text), String(number) == text {

@@ -1,6 +1,6 @@
-/// States and other values that came in one JSON object, such as `{"state":…,"ttl":60}` or `{"old":…,"new":…}`.
+/// States and other values in one JSON object, such as `{"state":…,"ttl":60}` or `{"old":…,"new":…}`.
 public struct Envelope: Sendable {
-    /// What an object may hold.
+    /// The members that an object may have.
     public struct Members: Sendable {
         /// Members whose values are states.
         public var states: [String]
@@ -12,9 +12,9 @@ public struct Envelope: Sendable {
         public var required: [String] = []
         /// Whether the document may also be the state itself: an array, or an object with `sections` or `items`.
         public var allowsBareState = false
-        /// Whether a state is an error as soon as one is met, and is not read.
+        /// Whether a state is an error as soon as one is met, without being read.
         public var refusesStates = false
-        /// The value that says, where it is there, of what shape the states are.
+        /// The member that gives the states' shape, if it is present.
         public var shape: String?
 
         /// Members by name.
@@ -31,15 +31,15 @@ public struct Envelope: Sendable {
         }
     }
 
-    /// A few states by name: no dictionary, since each request would make one.
+    /// A few states by name: not a dictionary, since each request would allocate one.
     public struct States: Sendable {
         let found: [Named]
 
         /// The state of that name. O(states).
         public subscript(name: String) -> Snapshot? { reading(name)?.snapshot }
-        /// The same with what is told of its reading.
+        /// The same, with the results of reading it.
         public func reading(_ name: String) -> StateReading? { found.first { $0.name == name }?.reading }
-        /// How many there are.
+        /// Their number.
         public var count: Int { found.count }
     }
 
@@ -62,15 +62,15 @@ public struct Envelope: Sendable {
         self.text = text
     }
 
-    /// What `state` took over from the state that it was read upon, if anything.
+    /// What `state` reused of the known state, if anything.
     public var reused: ReusedRuns? { states.found.lazy.compactMap(\.reading.reused).last }
     /// What of the document is in none of the states, at most 20 places.
     public var warnings: [StateWarning] { Array(states.found.flatMap(\.reading.warnings).prefix(StateWarning.most)) }
 
     /// Reads a document in one pass.
     ///
-    /// - Parameter known: a state that `state` most likely resembles, such as the one before it. Items whose text is
-    ///   the same are not read again; what comes out is the same without it, only later.
+    /// - Parameter known: a state that `state` probably resembles, such as the previous one. Items with the same text
+    ///   are not read again; it affects only speed.
     /// - Throws: `StateError`: `.unwanted`, `.json`, then `.wrongShape` for the envelope, then `.limitExceeded` and
     ///   `.invalid` for the states.
     public init(

@@ -9,7 +9,7 @@
 // Rejected: a chain in which each hash goes into the next, which reads all ids again for each revision; places by
 // index, which are others for all that stands behind an item that came.
 
-/// Hashes of what a state's items and sections show, by one keyed function: 12 bytes an item.
+/// Hashes of what a state's items and sections show, by one keyed function: 12 bytes per item.
 public final class Fingerprints: Sendable {
     let items: [Fingerprint]
     /// Of the sections' contents.
@@ -36,7 +36,7 @@ public final class Fingerprints: Sendable {
         self.init(items: items, sections: sections, list: list, of: snapshot.columns, by: hash)
     }
 
-    /// Hashes what is not known. O(n + bytes of that).
+    /// Hashes what is not yet known. O(n + bytes of that).
     ///
     /// - Parameters:
     ///   - ignored: places inside items' contents that are left out, the same as before.
@@ -119,12 +119,12 @@ public final class Fingerprints: Sendable {
     /// Memory held, in bytes.
     public var footprint: Int { items.capacity * MemoryLayout<Fingerprint>.stride + sections.capacity * 8 }
 
-    /// Whether other fingerprints, by the same function, are of an equal state; wrong in one case of 2^64. O(1).
+    /// Whether other fingerprints, by the same function, are of an equal state; wrong with a chance of 1 in 2^64. O(1).
     public func areOfSameState(as other: Fingerprints) -> Bool { sum == other.sum && list == other.list }
 
-    /// One hash over the whole state: ids, order, nesting, what is expanded, contents and kinds. Equal states of one
-    /// `salt` have equal digests; others, and other salts, have not, but for one chance in 2^64, or in 2^32 where
-    /// nothing but a kind differs. O(1).
+    /// One hash over the whole state: ids, order, nesting, expansion, contents and kinds. Equal states with one `salt`
+    /// have equal digests; different states or salts have different ones, except for a chance of 1 in 2^64, or in 2^32
+    /// if only a kind differs. O(1).
     public func digest(salt: String) -> UInt64 {
         var salt = salt
         let whole = list == 0 ? sum : hash.mixed(list, sum)

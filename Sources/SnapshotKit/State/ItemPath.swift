@@ -1,4 +1,4 @@
-/// Where a row stands: the index of its section, and its own among the rows of that section, both from zero. Rows are
+/// The place of a row: the index of its section, and its own among that section's rows, both from zero. Rows are
 /// visible items only, depth first.
 public struct ItemPath: Hashable, Sendable {
     /// Index of the section.
@@ -14,7 +14,7 @@ public struct ItemPath: Hashable, Sendable {
 }
 
 extension ItemPath: Comparable, CustomStringConvertible {
-    /// In the order in which rows are shown.
+    /// In the order shown.
     public static func < (one: ItemPath, other: ItemPath) -> Bool {
         (one.section, one.row) < (other.section, other.row)
     }

@@ -1,8 +1,8 @@
 // What the benchmarks measure against. Not for programs: a system programming interface, invisible without its name.
 
 extension Snapshot {
-    /// Hashes the id of every item once, and folds the hashes together: the least that any diff by ids does to a list
-    /// it has not seen before. O(n).
+    /// Hashes the id of every item once, and folds the hashes together: the least work of any diff by ids for a list it
+    /// has not seen before. O(n).
     @_spi(Measuring)
     public func foldedIDHashes() -> UInt64 {
         let hash = KeyedHash.process
@@ -13,7 +13,7 @@ extension Snapshot {
         }
     }
 
-    /// Reads a state as `init(json:)` does, but leaves out the table of ids; returns how many items there are. O(n).
+    /// Reads a state as `init(json:)` does, but without the table of ids; returns the number of items. O(n).
     @_spi(Measuring)
     public static func countItems(inJSON json: consuming [UInt8]) throws(StateError) -> Int {
         try StateDocument(json).scan(.native, limits: .none).builder.nodes.count

@@ -2,7 +2,7 @@
 // differences in LEB128: some 5 bytes an item, where the columns of a state in use take 24 to 48. Fingerprints stay,
 // since to compute them is to read all contents.
 
-/// A state that is kept, but not in use, and its fingerprints.
+/// A compact form of a state that is kept but not in use, with its fingerprints.
 public struct PackedSnapshot: Sendable {
     private let text: StateText
     private let records: [UInt8]

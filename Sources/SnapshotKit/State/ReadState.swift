@@ -94,11 +94,11 @@ private struct IDPointers {
     }
 }
 
-/// A state that was read.
+/// The result of reading a state.
 public struct StateReading: Sendable {
     /// The state.
     public let snapshot: Snapshot
-    /// What is known to be the same in it and in the state that it was read upon.
+    /// What is known to be the same in it and in the known state.
     public let reused: ReusedRuns?
     /// What of the document is not in it, at most 20 places.
     public let warnings: [StateWarning]
@@ -108,16 +108,16 @@ public struct StateReading: Sendable {
     }
 }
 
-/// Something that a writer should know of a document, though it was accepted.
+/// Something that a writer should know about a document, though it was accepted.
 public struct StateWarning: Sendable, Equatable {
     /// A short name for programs, such as `duplicate-id`.
     public let code: String
     /// JSON Pointer (RFC 6901) into the document that was read.
     public let pointer: String
-    /// The id that it is about.
+    /// The id in question.
     public let id: ElementID
 
-    /// How many are told.
+    /// The largest number reported.
     public static let most = 20
 
     init(code: String, _ pointer: String, _ id: IDText) {

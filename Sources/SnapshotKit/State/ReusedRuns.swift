@@ -19,7 +19,7 @@ struct ReusedRun: Equatable {
     var isInPlace: Bool { old == new }
 }
 
-/// Which items of two states are the same, as far as that is known. An object, since it goes through many hands.
+/// Which items of two states are the same, as far as known. A class, since it is passed through many hands.
 public final class ReusedRuns: Sendable {
     let old: Columns
     let new: Columns

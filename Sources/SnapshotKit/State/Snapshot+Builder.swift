@@ -42,9 +42,8 @@ extension Snapshot {
         ///
         /// - Parameters:
         ///   - id: a value's id.
-        ///   - kind: a value's type of cell.
-        ///   - write: writes a value's content as one JSON value; one that writes nothing makes an item without
-        ///     content.
+        ///   - kind: a value's cell type.
+        ///   - write: writes a value's content as one JSON value; if it writes nothing, the item has no content.
         public mutating func section<Value>(
             _ id: ElementID, content: JSONText? = nil, isExpanded: Bool = true, items values: some Sequence<Value>,
             id itemID: (Value) -> ElementID, kind: (Value) -> String? = { _ in nil },
@@ -57,8 +56,8 @@ extension Snapshot {
 
         /// The state. O(n).
         ///
-        /// - Throws: `StateError.invalid` with every duplicate id, every id that a state does not accept and every
-        ///   content that is not JSON, by the place it would have in the state's document; `.limitExceeded`.
+        /// - Throws: `StateError.invalid` with every duplicate id, every unacceptable id and every content that is not
+        ///   JSON, each by its place in the state's document; `.limitExceeded`.
         public consuming func build(limits: StateLimits = .none) throws(StateError) -> Snapshot {
             if let failure = draft.failure { throw failure }
             draft.writer.append("]}")

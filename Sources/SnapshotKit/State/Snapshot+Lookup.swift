@@ -7,7 +7,7 @@ extension Snapshot {
         id.withUnsafeBytes(columns.item(withID:)).map { StateItem(columns: columns, index: $0) }
     }
 
-    /// The item that is shown at a path; nil where nothing is. O(1).
+    /// The item shown at a path; nil if there is none. O(1).
     public func item(at path: ItemPath) -> StateItem? {
         columns.item(at: path).map { StateItem(columns: columns, index: $0) }
     }

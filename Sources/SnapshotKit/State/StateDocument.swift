@@ -1,13 +1,12 @@
 // One JSON text that holds states: a state itself, a state inside an envelope such as {"state":…,"ttl":60}, or two of
 // them ({"old":…,"new":…}). All states of a document share its bytes.
 
-/// A JSON text on its way to becoming states. It may be read more than once: as states of another shape, where the
-/// first one was a guess.
+/// A JSON text to be read as states. It may be read more than once: with another shape, if the first one was a guess.
 public struct StateDocument: Sendable {
     private var bytes: [UInt8]
     private let count: Int
 
-    /// A document of these bytes: UTF-8. An array with `DocumentText.trailer.count` (22) bytes of spare capacity is not
+    /// A document of these bytes, UTF-8. An array with `DocumentText.trailer.count` (22) bytes of spare capacity is not
     /// copied.
     public init(_ json: consuming [UInt8]) {
         count = json.count
@@ -19,9 +18,9 @@ public struct StateDocument: Sendable {
 
     /// The document as one state.
     ///
-    /// - Parameter known: a state that it most likely resembles, such as the one before it. Items whose text is the
-    ///   same are not read again; what comes out is the same without it, only later.
-    /// - Parameter keepsExpanded: whether sections and items that say nothing of `expanded` are as in the known state.
+    /// - Parameter known: a state that it probably resembles, such as the previous one. Items with the same text are
+    ///   not read again; it affects only speed.
+    /// - Parameter keepsExpanded: whether sections and items without `expanded` are as in the known state.
     public mutating func state(
         _ shape: StateShape, limits: StateLimits, upon known: Snapshot? = nil, keepsExpanded: Bool = false
     ) throws(StateError) -> StateReading {
@@ -42,7 +41,7 @@ public struct StateDocument: Sendable {
         }
     }
 
-    /// The document as an envelope: an object, or what `members` allows in place of one.
+    /// The document as an envelope: an object, or what `members` allows instead.
     public mutating func envelope(
         _ members: Envelope.Members, shape: StateShape = .native, limits: StateLimits = StateLimits(),
         known: Snapshot? = nil, keepsExpanded: Bool = false
@@ -57,8 +56,8 @@ public struct StateDocument: Sendable {
 
     private var text: ArraySlice<UInt8> { bytes[..<count] }
 
-    /// The names of the document's members, if it is an object whose members are all among those that are known. O(1)
-    /// if the first one is not.
+    /// The names of the document's members, if it is an object whose members are all known. O(1) if the first one is
+    /// not.
     public func names(among known: Set<String>) -> Set<String>? {
         bytes.withUnsafeBytes { text in
             var scanner = JSONScanner(base: text.baseAddress!, count: count, maxDepth: JSONScanner.mostDepth)

@@ -4,7 +4,7 @@ public struct Violation: Sendable, Equatable {
     public let pointer: String
     /// A short name for programs, such as `duplicate-id`.
     public let code: String
-    /// A sentence for people.
+    /// A readable sentence.
     public let detail: String
 
     /// A violation at a place.
@@ -15,17 +15,17 @@ public struct Violation: Sendable, Equatable {
     }
 }
 
-/// Why a document is no state.
+/// Why a document is not a state.
 public enum StateError: Error, Equatable, Sendable {
-    /// A state stands where none is taken; what stands behind its first byte was not looked at.
+    /// A state where none is accepted; nothing after its first byte was read.
     case unwanted
     /// The text is not JSON.
     case json(JSONError)
     /// The document is JSON, but not of a shape that could hold a state.
     case wrongShape([Violation])
-    /// A state is there, but breaks a rule: every violation found, at most `StateLimits.maxViolations`.
+    /// A state that breaks a rule: every violation found, at most `StateLimits.maxViolations`.
     case invalid([Violation])
-    /// A state is there, but larger than the limit. `what` is a phrase such as "items".
+    /// A state larger than the limit. `what` is a phrase such as "items".
     case limitExceeded(what: String, limit: Int, actual: Int, pointer: String)
 }
 
@@ -33,11 +33,11 @@ public enum StateError: Error, Equatable, Sendable {
 public struct StateLimits: Sendable, Equatable {
     /// Sections in a state.
     public var maxSections = 10_000
-    /// Items in a state, children included.
+    /// Items in a state, including children.
     public var maxItems = 100_000
     /// Levels of items: 1 is a flat list. At most 64.
     public var maxNesting = 8
-    /// Arrays and objects around a value, those of the state included. At most 512.
+    /// Depth of arrays and objects around a value, including those of the state. At most 512.
     public var maxDepth = 64
     /// Edits in a batch.
     public var maxEdits = 1_000
@@ -47,7 +47,7 @@ public struct StateLimits: Sendable, Equatable {
     /// The defaults.
     public init() {}
 
-    /// No limits but the library's own: for lists in one's own hands.
+    /// No limits but the library's own: for your own lists.
     public static let none: StateLimits = {
         var limits = StateLimits()
         limits.maxSections = 1 << 24

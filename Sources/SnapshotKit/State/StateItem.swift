@@ -1,32 +1,32 @@
-/// An item of a state, visible or not. Holds on to the state.
+/// An item of a state, visible or not. Retains the state.
 public struct StateItem: Sendable {
     let columns: Columns
     let index: Int
 
     var node: Node { columns.nodes[index] }
 
-    /// Its id, as it was written.
+    /// Its id, as written.
     public var id: ElementID { columns.withView { ElementID($0.id(ofItem: index)) } }
 
     /// The section it is in.
     public var section: StateSection { StateSection(columns: columns, index: Int(node.section)) }
 
-    /// The item it is a child of; nil at the root of its section.
+    /// Its parent; nil at the root of its section.
     public var parent: StateItem? { node.parent < 0 ? nil : StateItem(columns: columns, index: Int(node.parent)) }
 
-    /// Ancestors within the section.
+    /// The number of its ancestors within the section.
     public var level: Int { Int(node.level) }
 
-    /// Where it is shown; nil while it is hidden. O(1).
+    /// Its place among the rows; nil while it is hidden. O(1).
     public var path: ItemPath? { columns.path(ofItem: index) }
 
     /// Whether its section and all its ancestors are expanded.
     public var isVisible: Bool { !node.flags.contains(.isHidden) }
 
-    /// Whether its children are visible, if it is.
+    /// Whether its children are visible when it is.
     public var isExpanded: Bool { !node.flags.contains(.isCollapsed) }
 
-    /// Its direct children, hidden ones included. O(children).
+    /// Its direct children, including hidden ones. O(children).
     public var children: [StateItem] {
         StateItem.siblings(columns, index + 1..<Int(node.end))
     }
@@ -54,11 +54,11 @@ public struct StateItem: Sendable {
         return siblings
     }
 
-    /// Writes what a look-up says of the item, behind the opening brace of an object: `id`, `section`, `parent` (null
-    /// at the root), `level`, `indexPath` (null while hidden), `visible`, `expanded`, and where there are any, `kind`
-    /// and `content`.
+    /// Writes the members of a look-up of the item, after an object's opening brace: `id`, `section`, `parent` (null at
+    /// the root), `level`, `indexPath` (null while hidden), `visible`, `expanded`, and if present, `kind` and
+    /// `content`.
     ///
-    /// - Parameter showsContent: whether kind and content are wanted.
+    /// - Parameter showsContent: whether to write kind and content.
     public func writeLookup(into writer: inout JSONWriter, showsContent: Bool = true) {
         columns.withView { view in
             writer.append("\"id\":")

@@ -1,4 +1,4 @@
-/// A section of a state. Holds on to the state.
+/// A section of a state. Retains the state.
 public struct StateSection: Sendable {
     let columns: Columns
     /// Its place among the sections, from zero.
@@ -6,19 +6,19 @@ public struct StateSection: Sendable {
 
     var node: SectionNode { columns.sections[index] }
 
-    /// Its id, as it was written.
+    /// Its id, as written.
     public var id: ElementID { columns.withView { ElementID($0.id(ofSection: index)) } }
 
     /// Whether its items are visible.
     public var isExpanded: Bool { !node.flags.contains(.isCollapsed) }
 
-    /// Its visible items.
+    /// The number of its visible items.
     public var rowCount: Int { Int(node.endRow - node.firstRow) }
 
-    /// Its rows, in order; each is found in O(1).
+    /// Its rows, in order; access is O(1).
     public var rows: StateRows { StateRows(columns: columns, section: index) }
 
-    /// Its items that have no parent, hidden ones included. O(items).
+    /// Its top-level items, including hidden ones. O(items).
     public var items: [StateItem] { StateItem.siblings(columns, Int(node.firstItem)..<Int(node.endItem)) }
 
     /// Its content, verbatim; nil if it has none.
@@ -27,10 +27,10 @@ public struct StateSection: Sendable {
         return columns.withView { Array($0.content(ofSection: index)) }
     }
 
-    /// Writes what a look-up says of the section, behind the opening brace of an object: `id`, `index`, `expanded`,
-    /// `rows`, and where there is any, `content`.
+    /// Writes the members of a look-up of the section, after an object's opening brace: `id`, `index`, `expanded`,
+    /// `rows`, and if present, `content`.
     ///
-    /// - Parameter showsContent: whether content is wanted.
+    /// - Parameter showsContent: whether to write content.
     public func writeLookup(into writer: inout JSONWriter, showsContent: Bool = true) {
         columns.withView { view in
             writer.append("\"id\":")
@@ -74,7 +74,7 @@ public struct StateRows: RandomAccessCollection, Sendable {
     /// The number of rows.
     public var endIndex: Int { Int(columns.sections[section].endRow - columns.sections[section].firstRow) }
 
-    /// The item that a row is. O(1).
+    /// The item at a row. O(1).
     public subscript(row: Int) -> StateItem {
         guard let item = columns.item(at: ItemPath(section: section, row: row)) else {
             preconditionFailure("no such row")

@@ -1,7 +1,7 @@
 // A shape as a query, a body or a record says it: members by name.
 
 extension StateShape {
-    /// A member of a shape that is not native.
+    /// A member of a shape other than the native one.
     public enum Member: String, Sendable, CaseIterable {
         case sectionsAt
         case sectionIDAt = "sectionIdAt"
@@ -11,23 +11,23 @@ extension StateShape {
         var isPointer: Bool { self != .map && self != .rest && self != .duplicates }
     }
 
-    /// Parts that an id may have.
+    /// The largest number of parts of an id.
     public static let maxParts = 4
 
-    /// How many places `rest` may name.
+    /// The largest number of places in `rest`.
     public static let maxRest = 32
-    /// Segments that a pointer may have: as many as levels of JSON by default. A longer one leads nowhere.
+    /// The largest number of segments of a pointer: the default depth of JSON. A longer one leads nowhere.
     public static let maxSegments = 64
 
-    /// Why members make no shape.
+    /// Why members are not a valid shape.
     public struct Failure: Error, Equatable {
-        /// Nil where it is none of them alone.
+        /// The member at fault; nil if it is no single one.
         public let member: Member?
-        /// A sentence for people.
+        /// A readable sentence.
         public let detail: String
     }
 
-    /// The shape that members say, each with its value as text. `idAt` may be there several times.
+    /// The shape given by members, each with its value as text. `idAt` may occur several times.
     public init(_ members: [(Member, String)]) throws(Failure) {
         guard members.contains(where: \.0.isPointer) else {
             let names = Member.allCases.filter(\.isPointer).map(\.rawValue).joined(separator: ", ")
@@ -104,7 +104,7 @@ extension StateShape.Rest {
 extension StateShape {
     /// Reads an object of members.
     ///
-    /// - Parameter pointer: where it stood.
+    /// - Parameter pointer: where it is in the document.
     /// - Throws: `StateError.wrongShape`: each member that is wrong by itself, else what is wrong with them together.
     public init(_ value: JSONSlice, at pointer: String = "") throws(StateError) {
         guard let values = value.members else {
@@ -148,7 +148,7 @@ extension StateShape {
         }
     }
 
-    /// Writes it as an object of members: one that is read as an equal shape. Of a native one nothing is to be said.
+    /// Writes it as an object of members that reads back as an equal shape. A native one has none.
     public func write(into writer: inout JSONWriter) {
         var separator = UInt8(ascii: "{")
         for (member, texts) in members {

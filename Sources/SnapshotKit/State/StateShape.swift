@@ -1,4 +1,4 @@
-/// Where a state stands in a JSON document.
+/// Where a state is in a JSON document.
 public struct StateShape: Sendable, Equatable {
     /// One reference: a shape goes through many hands, and most are native.
     private let box: Box?
@@ -9,7 +9,7 @@ public struct StateShape: Sendable, Equatable {
         init(_ places: Places) { self.places = places }
     }
 
-    /// Pointers into a document of any shape; nil in the library's own.
+    /// Pointers into a document of any shape; nil for the library's own.
     public var places: Places? { box?.places }
 
     /// The library's own shape: an object with `sections`, an object with `items`, or an array of items.
@@ -17,7 +17,7 @@ public struct StateShape: Sendable, Equatable {
 
     private init() { box = nil }
 
-    /// Any JSON document, in which the list stands at these places: each whole element is an item's content.
+    /// Any JSON document, with the list at these places: each whole element is an item's content.
     public init(_ places: Places) {
         var places = places
         // What is not said is the same as its default.
@@ -57,7 +57,7 @@ public struct StateShape: Sendable, Equatable {
 }
 
 extension StateShape {
-    /// Where a list stands in a document, and what of its elements is what of its items.
+    /// Where the list is in a document, and how its elements become items.
     public struct Places: Sendable, Equatable {
         /// The array of sections; nil for one section with the id `main` and no content.
         public var sectionsAt: JSONPointer?
@@ -67,36 +67,36 @@ extension StateShape {
         public var itemsAt: JSONPointer?
         /// How an element of these is read.
         public var element = Element()
-        /// Whether of several elements with one id the first is taken; else they are refused.
+        /// Whether the first of several elements with one id is taken; else they are refused.
         public var keepsFirst = false
-        /// What of the document is the state's own content.
+        /// What of the document becomes the state's own content.
         public var rest = Rest.none
 
-        /// The list that the document is, of elements with an `id`.
+        /// The document is the list, and its elements have an `id`.
         public init() {}
 
         /// Where the items stand, said or not.
         var items: JSONPointer { itemsAt ?? (sectionsAt == nil ? .root : JSONPointer(tokens: [Array("items".utf8)])) }
     }
 
-    /// What of an element is what of an item; the pointers start at the element.
+    /// How an element becomes an item; the pointers start at the element.
     public struct Element: Sendable, Equatable {
-        /// The parts of its id. Several are joined by `/`; in each `~` is written `~0` then, and `/` is `~1`.
+        /// The parts of its id. Several are joined by `/`; in each, `~` is then written `~0` and `/` is `~1`.
         public var idAt = [JSONPointer.id]
         /// Its kind: a string or an integer.
         public var kindAt: JSONPointer?
-        /// Its children, elements like itself.
+        /// Its children, which are elements like itself.
         public var childrenAt: JSONPointer?
         /// Whether its children are shown: a boolean.
         public var expandedAt: JSONPointer?
-        /// Whether elements are the members of an object, whose names are their ids, and not those of an array.
+        /// Whether elements are the members of an object, with their names as ids, instead of an array's elements.
         public var isMap = false
 
         /// An element with an `id`.
         public init() {}
     }
 
-    /// What of a document besides its list is the state's own content.
+    /// What of a document, besides its list, becomes the state's own content.
     public enum Rest: Sendable, Equatable {
         case none
         /// All of it but the value at `itemsAt` or `sectionsAt`.

@@ -1,7 +1,7 @@
 extension Snapshot {
-    /// What a view shows of the state, as a state of its own.
+    /// What a view shows of the state, as a separate state.
     ///
-    /// Ids and kinds, and contents where the view does not cut them, are shared with this state. O(n), O(n log n) where
-    /// the view orders items, O(1) where it shows all there is.
+    /// It shares ids and kinds with this state, and contents that the view does not cut. O(n), O(n log n) if the view
+    /// orders items, O(1) if it shows everything.
     public func applying(_ view: StateView) -> Snapshot { view.isAll ? self : ViewedState(view, of: self).snapshot }
 }

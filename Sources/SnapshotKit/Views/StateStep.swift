@@ -2,7 +2,7 @@
 // states have in the same order, with the same parents in the same sections, stay, as runs; few of them show something
 // else now, and have to be looked at. All others go and come, also those that moved.
 
-/// A step from one state to the next, for views that follow.
+/// A step from one state to the next, with which views are updated.
 public final class StateStep: Sendable {
     /// An item that stays and may show something else.
     struct Changed {
@@ -25,7 +25,7 @@ public final class StateStep: Sendable {
         fileprivate(set) var hasSameSections = false
     }
 
-    /// Finds out what stays. O(changes · log changes), or O(n) where items moved.
+    /// Finds out what stays. O(changes · log changes), or O(n) if items moved.
     public init(_ change: Changeset) {
         self.change = change
         parts = change.old.withView { old in
@@ -35,7 +35,7 @@ public final class StateStep: Sendable {
 
     /// The state before.
     public var old: Snapshot { Snapshot(change.old) }
-    /// The state behind.
+    /// The state after.
     public var new: Snapshot { Snapshot(change.new) }
 }
 

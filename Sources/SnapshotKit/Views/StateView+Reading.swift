@@ -5,10 +5,10 @@ extension StateView {
     /// Reads a view. O(bytes).
     ///
     /// - Parameters:
-    ///   - json: an object, as `json` is.
-    ///   - hidesContents: whether contents of sections and of the list are left out where the view does not name their
-    ///     members, as for a token's view; else they are whole.
-    /// - Throws: `StateViewError`; the first thing that is wrong.
+    ///   - json: an object, in the form of `json`.
+    ///   - hidesContents: whether to leave out contents of sections and of the list unless the view names their
+    ///     members, as for a token's view; otherwise they are whole.
+    /// - Throws: `StateViewError`; the first error.
     public init(json: [UInt8], hidesContents: Bool = false) throws(StateViewError) {
         let value: JSONSlice
         do throws(JSONError) {
@@ -24,9 +24,9 @@ extension StateView {
         try self.init(json: Array(json.utf8), hidesContents: hidesContents)
     }
 
-    /// Reads a view that stands in a document.
+    /// Reads a view in a document.
     ///
-    /// - Parameter pointer: where it stands.
+    /// - Parameter pointer: where it is.
     public init(_ value: JSONSlice, at pointer: String = "", hidesContents: Bool = false) throws(StateViewError) {
         var reader = ViewReader(members: try ViewMembers(value, at: pointer, "a view", Self.names))
         self = try reader.read(hidesContents: hidesContents)

@@ -1,5 +1,5 @@
-/// What a reader shows of a state: some sections, the items that pass tests, in another order, so many of them, and
-/// some members of their contents. What it shows is a state again, made by `Snapshot.applying(_:)`.
+/// What a reader shows of a state: some sections, the items that pass tests, in another order, up to a limit, and some
+/// members of their contents. The result is again a state, made by `Snapshot.applying(_:)`.
 ///
 /// ```swift
 /// let view = try StateView(
@@ -7,9 +7,8 @@
 /// let shown = list.applying(view)
 /// ```
 ///
-/// Two views are equal when their `json` is: a view that is written in another way, with white space, members in
-/// another order, defaults, or fields that say nothing, is equal; one that is written otherwise and means the same may
-/// not be.
+/// Two views are equal when their `json` is: one written differently (white space, member order, defaults, or fields
+/// without effect) is equal; one that is phrased differently and means the same may not be.
 public struct StateView: Sendable, Hashable {
     /// The view in canonical form: members in one order, no white space, defaults left out.
     public let json: [UInt8]
@@ -45,26 +44,26 @@ public struct StateView: Sendable, Hashable {
 
     init(_ parts: Parts, json: [UInt8]) { (box, self.json) = (Box(parts), json) }
 
-    /// The view that shows all there is.
+    /// The view that shows everything.
     public static let all = StateView(Parts(), json: Array("{}".utf8))
 
-    /// Whether it shows all there is, as it is.
+    /// Whether it shows everything, unchanged.
     public var isAll: Bool { json.count == 2 }
 
-    /// Whether contents are cut.
+    /// Whether it cuts contents.
     public var cutsContents: Bool { parts.fields != nil || parts.sectionFields != nil || parts.listFields != nil }
 
-    /// How often a look at a whole state reads each content: once a test, an order and a list of fields.
+    /// How often viewing a whole state reads each content: once per test, order and list of fields.
     public var passes: Int {
         parts.tests.count + parts.orders.count
             + [parts.fields, parts.sectionFields, parts.listFields].count { $0 != nil }
     }
 
-    /// Tests that a view may have.
+    /// The largest number of tests.
     public static let maxTests = 16
-    /// Orders that a view may have.
+    /// The largest number of orders.
     public static let maxOrders = 4
-    /// Pointers that each of `fields`, `sectionFields` and `listFields` may have.
+    /// The largest number of pointers in each of `fields`, `sectionFields` and `listFields`.
     public static let maxFields = 64
 
     /// Whether both have the same canonical form.
@@ -76,12 +75,12 @@ public struct StateView: Sendable, Hashable {
     public func hash(into hasher: inout Hasher) { json.withUnsafeBytes { hasher.combine(bytes: $0) } }
 }
 
-/// Why a text is no view.
+/// Why a text is not a view.
 public enum StateViewError: Error, Equatable, Sendable {
     /// The text is not JSON.
     case json(JSONError)
     /// Something of it is not understood.
     case invalid(Violation)
-    /// There is more of something than a view may have. `what` is a phrase such as "tests".
+    /// More of something than a view may have. `what` is a phrase such as "tests".
     case limitExceeded(what: String, limit: Int, actual: Int, pointer: String)
 }

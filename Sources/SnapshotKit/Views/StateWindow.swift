@@ -1,29 +1,28 @@
-/// Which rows of a list a reader shows: one, the anchor, with so many before it and behind it, over all sections in
-/// order.
+/// Which rows of a list a reader shows: an anchor row, and some rows before and after it, over all sections in order.
 public struct StateWindow: Sendable, Hashable {
-    /// Which row is the anchor.
+    /// The choice of the anchor row.
     public enum Anchor: Sendable, Hashable {
         /// Always the first row.
         case start
         /// Always the last row.
         case end
-        /// Always the row of this number, from zero; beyond the last one it is that.
+        /// Always the row with this number, from zero; beyond the last one, the last.
         case row(Int)
-        /// The item whose id has this text, wherever it stands.
+        /// The item whose id has this text, wherever it is.
         case around(ElementID)
     }
 
-    /// Which row is the anchor.
+    /// The anchor row.
     public var anchor: Anchor
     /// Rows before the anchor.
     public var before: Int
-    /// Rows behind the anchor.
+    /// Rows after the anchor.
     public var after: Int
 
-    /// Rows that a window may have before its anchor, and behind it.
+    /// The largest number of rows before the anchor, and after it.
     public static let maxRows = 1_000
 
-    /// A window. Without numbers: 50 rows behind the anchor, or before it where that is the last row.
+    /// A window. By default 50 rows after the anchor, or before it if that is the last row.
     ///
     /// - Precondition: both numbers are 0...`maxRows`.
     public init(_ anchor: Anchor, before: Int? = nil, after: Int? = nil) {
@@ -35,20 +34,20 @@ public struct StateWindow: Sendable, Hashable {
 }
 
 extension StateWindow {
-    /// What a query says of a window, by the names of its parameters.
+    /// A query's parameters for a window, by name.
     public enum Parameter: String, Sendable, CaseIterable {
         case at, around, before, after
     }
 
-    /// Why parameters say no window.
+    /// Why parameters do not describe a window.
     public struct Failure: Error, Equatable {
-        /// The parameter that is at fault.
+        /// The parameter at fault.
         public let parameter: Parameter
-        /// A sentence for people.
+        /// A readable sentence.
         public let detail: String
     }
 
-    /// The window that the values of parameters say; nil where none of them is there.
+    /// The window that parameters describe; nil if there are none.
     public init?(_ value: (Parameter) -> String?) throws(Failure) {
         let numbers = (before: try Self.number(.before, value(.before)), after: try Self.number(.after, value(.after)))
         switch (value(.at), value(.around)) {
@@ -92,7 +91,7 @@ extension StateWindow {
     }
 }
 
-/// Where a window stands in what it shows a part of, to be asked for again: as text `above.rows.anchor`.
+/// The place of a window in the list that it is part of, for asking again: as text `above.rows.anchor`.
 public struct WindowPlace: Sendable, Hashable {
     // Eight bytes: it goes wherever a revision goes.
     private let rowsAbove: UInt32
@@ -101,12 +100,12 @@ public struct WindowPlace: Sendable, Hashable {
 
     /// Rows before the first.
     public var above: Int { Int(rowsAbove) }
-    /// Rows.
+    /// The number of rows.
     public var rows: Int { Int(rowCount) }
-    /// Which row is the anchor, counted from the first of all; without rows 0.
+    /// The anchor row, counted from the first of all; 0 without rows.
     public var anchor: Int { above + Int(anchorRow) }
 
-    /// A place; nil where the anchor is none of its rows.
+    /// A place; nil if the anchor is not one of its rows.
     public init?(above: Int, rows: Int, anchor: Int) {
         guard above >= 0, rows >= 0, rows <= 2 * StateWindow.maxRows + 1, above <= Int(Int32.max),
             rows == 0 ? above == 0 && anchor == 0 : (above..<above + rows).contains(anchor)
@@ -127,6 +126,6 @@ public struct WindowPlace: Sendable, Hashable {
 }
 
 extension WindowPlace: CustomStringConvertible {
-    /// Three numbers with points between them.
+    /// Three numbers separated by points.
     public var description: String { "\(above).\(rows).\(anchor)" }
 }

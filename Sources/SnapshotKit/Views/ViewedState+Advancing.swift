@@ -4,10 +4,11 @@
 extension ViewedState {
     /// What the view shows of the next state.
     ///
-    /// O(changes · log n) contents, and O(n) as memory where items came, went or moved: some 10 µs for 10,000.
+    /// O(changes · log n) contents, and O(n) of memory if items were inserted, deleted or moved: about 10 µs for
+    /// 10,000.
     ///
-    /// - Parameter step: leads on from `source`.
-    /// - Returns: what is seen now, and whether it is known to be the same as before; if it is not, it may still be.
+    /// - Parameter step: starts at `source`.
+    /// - Returns: what is seen now, and whether it is known to be the same as before; if not, it may still be.
     public func advanced(over step: StateStep) -> (seen: ViewedState, isSame: Bool) {
         guard step.change.old === source.columns, let parts = step.parts else {
             return (ViewedState(view, of: step.new), false)
@@ -21,7 +22,7 @@ extension ViewedState {
         }
     }
 
-    /// Those of some marks that are on rows and sections which the view shows. O(marks · log n).
+    /// The marks that are on rows and sections which the view shows. O(marks · log n).
     public func shown(of marks: Marks) -> Marks {
         source.columns.withView { columns in
             marks.filter { id in

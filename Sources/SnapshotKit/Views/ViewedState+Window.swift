@@ -4,14 +4,14 @@
 extension ViewedState {
     /// The rows of a window.
     ///
-    /// The anchor of `.around` is its item's row, or its nearest visible ancestor's. Where there is none, it is the
-    /// nearest row behind it in the base that is still there, else the nearest one before it, else the row at its old
-    /// place, else the first.
+    /// The anchor of `.around` is its item's row, or its nearest visible ancestor's. If there is none, it is the next
+    /// row after it in the base that still exists, else the nearest one before it, else the row at its old place, else
+    /// the first.
     ///
-    /// O(rows + log n), and with a view's orders the bytes of O(log n) contents; for an anchor that is gone as much for
+    /// O(rows + log n), and with a view's orders the bytes of O(log n) contents; if the anchor is gone, as much for
     /// each row that is gone with it.
     ///
-    /// - Parameter base: what the reader shows so far. Its anchor stands for one that neither state has.
+    /// - Parameter base: what the reader has shown so far. Its anchor is used if neither state has the window's.
     public func window(_ window: StateWindow, since base: WindowBase? = nil) -> WindowedState {
         let count = rowCount
         guard count > 0 else { return windowed(0..<0, anchor: 0) }
@@ -30,7 +30,7 @@ extension ViewedState {
         return windowed(max(0, anchor - window.before)..<min(count, anchor + window.after + 1), anchor: anchor)
     }
 
-    /// The rows that stood at a place when it was written down; nil where there are not as many. O(rows + log n).
+    /// The rows at a place that was recorded earlier; nil if there are fewer. O(rows + log n).
     public func window(at place: WindowPlace) -> WindowedState? {
         let count = rowCount
         guard place.above + place.rows <= count, place.rows > 0 || count == 0 else { return nil }

@@ -15,7 +15,7 @@
 public struct ViewedState: Sendable {
     /// The view.
     public let view: StateView
-    /// The state that is seen.
+    /// The state behind the view.
     public let source: Snapshot
     /// The items that the tests let through, in the view's order; nil where they are all of the state's in its order.
     let picked: [UInt32]?
@@ -34,8 +34,8 @@ public struct ViewedState: Sendable {
         let end: UInt32
     }
 
-    /// Looks at a state. O(n) where the view has sections or tests, O(n log n) where it has orders; else O(1), but for
-    /// a limit.
+    /// Views a state. O(n) if the view has sections or tests, O(n log n) if it has orders; else O(1), except for a
+    /// limit.
     public init(_ view: StateView, of source: Snapshot) {
         let parts = view.parts
         guard parts.sections != nil || !parts.tests.isEmpty || !parts.orders.isEmpty else {
@@ -76,8 +76,8 @@ public struct ViewedState: Sendable {
             + view.json.count
     }
 
-    /// What the view shows, as a state of its own, which shares what it does not cut with its source. O(items of the
-    /// source or of the view, whichever are fewer); O(1) where the view shows all there is.
+    /// What the view shows, as a separate state, which shares what it does not cut with its source. O(items of the
+    /// source or of the view, whichever are fewer); O(1) if the view shows everything.
     public var snapshot: Snapshot { isWhole ? source : Snapshot(source.columns.withView(columns)) }
 
     /// Whether it shows all there is, as it is.
@@ -147,10 +147,10 @@ extension ViewedState {
         return low < spans.count && Int(spans[low].section) == section ? low : nil
     }
 
-    /// Items that the view shows, hidden ones included. O(1).
+    /// The number of items that the view shows, including hidden ones. O(1).
     public var itemCount: Int { shownCount }
 
-    /// Rows that the view shows, over all sections. O(1), or O(log n) for a limit.
+    /// The number of rows that the view shows, over all sections. O(1), or O(log n) with a limit.
     public var rowCount: Int {
         if picked != nil { return rows?.count ?? shownCount }
         let columns = source.columns

@@ -1,20 +1,19 @@
 /// A part of a state: the rows of a window, in their sections.
 public struct WindowedState: Sendable {
-    /// The rows, and the sections that they stand in, as a state: rows say their levels, parents and numbers of
-    /// children as they are in the whole. Those without rows that stand between are there, too, and at either end where
-    /// nothing is outside.
+    /// The rows, and their sections, as a state: rows have their levels, parents and numbers of children as in the
+    /// whole. Empty sections between them are included, and at either end if nothing is outside.
     ///
-    /// It is there for its rows: changesets from one to another in any dialect but `json-patch`, `Snapshot.writeRows`
-    /// and `sections`. As a document it would show less than there is.
+    /// Use it for its rows: changesets from one to another in any dialect but `json-patch`, `Snapshot.writeRows` and
+    /// `sections`. As a document it would show less than there is.
     public let state: Snapshot
-    /// The id of the anchor, which is one of the rows; nil where there is none.
+    /// The id of the anchor, which is one of the rows; nil if there are none.
     public let anchor: ElementID?
-    /// Where the rows stand in the whole.
+    /// The rows' place in the whole.
     public let place: WindowPlace
-    /// Rows behind the last.
+    /// The number of rows after the last.
     public let below: Int
 
-    /// Rows before the first.
+    /// The number of rows before the first.
     public var above: Int { place.above }
 
     /// Writes `{"anchor":id,"above":n,"below":m}`; without an anchor it is null.
@@ -27,11 +26,11 @@ public struct WindowedState: Sendable {
     }
 }
 
-/// What a reader showed before: what a window's anchor is looked for in once it is gone.
+/// What a reader showed before: used to place an anchor that is gone.
 public struct WindowBase: Sendable {
-    /// What it showed a part of; nil where that is forgotten.
+    /// What it showed part of; nil if that is forgotten.
     public let seen: ViewedState?
-    /// Which part.
+    /// The part.
     public let place: WindowPlace
 
     /// A window that a reader shows.
