@@ -17,6 +17,8 @@ WORKDIR /source
 COPY Package.swift ./
 COPY .ci/build .ci/build
 COPY Sources Sources
+# The server carries its files.
+COPY Clients/js Clients/js
 # The manifest names the tests, so they have to be there.
 COPY Tests Tests
 RUN .ci/build diffserver -Xlinker -s \

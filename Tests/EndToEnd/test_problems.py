@@ -32,6 +32,7 @@ ENDPOINTS = {
     "/v1/tokens": {"POST"},
     "/livez": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/metrics": {"GET", "HEAD"},
     "/openapi.json": {"GET", "HEAD"}, "/": {"GET", "HEAD"}, "/client.js": {"GET", "HEAD"}, "/edits.js": {"GET", "HEAD"},
+    "/apply.js": {"GET", "HEAD"}, "/bind.js": {"GET", "HEAD"}, "/updates.js": {"GET", "HEAD"},
     "/problems/internal": {"GET", "HEAD"}, "/playground/main.js": {"GET", "HEAD"},
 }
 

@@ -365,7 +365,8 @@ class Tour(unittest.TestCase):
         self.assertEqual(self.ask("POST", f"{SESSION}/fetch").status, 404)
 
     def test_operations_and_pages(self):
-        for target in ("/livez", "/readyz", "/metrics", "/openapi.json", "/client.js", "/edits.js", "/client.d.ts", "/", "/playground/main.js"):
+        for target in ("/livez", "/readyz", "/metrics", "/openapi.json", "/client.js", "/apply.js", "/bind.js", "/updates.js", "/edits.js",
+                       "/client.d.ts", "/", "/playground/main.js"):
             answer = self.ask("GET", target)
             self.assertEqual(answer.status, 200, target)
             self.assertEqual(self.ask("HEAD", target).status, 200)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { apply } from '../../Sources/DiffServer/Page/client.js';
+import { apply } from '../../Clients/js/client.js';
 import { call, chance, freePort, randomState, start } from './support/server.mjs';
 
 const rows = (...ids) => ids.map((id) => ({ id }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { connect, eventParser } from '../../Sources/DiffServer/Page/client.js';
+import { connect, eventParser } from '../../Clients/js/client.js';
 import { append, fake, reset, watch } from './support/fake.mjs';
 import { call, chance, freePort, start } from './support/server.mjs';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { apply, connect } from '../../Sources/DiffServer/Page/client.js';
-import { difference, edited } from '../../Sources/DiffServer/Page/edits.js';
+import { apply, connect } from '../../Clients/js/client.js';
+import { difference, edited } from '../../Clients/js/edits.js';
 import { fake, append, reset, watch } from './support/fake.mjs';
 import { call, chance, freePort, randomState, start } from './support/server.mjs';
 import { World, naive, rowsOf } from './support/world.mjs';

@@ -13,6 +13,9 @@ struct GetFile: Sendable {
         page_index(), "text/html; charset=utf-8",
         policy: { PagePolicy(of: $0, scripts: "'self'", others: "img-src data:; connect-src 'self'; ") })
     static let client = GetFile(page_client(), "text/javascript; charset=utf-8")
+    static let apply = GetFile(page_apply(), "text/javascript; charset=utf-8")
+    static let bind = GetFile(page_bind(), "text/javascript; charset=utf-8")
+    static let updates = GetFile(page_updates(), "text/javascript; charset=utf-8")
     static let edits = GetFile(page_edits(), "text/javascript; charset=utf-8")
     static let clientTypes = GetFile(page_client_types(), "text/plain; charset=utf-8")
     static let description = GetFile(page_openapi(), "application/json")

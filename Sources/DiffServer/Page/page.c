@@ -4,13 +4,22 @@ static const unsigned char index_html[] = {
 #embed "index.html"
 };
 static const unsigned char client_js[] = {
-#embed "client.js"
+#embed "../../../Clients/js/client.js"
+};
+static const unsigned char apply_js[] = {
+#embed "../../../Clients/js/apply.js"
+};
+static const unsigned char bind_js[] = {
+#embed "../../../Clients/js/bind.js"
+};
+static const unsigned char updates_js[] = {
+#embed "../../../Clients/js/updates.js"
 };
 static const unsigned char edits_js[] = {
-#embed "edits.js"
+#embed "../../../Clients/js/edits.js"
 };
 static const unsigned char client_d_ts[] = {
-#embed "client.d.ts"
+#embed "../../../Clients/js/client.d.ts"
 };
 static const unsigned char openapi_json[] = {
 #embed "openapi.json"
@@ -54,6 +63,9 @@ static const unsigned char playground_uikit[] = {
 
 struct page_file page_index(void) { return (struct page_file){index_html, sizeof index_html}; }
 struct page_file page_client(void) { return (struct page_file){client_js, sizeof client_js}; }
+struct page_file page_apply(void) { return (struct page_file){apply_js, sizeof apply_js}; }
+struct page_file page_bind(void) { return (struct page_file){bind_js, sizeof bind_js}; }
+struct page_file page_updates(void) { return (struct page_file){updates_js, sizeof updates_js}; }
 struct page_file page_edits(void) { return (struct page_file){edits_js, sizeof edits_js}; }
 struct page_file page_client_types(void) { return (struct page_file){client_d_ts, sizeof client_d_ts}; }
 struct page_file page_openapi(void) { return (struct page_file){openapi_json, sizeof openapi_json}; }

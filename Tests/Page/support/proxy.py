@@ -7,10 +7,15 @@ import socket
 import threading
 import time
 
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "Sources/DiffServer/Page"
-TYPES = {"index.html": "text/html; charset=utf-8", "client.js": "text/javascript; charset=utf-8",
-         "edits.js": "text/javascript; charset=utf-8", "client.d.ts": "text/plain",
-         **{f"playground/{path.name}": "text/javascript; charset=utf-8" for path in (PAGE / "playground").glob("*.js")}}
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PAGE = ROOT / "Sources/DiffServer/Page"
+CLIENT = ROOT / "Clients/js"
+SCRIPT = "text/javascript; charset=utf-8"
+# What the server serves: the page, and the client's package.
+FILES = {"index.html": ("text/html; charset=utf-8", PAGE / "index.html"),
+         **{name: (SCRIPT, CLIENT / name) for name in ("client.js", "apply.js", "bind.js", "edits.js", "updates.js")},
+         "client.d.ts": ("text/plain; charset=utf-8", CLIENT / "client.d.ts"),
+         **{f"playground/{path.name}": (SCRIPT, path) for path in sorted((PAGE / "playground").glob("*.js"))}}
 
 
 class Site(http.server.ThreadingHTTPServer):
@@ -62,8 +67,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         name = self.path.split("?")[0].lstrip("/") or "index.html"
         if name in self.server.files:
             return self.answer(200, *self.server.files[name])
-        if name in TYPES:
-            return self.answer(200, TYPES[name], (PAGE / name).read_bytes(), [("Cache-Control", "no-store")])
+        if name in FILES:
+            kind, path = FILES[name]
+            return self.answer(200, kind, path.read_bytes(), [("Cache-Control", "no-store")])
         length = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(length) if length else None
         if self.server.refusals and self.path.startswith("/v1"):

@@ -1,7 +1,7 @@
 // A server of one session in this process, with a network that loses, delays and reorders; and a naive model of what
 // edits do: nested lists that are copied, searched and spliced. All that happens is drawn by `pick`.
 
-import { difference } from '../../../Sources/DiffServer/Page/edits.js';
+import { difference } from '../../../Clients/js/edits.js';
 
 const later = (delay) => new Promise((resolve) => { setTimeout(resolve, delay); });
 const same = (one, other) => String(one) === String(other);

@@ -8,6 +8,9 @@ struct page_file {
 
 struct page_file page_index(void);
 struct page_file page_client(void);
+struct page_file page_apply(void);
+struct page_file page_bind(void);
+struct page_file page_updates(void);
 struct page_file page_edits(void);
 struct page_file page_client_types(void);
 struct page_file page_openapi(void);

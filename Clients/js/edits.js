@@ -1,35 +1,38 @@
-// Edits that are shown before the server has answered; `edit` of a connection loads this module. What is shown is the
-// head, the rows as the server told them, with all pending batches done to it anew: after each answer and each event
-// one minimal step leads from what is shown to what is to be shown. So a row that an edit has moved stays where it is
-// when that is confirmed, and goes back, once, when it is refused.
+// Edits that are shown before the server has answered, and states; `edit` and `post` of a connection load this
+// module. A state waits for its turn, and is shown when the server has answered.
+//
+// What is shown is the head, the rows as the server told them, with all pending edits done to it anew: after each
+// answer and each event one minimal step leads from what is shown to what is to be shown. So a row that an edit has
+// moved stays where it is when that is confirmed, and goes back, once, when it is refused.
 //
 // A batch is pending until the head holds it, and not only until the POST is answered: the event with what it did may
 // come before that answer or behind it. Sequences tell: a larger one is later. Where no event says so in time (the
 // stream is down, or through a view nothing changed) the answer itself is taken, by the client's rule, and what does
 // not fit then is asked for again.
 //
-// Rejected: taking each answer at once. The stream, which leads from what it sent last, would not fit any more as soon
-// as somebody else writes, and had to be opened anew with each edit.
+// Rejected: taking each answer at once. The stream, which leads from what it sent last, would not fit any more as
+// soon as somebody else writes, and had to be opened anew with each edit.
 
 const key = String;
 const editors = new WeakMap();
 
-/** For client.js; `options` are a connection's own. */
-export function edit(connection, options, ask, receive, ...edits) {
-  if (!editors.has(options)) editors.set(options, editor(connection, options, ask, receive));
-  return editors.get(options)(...edits);
+/** For client.js; `options` are a connection's own. `kind` says what `value` is: `edits`, or a `state`. */
+export function write(connection, options, tools, kind, value, more) {
+  if (!editors.has(options)) editors.set(options, writer(connection, options, tools));
+  return editors.get(options)(kind, value, more);
 }
 
 const sequence = (revision) => Number.parseInt(revision, 10);
 const sleep = (delay) => new Promise((resolve) => { setTimeout(resolve, delay); });
 
-function editor(connection, options, ask, receive) {
-  const { onChange, session } = options;
+function writer(connection, options, { ask, receive, failure }) {
+  const { session } = options;
   const pending = []; // in the order in which they were made
   let [head, shown] = [connection.state, connection.state];
   let turn = Promise.resolve();
 
-  options.onChange = (state, answer) => {
+  options.shown = () => shown;
+  options.onHead = (state, answer) => {
     const before = head;
     head = state;
     for (const batch of pending) if (isIn(batch)) batch.settle?.();
@@ -37,7 +40,7 @@ function editor(connection, options, ask, receive) {
     // With nothing pending, before and after, the server's own changes are the step.
     if (shown !== before || next !== head) return hand(next, answer, redrawn(before, head, answer.changes));
     shown = head;
-    onChange?.(state, answer);
+    options.onChange?.(state, answer);
   };
 
   const isIn = ({ to }) => sequence(connection.revision) >= sequence(to);
@@ -45,7 +48,7 @@ function editor(connection, options, ask, receive) {
   /** The head with what is pending; a batch that does not fit (any more) is left out, as the server would. */
   function overlaid() {
     return pending.reduce((state, batch) => {
-      try { return state && !isIn(batch) ? edited(state, batch.edits) : state; } catch { return state; }
+      try { return state && batch.edits && !isIn(batch) ? edited(state, batch.edits) : state; } catch { return state; }
     }, head);
   }
 
@@ -54,7 +57,7 @@ function editor(connection, options, ask, receive) {
     const told = answer.changes;
     shown = next;
     if (!answer.reset && !told && !changes.length) return; // nothing to be seen
-    onChange?.(next, answer.reset ? { ...answer, state: next } : { ...answer, ...told && { told }, changes });
+    options.onChange?.(next, answer.reset ? { ...answer, state: next } : { ...answer, ...told && { told }, changes });
   }
 
   /** Shows what became of the pending batches. */
@@ -67,26 +70,27 @@ function editor(connection, options, ask, receive) {
   }
 
   /** Asks until there is an answer, or a refusal; all tries of a POST carry one key, so it is done once. */
-  async function insist(end, headers, init) {
+  async function insist(end, headers, init, query) {
     for (let failures = 0; ; failures += 1) {
       try {
         const signal = AbortSignal.any([end, AbortSignal.timeout(10_000)]);
-        const answer = await ask({ Accept: 'application/json', ...headers }, 0, null, { ...init, signal });
+        const answer = await ask({ Accept: 'application/json', ...headers }, 0, query, { ...init, signal });
         return await answer.json();
       } catch (error) {
         const { problem = { title: 'No connection', detail: error.message }, isFinal, retryAfter } = error;
-        const failure = Object.assign(new Error(problem.title), { problem });
-        if (end.aborted || isFinal || problem.status === 404) throw failure;
+        if (end.aborted || isFinal || problem.status === 404) throw failure(problem);
         const delay = retryAfter ?? Math.min(250 * 2 ** failures, 4_000);
         await Promise.race([sleep(delay + Math.random() * 250), aborted(end)]);
-        if (end.aborted) throw failure;
+        if (end.aborted) throw failure(problem);
       }
     }
   }
 
   async function send(batch, end) {
-    const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': batch.key };
-    let answer = await insist(end, headers, { method: 'POST', body: batch.body });
+    const { key, body, ifMatch, query } = batch;
+    const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': key };
+    if (ifMatch) headers['If-Match'] = `"${ifMatch}"`;
+    let answer = await insist(end, headers, { method: 'POST', body }, query);
     const { to } = answer;
     for (; answer; answer = await insist(end).catch(() => null)) {
       batch.to = answer.to;
@@ -105,9 +109,10 @@ function editor(connection, options, ask, receive) {
     return to;
   }
 
-  return (edits, { signal, timeout = 60_000 } = {}) => {
-    const body = JSON.stringify({ edits });
-    const batch = { key: crypto.getRandomValues(new Uint32Array(4)).join('-'), body, edits: JSON.parse(body).edits };
+  return (kind, value, { signal, timeout = 60_000, ifMatch, ...query } = {}) => {
+    const body = JSON.stringify(kind === 'edits' ? { edits: value } : value);
+    const batch = { key: crypto.getRandomValues(new Uint32Array(4)).join('-'), body, ifMatch, query };
+    if (kind === 'edits') batch.edits = JSON.parse(body).edits; // as they are now, whatever becomes of the caller's
     const control = new AbortController();
     const end = control.signal;
     const timer = setTimeout(() => control.abort(), timeout);
@@ -118,7 +123,7 @@ function editor(connection, options, ask, receive) {
     const settle = async () => {
       try {
         if (!end.aborted) return await send(batch, end);
-        throw Object.assign(new Error('Not sent'), { problem: { title: 'Not sent', detail: 'its time was over' } });
+        throw failure({ title: 'Not sent', detail: 'its time was over' });
       } catch (error) {
         throw signal?.aborted ? signal.reason : error;
       } finally {

@@ -1,0 +1,98 @@
+// `keyed` changes, done to rows.
+
+export const key = String; // `1` and `"1"` are the same id; beyond 2^53 only strings are safe
+
+/** Does `keyed` operations to what `host` keeps; `sections` and `rows` hold its nodes by id. */
+export function perform(changes, sections, rows, host) {
+  const find = (nodes, id) => {
+    if (!nodes.has(key(id))) throw new Error(`nothing here has the id "${id}"`);
+    return nodes.get(key(id));
+  };
+  const insert = (nodes, value, home, before) => {
+    if (nodes.has(key(value.id))) throw new Error(`the id "${value.id}" is here already`);
+    const node = host.make(undefined, value, nodes);
+    nodes.set(key(value.id), node);
+    host.place(node, home, before);
+    return node;
+  };
+  for (const { op, section, item, items, in: home, before = null } of changes) {
+    const nodes = section === undefined ? rows : sections;
+    const place = () => [nodes === rows ? find(sections, home) : null, before === null ? null : find(nodes, before)];
+    for (const value of items ?? [section ?? item]) {
+      const id = value.id ?? value;
+      if (op === 'insert') {
+        const node = insert(nodes, value, ...place());
+        for (const row of section?.items ?? []) insert(rows, row, node, null);
+      } else {
+        host[op](find(nodes, id), ...(op === 'move' ? place() : [value, nodes]));
+        if (op === 'remove') nodes.delete(key(id));
+      }
+    }
+  }
+}
+
+/** Rows are linked while it works: an operation costs the same in any list. */
+export function apply(state, changes, list) {
+  const [sections, rows, order] = [new Map(), new Map(), ring()];
+  const host = {
+    make: (_, value) => ({ value, rows: ring(), isChanged: true }),
+    place(node, home, before) {
+      if (home) home.isChanged = true;
+      const next = before ?? home?.rows ?? order;
+      Object.assign(node, { home, next, previous: next.previous });
+      next.previous = next.previous.next = node;
+    },
+    move(node, home, before) {
+      host.remove(node);
+      host.place(node, home, before);
+    },
+    remove(node) {
+      if (node.home) node.home.isChanged = true;
+      node.next.previous = node.previous;
+      node.previous.next = node.next;
+    },
+    update(node, { patch, ...value }) {
+      if (patch !== undefined) value.content = merge(node.value.content, patch);
+      if (value.level === 0) delete value.level;
+      if (value.parent === null) delete value.parent;
+      node.value = value;
+      (node.home ?? node).isChanged = true;
+    },
+  };
+  perform(state.sections.map((section) => ({ op: 'insert', section })), sections, rows, host);
+  for (const node of sections.values()) node.isChanged = false;
+  perform(changes, sections, rows, host);
+  const { content, ...rest } = state;
+  if (list?.patch !== undefined) list = { content: merge(content, list.patch) };
+  return {
+    ...list ? rest : state,
+    ...list,
+    sections: each(order).map(({ value, rows, isChanged }) => (
+      isChanged ? { ...value, items: each(rows).map((row) => row.value) } : value)),
+  };
+}
+
+/** Stands behind its last node and before the first. */
+function ring() {
+  const end = {};
+  end.next = end.previous = end;
+  return end;
+}
+
+function each(end) {
+  const nodes = [];
+  for (let node = end.next; node !== end; node = node.next) nodes.push(node);
+  return nodes;
+}
+
+/** RFC 7396; by entries, so that `__proto__` is a member like any other. */
+function merge(value, patch) {
+  const isObject = (it) => it && typeof it === 'object' && !Array.isArray(it);
+  if (!isObject(patch)) return patch;
+  const members = new Map(isObject(value) ? Object.entries(value) : []);
+  for (const [name, change] of Object.entries(patch)) {
+    if (change === null) members.delete(name);
+    else members.set(name, merge(members.get(name), change));
+  }
+  return Object.fromEntries(members);
+}

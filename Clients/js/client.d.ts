@@ -1,0 +1,482 @@
+// Types of diffserver-client 0.2.0. They need no library of the DOM: where there is none, elements are `any`.
+
+/** A string, or an integer up to 2^53. `1` and `"1"` are the same id. */
+export type ID = string | number;
+/** Which rows of which state; opaque, compared for equality. */
+export type Revision = string;
+/**
+ * `keyed` is applied here; the changes of any other are handed on as they came. `counts` are never adopted: each answer
+ * says how far the head is from `since`.
+ */
+export type Dialect = keyof Changes;
+
+/** A visible item. What is the default is left out. */
+export interface Row<Content = any> {
+  id: ID;
+  content?: Content;
+  /** The cell type. */
+  kind?: string;
+  /** How deep it is nested; default 0. */
+  level?: number;
+  parent?: ID;
+  /** Default true. */
+  expanded?: boolean;
+  /** How many direct children it has, hidden ones included; default 0. */
+  children?: number;
+}
+
+/** A section less its rows. */
+export interface SectionValue<Header = any> {
+  id: ID;
+  content?: Header;
+  /** Default true. */
+  expanded?: boolean;
+}
+
+export interface Section<Item = any, Header = any> extends SectionValue<Header> {
+  /** Its rows, depth first, never nested. */
+  items: Row<Item>[];
+}
+
+/** The visible rows. */
+export interface State<Item = any, Header = any, List = any> {
+  /** What the list shows besides its rows, such as a title or the next page's cursor. */
+  content?: List;
+  sections: Section<Item, Header>[];
+}
+
+/** One step of a `keyed` changeset. `before: null` is the end. */
+export type Operation<Item = any, Header = any> =
+  | { op: 'insert'; section: SectionValue<Header> & { items?: Row<Item>[] }; before: ID | null }
+  | { op: 'move'; section: ID; before: ID | null }
+  | { op: 'remove'; section: ID }
+  | { op: 'update'; section: ChangedSection<Header>; as: Manner }
+  | { op: 'insert'; items: Row<Item>[]; in: ID; before: ID | null }
+  | { op: 'move'; item: ID; in: ID; before: ID | null }
+  | { op: 'remove'; items: ID[] }
+  | { op: 'update'; items: ChangedRow<Item>[]; as: Manner };
+
+export type Manner = 'reconfigure' | 'reload';
+
+export type JSONValue = null | boolean | number | string | JSONValue[] | { [name: string]: JSONValue };
+
+/** A test of an item, at a pointer into it such as `/id`, `/kind` or `/content/price`. */
+export type Test = { at: string } & (
+  | { is: JSONValue }
+  | { not: JSONValue }
+  | { in: JSONValue[] }
+  | { below: number | string }
+  | { above: number | string }
+  | { atMost: number | string }
+  | { atLeast: number | string }
+  | { has: string }
+  | { exists: boolean });
+
+/** What is followed of a session, applied in this order. */
+export interface View {
+  /** These sections only. */
+  sections?: ID[];
+  /** Items for which all tests hold. */
+  where?: Test[];
+  /** How siblings are sorted. */
+  order?: { at: string; descending?: boolean }[];
+  /** The first items of the top level. */
+  limit?: number;
+  /** Contents of items, with these members only. */
+  fields?: string[];
+  sectionFields?: string[];
+  listFields?: string[];
+}
+
+/** Rows around one of them, the anchor, over all sections in order. At most 1,000 on either side. */
+export type ListWindow = {
+  /** Rows before the anchor; default 0, with `end` 50. */
+  before?: number;
+  /** Rows behind the anchor; default 50, with `end` 0. */
+  after?: number;
+} & (
+  /** Always the first row, the last, or the one of this number. */
+  | { at: 'start' | 'end' | number }
+  /** The row with this id, wherever it goes. */
+  | { around: ID });
+
+/** One edit; `docs/api.md` tells what each does. */
+export type Edit =
+  | { op: 'insert'; items: (Item | ID)[] } & Placed<{ into: ID | { section: ID } | { item: ID }; at?: 'start' | 'end' }>
+  | { op: 'insert'; sections: (Omit<Section, 'items'> & { items?: (Item | ID)[] })[] } & Placed<never>
+  | { op: 'move'; items: ID[] } & Placed<{ into: ID | { section: ID } | { item: ID }; at?: 'start' | 'end' }>
+  | { op: 'move'; sections: ID[] } & Placed<never>
+  | { op: 'update'; items: { id: ID; content?: unknown; kind?: string; expanded?: boolean }[] }
+  | { op: 'update'; sections: { id: ID; content?: unknown; expanded?: boolean }[] }
+  | { op: 'delete' | 'reload' | 'reconfigure' | 'expand' | 'collapse' | 'clear'; items: ID[] }
+  | { op: 'delete' | 'reload' | 'reconfigure' | 'expand' | 'collapse' | 'clear'; sections: ID[] }
+  | { op: 'clear' };
+
+/** Where an edit puts things: by a sibling, into a parent, at an end, or at the end of all. */
+type Placed<Into> = { before: ID } | { after: ID } | Into | { at?: 'start' | 'end' };
+
+export interface Item {
+  id: ID;
+  content?: unknown;
+  kind?: string;
+  expanded?: boolean;
+  items?: (Item | ID)[];
+}
+
+/** What changed, by dialect; docs/api.md has an example of each. */
+export interface Changes<Item = any, Header = any> {
+  keyed: Operation<Item, Header>[];
+  indexed: {
+    sections?: Indexes<number, { section: SectionValue<Header> }, { from: number; section: ChangedSection<Header> }>;
+    items?: Indexes<Path, { item: Row<Item> }, { from: Path; item: ChangedRow<Item> }>;
+  };
+  staged: Stage<Item, Header>[];
+  diffable: {
+    sections: { id: ID; items: ID[] }[];
+    reload: ID[];
+    reconfigure: ID[];
+    reloadSections: ID[];
+    reconfigureSections: ID[];
+    /** The items that are new or changed. */
+    items: ChangedRow<Item>[];
+    sectionContents: ChangedSection<Header>[];
+  };
+  sequential: Splice<Item, Header>[];
+  counts: { sections?: Counts; items?: Counts };
+  'json-patch': PatchOperation[];
+}
+
+/** Section and row. */
+export type Path = [section: number, row: number];
+/** All of a row anew. With `content: 'patch'` there may be a JSON merge patch (RFC 7396) in place of the content. */
+export interface ChangedRow<Item = any> extends Omit<Row<Item>, 'parent'> {
+  parent?: ID | null;
+  patch?: unknown;
+}
+
+/** The same of a section, less its rows. */
+export interface ChangedSection<Header = any> extends SectionValue<Header> {
+  patch?: unknown;
+}
+
+export interface Indexes<Place, Inserted, Updated> {
+  deleted?: Place[];
+  inserted?: (Inserted & { at: Place })[];
+  moved?: { from: Place; to: Place }[];
+  updated?: (Updated & { at: Place; as: Manner })[];
+}
+
+/** One `performBatchUpdates`. */
+export interface Stage<Item = any, Header = any> {
+  name: string;
+  /** The rows of each section after it. */
+  counts: number[];
+  sections?: Indexes<number, { section: Section<Item, Header> }, { section: ChangedSection<Header> }>;
+  items?: Indexes<Path, { item: Row<Item> }, { item: ChangedRow<Item> }>;
+}
+
+/** A row of the one flat list; a section with content is its header. */
+export type FlatRow<Item = any, Header = any> =
+  | { item: ChangedRow<Item>; in: ID }
+  | { section: ChangedSection<Header> };
+
+export type Splice<Item = any, Header = any> =
+  | { op: 'remove'; at: number; count: number }
+  | { op: 'insert'; at: number; rows: FlatRow<Item, Header>[] }
+  | { op: 'move'; from: number; to: number; in?: ID }
+  | { op: 'update'; at: number; rows: FlatRow<Item, Header>[]; as: Manner };
+
+/** How many, without zeros. */
+export interface Counts {
+  deleted?: number;
+  inserted?: number;
+  moved?: number;
+  updated?: number;
+}
+
+/** RFC 6902. */
+export type PatchOperation =
+  | { op: 'add' | 'replace' | 'test'; path: string; value: JSONValue }
+  | { op: 'remove'; path: string }
+  | { op: 'move' | 'copy'; from: string; path: string };
+
+/** What every answer has. */
+export interface AnswerBase<D extends Dialect = Dialect> {
+  session: string;
+  to: Revision;
+  dialect: D;
+  /** In a window: the id of its anchor, and how many rows are outside of it. */
+  window?: { anchor: ID | null; above: number; below: number };
+  warnings?: { code: string; pointer?: string; id?: ID }[];
+}
+
+/** What the server answers: either `changes`, or `reset` with `state`; of counts, with `rows`. */
+export type Answer<D extends Dialect = 'keyed', Item = any, Header = any, List = any> =
+  D extends Dialect ? ChangesAnswer<D, Item, Header, List> | ResetAnswer<D, Item, Header, List> : never;
+
+export interface ChangesAnswer<D extends Dialect = 'keyed', Item = any, Header = any, List = any>
+  extends AnswerBase<D> {
+  from: Revision;
+  /**
+   * What leads from what is shown to what is to be shown. Where `from` and `to` are the same, edits of one's own are
+   * shown, or taken back. Only a loop that was too busy for some states is told none.
+   */
+  changes?: Changes<Item, Header>[D];
+  /** Only while edits are pending: the server's own changes, between the states without them. */
+  told?: Changes<Item, Header>[D];
+  /** The list's own content, where it is another than at `from`; `{}` where there is none any more. */
+  list?: { content?: List; patch?: unknown };
+  reset?: undefined;
+  state?: undefined;
+  rows?: undefined;
+}
+
+export type ResetAnswer<D extends Dialect = 'keyed', Item = any, Header = any, List = any> = AnswerBase<D> & {
+  from: Revision | null;
+  /** Why everything comes anew. A later server may give other reasons. */
+  reset: 'initial' | 'expired' | 'unknown' | 'replaced' | 'reloaded' | 'large';
+  changes?: undefined;
+  told?: undefined;
+  list?: undefined;
+} & (D extends 'counts'
+  ? { state?: undefined; /** How many rows there are. */ rows: number }
+  : { state: D extends 'json-patch' ? NestedState<Item, Header, List> : State<Item, Header, List>; rows?: undefined });
+
+/** The document that json-patch is about: items hold items. */
+export interface NestedState<Item = any, Header = any, List = any> {
+  content?: List;
+  sections: (SectionValue<Header> & { items: NestedItem<Item>[] })[];
+}
+
+export interface NestedItem<Item = any> extends Omit<Row<Item>, 'level' | 'parent' | 'children'> {
+  items?: NestedItem<Item>[];
+}
+
+/** RFC 9457. */
+export interface Problem {
+  /** The path of a page about it, such as `/problems/invalid-edit`. */
+  type?: string;
+  title?: string;
+  status?: number;
+  detail?: string;
+  instance?: string;
+  errors?: { pointer: string; code: string; detail?: string }[];
+  /** With 412: the head. */
+  current?: Revision | null;
+}
+
+export type Status =
+  /** Something arrived, over a stream or by a poll. */
+  | { status: 'live'; transport: 'stream' | 'poll' }
+  /** It asks again in `delay` milliseconds; what is shown stays. */
+  | { status: 'waiting'; problem: Problem; delay: number }
+  /** Asking again cannot help: the token is refused, or the request is wrong. */
+  | { status: 'stopped'; problem: Problem };
+
+/** What is kept of a state: rows in the dialect keyed, nothing in the others. */
+export type Shown<D extends Dialect, Item = any, Header = any, List = any> =
+  D extends 'keyed' ? State<Item, Header, List> : null;
+
+/** What an `AbortController` gives. */
+export interface Signal {
+  readonly aborted: boolean;
+  readonly reason?: any;
+  addEventListener(type: 'abort', listener: () => void): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+export interface ConnectOptions<D extends Dialect = 'keyed', Item = any, Header = any, List = any> {
+  session: string;
+  /**
+   * A key or token. A function is asked before each request, so that a token can be renewed; then 401 is tried again.
+   */
+  token?: string | (() => string | undefined | Promise<string | undefined>);
+  /** Where an earlier connection ended; with `state`, it goes on from there. */
+  since?: Revision | null;
+  /** The rows at `since`. */
+  state?: State<Item, Header, List> | null;
+  /** Default `keyed`, the only one in which the state is kept. */
+  dialect?: D;
+  /** `patch` sends what changed of a content, where that is smaller. */
+  content?: 'full' | 'patch';
+  /** What is followed of the session; all of it, if there is none. */
+  view?: View;
+  /** Which rows are followed; all of them, if there is none. Not with `counts` and `json-patch`. */
+  window?: ListWindow | null;
+  /** `poll` where streams cannot be read at all. Otherwise a stream is tried, and polling is the fallback. */
+  transport?: 'poll';
+  /** Closes the connection when it is aborted. */
+  signal?: Signal;
+  /**
+   * Called with each answer that brings news, and with what edits change at once; `state` is what is to be shown,
+   * null in dialects other than keyed.
+   */
+  onChange?: (state: Shown<D, Item, Header, List>, answer: Answer<D, Item, Header, List>) => void;
+  onStatus?: (status: Status) => void;
+}
+
+export interface WriteOptions {
+  /** The write is refused with 412 where the head is another than this; `problem.current` is the head then. */
+  ifMatch?: Revision;
+  signal?: Signal;
+  /** For how many milliseconds it is tried; default 60,000. */
+  timeout?: number;
+}
+
+/** How to read lists that are not in the server's form; docs/api.md, "Your own JSON". */
+export interface Shape {
+  itemsAt?: string;
+  idAt?: string;
+  kindAt?: string;
+  childrenAt?: string;
+  expandedAt?: string;
+  sectionsAt?: string;
+  sectionIdAt?: string;
+  map?: boolean;
+  rest?: true | string;
+  duplicates?: 'first' | 'refuse';
+  /** All rows come anew, for every reader. */
+  reload?: boolean;
+}
+
+/** One update of a loop over a connection. */
+export interface Update<D extends Dialect = 'keyed', Item = any, Header = any, List = any> {
+  state: Shown<D, Item, Header, List>;
+  answer: Answer<D, Item, Header, List>;
+}
+
+/**
+ * A loop over it, `for await (const { state, answer } of connection)`, is given the newest state, at first the one
+ * that is there. Where it was too busy for some states, the next has no `changes`: `bind` shows it as a whole. In
+ * other dialects, counts aside, it is given every answer since it began. It ends when the connection is closed or
+ * aborted, throws a `ProblemError` when asking again cannot help, and closes the connection when it is left.
+ */
+export interface Connection<D extends Dialect = 'keyed', Item = any, Header = any, List = any>
+  extends AsyncIterable<Update<D, Item, Header, List>> {
+  /**
+   * The rows at `revision`, without edits that are pending; null before the first answer, and in dialects other than
+   * keyed.
+   */
+  readonly state: Shown<D, Item, Header, List> | null;
+  readonly revision: Revision | null;
+  /** Where the rows of the window stand, as the last answer said. */
+  readonly window?: AnswerBase['window'];
+  readonly status: 'connecting' | 'live' | 'waiting' | 'stopped' | 'closed';
+  /**
+   * Follows another window, or with null all rows. It is asked for at once, from `revision`: rows that stay are not
+   * sent again. What is shown stays until the answer comes, to `onChange`. Without a window the same one is asked for
+   * anew.
+   */
+  show(window?: ListWindow | null): void;
+  /**
+   * Shows edits at once, and sends them when the writes before are done. They are done to every newer list that
+   * comes, until that holds them; refused ones are taken back. Loads `edits.js` from beside this module when it is
+   * first called.
+   *
+   * Lost answers, 408, 425, 429 and 5xx are tried again, for `timeout` milliseconds, under one key, so that nothing
+   * is done twice.
+   *
+   * @returns the revision that holds them
+   * @throws `ProblemError`, once they are taken back; or the signal's reason
+   */
+  edit(edits: Edit[], options?: WriteOptions): Promise<Revision>;
+  /**
+   * Sends the list's new state, when the writes before are done, and makes the session where there is none. It is tried
+   * again as an edit is. Nothing is shown before the server has answered.
+   *
+   * @param state an array of ids and items, or an object with `sections` or `items`; with a `Shape`, any JSON
+   * @returns the revision that holds it
+   * @throws `ProblemError`; or the signal's reason
+   */
+  post(state: unknown, options?: WriteOptions & Shape): Promise<Revision>;
+  /** Asks anew at once: in place of waiting, of a request that may be dead, and after `stopped`. */
+  reconnect(): void;
+  /** Ends it. No callback is called any more. */
+  close(): void;
+}
+
+/** A refusal, or why there was no answer. */
+export class ProblemError extends Error {
+  readonly problem: Problem;
+}
+
+/**
+ * Follows a session until it is closed: over an event stream, by long polls where streams do not get through. After
+ * 404, 429, 503 and the end of a stream it keeps what is shown, waits as `Retry-After` says, and goes on from its
+ * revision. In browsers it waits no longer, save where the server named the time, when they are online again or the
+ * page is seen again.
+ *
+ * `Item` is the content of rows, `Header` that of sections, `List` that of the list.
+ *
+ * @param url where the server is; '' is the origin of the page
+ */
+export function connect<Item = any, Header = any, List = any>(
+  url: URLLike, options: ConnectOptions<'keyed', Item, Header, List> & { dialect?: 'keyed' },
+): Connection<'keyed', Item, Header, List>;
+export function connect<Item = any, Header = any, List = any>(
+  url: URLLike, options: ConnectOptions<'indexed', Item, Header, List> & { dialect: 'indexed' },
+): Connection<'indexed', Item, Header, List>;
+export function connect<Item = any, Header = any, List = any>(
+  url: URLLike, options: ConnectOptions<'staged', Item, Header, List> & { dialect: 'staged' },
+): Connection<'staged', Item, Header, List>;
+export function connect<Item = any, Header = any, List = any>(
+  url: URLLike, options: ConnectOptions<'diffable', Item, Header, List> & { dialect: 'diffable' },
+): Connection<'diffable', Item, Header, List>;
+export function connect<Item = any, Header = any, List = any>(
+  url: URLLike, options: ConnectOptions<'sequential', Item, Header, List> & { dialect: 'sequential' },
+): Connection<'sequential', Item, Header, List>;
+export function connect<Item = any, Header = any, List = any>(
+  url: URLLike, options: ConnectOptions<'counts', Item, Header, List> & { dialect: 'counts' },
+): Connection<'counts', Item, Header, List>;
+export function connect<Item = any, Header = any, List = any>(
+  url: URLLike, options: ConnectOptions<'json-patch', Item, Header, List> & { dialect: 'json-patch' },
+): Connection<'json-patch', Item, Header, List>;
+
+/** A text or a `URL`. */
+export type URLLike = string | { readonly href: string; toString(): string };
+
+/** The rows after `keyed` changes. Pure: sections and rows that did not change are the same objects as before. */
+export function apply<S extends State>(state: S, changes: Operation[], list?: ChangesAnswer['list']): S;
+
+/** Elements of the DOM, where its types are there. */
+type Of<Name extends string> =
+  typeof globalThis extends { [name in Name]: { prototype: infer Element } } ? Element : any;
+
+export interface BindOptions<Item = any, Header = any> {
+  /**
+   * Makes the element of a row, or renews the one that shows it. If it returns another element, that takes the place of
+   * the old; `undefined` keeps the old.
+   */
+  render: (row: Row<Item>, element?: Of<'HTMLElement'>) => Of<'HTMLElement'> | void;
+  /**
+   * The same for a section. Its rows go into the first `[data-rows]` inside it, else into the element itself, which
+   * must stay.
+   */
+  renderSection?: (section: Section<Item, Header>, element?: Of<'HTMLElement'>) => Of<'HTMLElement'> | void;
+  /** Of a glide in milliseconds; default 250. */
+  duration?: number;
+  /** At most this many elements glide or fade; default 1,000. Where it would be more, none does. */
+  limit?: number;
+}
+
+export interface Binding<Item = any, Header = any> {
+  /**
+   * Shows `state`. With the `changes` that led to it, exactly these are done; without, everything is set anew, with the
+   * elements that are there. Elements carry the id in `data-id`.
+   */
+  show(state: State<Item, Header>, changes?: Operation<Item, Header>[]): void;
+}
+
+/**
+ * Shows rows as elements in `container`, by id. What moves glides, unless reduced motion is asked for; the focus
+ * stays.
+ */
+export function bind<Item = any, Header = any>(
+  container: Of<'Element'>, options: BindOptions<Item, Header>,
+): Binding<Item, Header>;
+
+/**
+ * Reads server-sent events from pieces of text that may break anywhere. `retry`, and the `id` of an event without data,
+ * come as events of that name.
+ */
+export function eventParser(emit: (type: string, data: string) => void): (text: string) => void;

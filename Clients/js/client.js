@@ -1,0 +1,245 @@
+// diffserver-client 0.2.0. `connect` follows a session; changes are done by `apply` to rows, by `bind` to elements.
+// There is no diff code: the server says what changed. What only some need is loaded when they first do: edits.js and
+// updates.js. Types: client.d.ts.
+
+import { apply } from './apply.js';
+
+export { apply };
+export { bind } from './bind.js';
+
+export function connect(url, { ...options }) {
+  const { session, token, since = null, state = null, view, dialect = 'keyed', content = 'full', signal } = options;
+  const address = `${String(url).replace(/\/+$/, '')}/v1/sessions/${encodeURIComponent(session)}/changes?`;
+  const write = (kind) => async (...values) => {
+    const writer = await import('./edits.js');
+    return writer.write(self, options, { ask, receive, failure }, kind, ...values);
+  };
+  const self = {
+    state, revision: since, status: 'connecting', show, edit: write('edits'), post: write('state'), reconnect, close,
+    [Symbol.asyncIterator]: updates,
+  };
+  let { window } = options;
+  let polls = options.transport === 'poll' ? Infinity : 0; // until a stream is tried again
+  let failures = 0;
+  let retry = 1_000;
+  let isClosed = false;
+  let request, timer, wake, holds, loop;
+  const listen = (how) => {
+    for (const name of ['online', 'visibilitychange']) globalThis[how]?.(name, nudge);
+    signal?.[how]('abort', close);
+  };
+  begin();
+  return self;
+
+  function begin() {
+    if (signal?.aborted) return close();
+    self.status = 'connecting';
+    listen('addEventListener');
+    run();
+  }
+
+  /** The next request leads from what is shown to this window. */
+  function show(next = window) {
+    window = { ...next };
+    request?.abort();
+  }
+
+  function reconnect() {
+    failures = 0;
+    if (self.status === 'stopped') return begin();
+    show();
+    wake?.();
+  }
+
+  /** Whoever is online again, or looks again, need not sit a back-off out; only a delay that the server named. */
+  function nudge({ type }) {
+    if (holds || globalThis.document?.hidden) return;
+    if (type === 'online') reconnect(); // a connection over the network of before may be dead, and not say so
+    else wake?.();
+  }
+
+  async function* updates() {
+    loop = import('./updates.js');
+    yield* (await loop).updates(self, options, failure);
+  }
+
+  function close() {
+    isClosed = true;
+    self.status = 'closed';
+    listen('removeEventListener');
+    request?.abort();
+    clearTimeout(timer);
+    options.onClose?.();
+  }
+
+  async function run() {
+    await null; // no callback before `connect` has returned
+    await Promise.allSettled([loop]); // or it would miss the first answers
+    while (!isClosed) {
+      request = new AbortController();
+      const asked = window;
+      const error = await (polls > 0 ? poll() : stream()).catch((error) => error);
+      clearTimeout(timer);
+      request.abort();
+      if (!error || isClosed || asked !== window) continue;
+      const problem = error.problem ?? { title: 'No connection', detail: error.message };
+      if (error.isFinal) {
+        listen('removeEventListener');
+        return tell('stopped', { problem });
+      }
+      const delay = error.isStale && !failures ? 0 : pause(error.retryAfter);
+      failures += 1;
+      tell('waiting', { problem, delay });
+      holds = error.retryAfter != null;
+      await sleep(delay);
+      holds = false;
+    }
+  }
+
+  /** Partly chance, so that not all readers return as one. Timers end at 2^31 ms. */
+  function pause(least) {
+    const chance = 0.5 + Math.random() / 2;
+    if (least == null) return chance * Math.min(retry * 2 ** failures, 30_000);
+    return Math.min(least + chance * retry, 2 ** 31 - 1);
+  }
+
+  function sleep(delay) {
+    clearTimeout(timer);
+    return new Promise((resolve) => { timer = setTimeout(wake = resolve, delay); });
+  }
+
+  function tell(status, detail) {
+    if (!isClosed) self.status = status;
+    call(options.onStatus, { status, ...detail });
+  }
+
+  /** A callback that throws must not end the connection. */
+  function call(callback, ...values) {
+    try { if (!isClosed) callback?.(...values); } catch (error) { queueMicrotask(() => { throw error; }); }
+  }
+
+  /** Gives the request up if nothing arrives in time. */
+  function expect(seconds) {
+    clearTimeout(timer);
+    timer = setTimeout(() => request.abort(failure({ title: 'The server fell silent' })), seconds * 1_000);
+  }
+
+  async function ask(headers, seconds, more, init) {
+    const query = { dialect, content, view: view && JSON.stringify(view), ...window, since: self.revision, ...more };
+    const secret = typeof token === 'function' ? await token() : token;
+    if (secret) headers.Authorization = `Bearer ${secret}`;
+    if (seconds) expect(seconds);
+    const pairs = Object.entries(query).filter(([, value]) => value != null)
+      .map((pair) => pair.map(encodeURIComponent).join('='));
+    init = { headers, cache: 'no-store', signal: request.signal, ...init };
+    const answer = await fetch(address + pairs.join('&'), init);
+    if (answer.ok) return answer;
+    const { status } = answer;
+    const problem = { title: answer.statusText, status, ...await answer.json().catch(() => null) };
+    const isFinal = status < 500 && ![404, 408, 425, 429, typeof token === 'function' && 401].includes(status);
+    throw failure(problem, { isFinal, retryAfter: delayOf(answer.headers.get('Retry-After')) });
+  }
+
+  async function stream() {
+    let hasBegun = false;
+    try {
+      // A stream says `retry` at once, and a word every 15 s.
+      const answer = await ask({ Accept: 'text/event-stream' }, 5);
+      const type = answer.headers.get('Content-Type');
+      if (!answer.body || !type?.startsWith('text/event-stream')) throw failure({ status: 406 });
+      const parse = eventParser(take);
+      const decoder = new TextDecoder();
+      const reader = answer.body.getReader();
+      for (let piece; !(piece = await reader.read()).done;) {
+        if (!hasBegun) tell('live', { transport: 'stream' });
+        hasBegun = true;
+        request.signal.throwIfAborted();
+        expect(45);
+        parse(decoder.decode(piece.value, { stream: true }));
+      }
+      throw failure({ title: 'The stream broke off' });
+    } catch (error) {
+      // No streams here, or something on the way holds them back: poll for a while.
+      if ((hasBegun || !request.signal.reason?.problem) && error.problem?.status !== 406) throw error;
+      polls = 5;
+    }
+  }
+
+  function take(event, data) {
+    if (event === 'retry') retry = Number(data) || 1_000;
+    if (event === 'id') self.revision = data; // nothing shown has changed
+    if (event === 'changes') receive(JSON.parse(data));
+    if (event === 'end') throw failure(JSON.parse(data));
+  }
+
+  async function poll() {
+    const start = Date.now();
+    const answer = await (await ask({ Accept: 'application/json' }, 45, dialect !== 'counts' && { wait: 25 })).json();
+    polls -= 1;
+    tell('live', { transport: 'poll' });
+    const isNews = receive(answer);
+    // Where nobody holds it, it must not go in a circle.
+    if (!isNews && Date.now() - start < 1_000) await sleep(pause());
+  }
+
+  /** The client's rule. */
+  function receive(answer) {
+    const { reset, from, to, changes, list, window } = answer;
+    if (!reset && from !== self.revision && to !== self.revision) {
+      throw failure({ title: 'An answer was lost' }, { isStale: true });
+    }
+    failures = 0;
+    if (dialect === 'counts') return call(options.onChange, state, answer); // nothing is adopted
+    if (!reset && to === self.revision) return false;
+    if (dialect === 'keyed') {
+      try {
+        if (reset) self.state = answer.state;
+        else if (self.state) self.state = apply(self.state, changes, list);
+      } catch (error) {
+        self.revision = null; // begin anew
+        throw failure({ title: 'A changeset did not fit', detail: error.message });
+      }
+    }
+    Object.assign(self, { revision: to, window });
+    call(options.onHead ?? options.onChange, self.state, answer);
+    return true;
+  }
+}
+
+export class ProblemError extends Error {
+  constructor(problem, more) {
+    super(problem.title);
+    Object.assign(this, { name: 'ProblemError', problem }, more);
+  }
+}
+const failure = (...values) => new ProblemError(...values);
+
+/** `Retry-After` in milliseconds: seconds or a date. */
+function delayOf(text) {
+  const delay = /^\d+$/.test(text) ? text * 1_000 : Date.parse(text) - Date.now();
+  return delay >= 0 ? delay : null;
+}
+
+/** Reads server-sent events from pieces that may break anywhere. */
+export function eventParser(emit) {
+  let held = '';
+  let event = {};
+  const take = (line) => {
+    const [, name, value] = /^([^:]*):? ?([^]*)$/.exec(line);
+    if (name === 'retry' && /^\d+$/.test(value)) emit(name, value);
+    if (name === 'data' && name in event) event.data += `\n${value}`;
+    else if (line) event[name] = value;
+    else {
+      const { event: type, data, id } = event;
+      event = {};
+      if (data != null) emit(type || 'message', data);
+      else if (id) emit('id', id);
+    }
+  };
+  return (text) => {
+    const lines = text.split('\n');
+    lines[0] = held + lines[0];
+    held = lines.pop();
+    for (const line of lines) take(line.replace(/\r$/, ''));
+  };
+}

@@ -1,0 +1,22 @@
+import { AnswerBase, Connection, ConnectOptions, ListWindow, Problem, Row, State } from './client.js';
+
+export type ListOptions<Item = any, Header = any, List = any> =
+  Omit<ConnectOptions<'keyed', Item, Header, List>, 'dialect' | 'signal' | 'onChange' | 'onStatus'>;
+
+/** A list as it is shown; a new object whenever something is another. Rows that did not change are the same objects. */
+export interface FollowedList<Item = any, Header = any, List = any> {
+  /** Null before the first answer. */
+  readonly state: State<Item, Header, List> | null;
+  /** The rows of all sections. */
+  readonly rows: readonly Row<Item>[];
+  readonly status: 'connecting' | 'live' | 'waiting' | 'stopped';
+  /** Why it waits, or has stopped. */
+  readonly problem: Problem | null;
+  /** Where the rows of the window stand. */
+  readonly window: AnswerBase['window'];
+  readonly edit: Connection['edit'];
+  readonly post: Connection['post'];
+  readonly reconnect: () => void;
+  /** Follows another window, or all rows. */
+  readonly show: (window?: ListWindow | null) => void;
+}

@@ -1,0 +1,61 @@
+// What the adapters for React, Vue and Svelte share: a list that is followed while somebody listens. Whoever listens
+// again goes on from the rows that are there. `get` gives the same object until something changes.
+
+import { connect } from './client.js';
+
+export function listStore(url, options) {
+  const listeners = new Set();
+  let { window, state = null, since } = options;
+  let connection;
+  const connected = () => {
+    if (!connection) throw new Error('nothing shows the list, so it is not followed');
+    return connection;
+  };
+  let current = {
+    ...shown(state), status: 'connecting', problem: null, window: undefined, show,
+    edit: async (...values) => connected().edit(...values),
+    post: async (...values) => connected().post(...values),
+    reconnect: () => connection?.reconnect(),
+  };
+
+  function set(news) {
+    current = { ...current, ...news };
+    for (const listen of [...listeners]) listen();
+  }
+
+  function show(next = null) {
+    if (JSON.stringify(next) === JSON.stringify(window ?? null)) return;
+    window = next;
+    connection?.show(window);
+  }
+
+  function open() {
+    if (current.status !== 'connecting') current = { ...current, status: 'connecting', problem: null };
+    connection = connect(url, {
+      ...options, dialect: 'keyed', window, since, state,
+      onChange: (state, { window }) => set({ ...shown(state), window }),
+      onStatus: ({ status, problem = null }) => set({ status, problem }),
+    });
+  }
+
+  function close() {
+    ({ state, revision: since } = connection);
+    connection.close();
+    connection = undefined;
+    // What is pending is sent, but nobody would take it back here.
+    if (state !== current.state) current = { ...current, ...shown(state) };
+  }
+
+  function subscribe(listener) {
+    const listen = () => listener(); // who listens twice is told twice
+    listeners.add(listen);
+    if (!connection) open();
+    return () => {
+      if (listeners.delete(listen) && !listeners.size) close();
+    };
+  }
+
+  return { subscribe, get: () => current };
+}
+
+const shown = (state) => ({ state, rows: state ? state.sections.flatMap(({ items }) => items) : [] });

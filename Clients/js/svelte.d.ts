@@ -1,0 +1,12 @@
+import { URLLike } from './client.js';
+import { FollowedList, ListOptions } from './store.js';
+
+export { FollowedList, ListOptions };
+
+/** A readable store, which follows a list while somebody subscribes to it. */
+export interface ListStore<Item = any, Header = any, List = any> {
+  subscribe(run: (list: FollowedList<Item, Header, List>) => void): () => void;
+}
+
+export function list<Item = any, Header = any, List = any>(
+  url: URLLike, options: ListOptions<Item, Header, List>): ListStore<Item, Header, List>;

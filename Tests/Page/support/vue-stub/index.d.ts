@@ -1,0 +1,2 @@
+// A stand-in for the types of Vue 3.
+export interface ShallowRef<T = any> { value: T }

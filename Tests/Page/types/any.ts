@@ -1,0 +1,155 @@
+// What must hold, and what must not, with and without the types of the DOM. An expected error that is none is an error.
+
+import { apply, connect, eventParser, ProblemError, type Answer, type State } from 'diffserver-client';
+import { list } from 'diffserver-client/svelte';
+import { useList } from 'diffserver-client/react';
+
+interface Fire { name: string; acres: number }
+interface Day { date: string }
+const url = 'http://127.0.0.1:8080';
+
+// MARK: Keyed
+
+const fires = connect<Fire, Day, { total: number }>(url, {
+  session: 'fires', view: { where: [{ at: '/content/acres', above: 10 }] }, window: { at: 'start', after: 100 },
+  onChange(state, answer) {
+    const name: string | undefined = state.sections[0].items[0].content?.name;
+    const date: string | undefined = state.sections[0].content?.date;
+    const total: number | undefined = state.content?.total;
+    // @ts-expect-error: not a member of the content
+    state.sections[0].items[0].content?.size;
+    // @ts-expect-error: there may be no content
+    state.sections[0].items[0].content.name;
+    for (const change of answer.changes ?? []) {
+      if (change.op === 'insert' && 'items' in change) change.items[0].content?.acres.toFixed();
+      if (change.op === 'move' && 'item' in change) change.in;
+      // @ts-expect-error: not all have it
+      change.item;
+    }
+    if (answer.reset) {
+      answer.state.sections;
+      // @ts-expect-error: a reset has no changes
+      answer.changes.length;
+    } else {
+      answer.from.length;
+      // @ts-expect-error: changes have no state
+      answer.state.sections;
+    }
+    return [name, date, total];
+  },
+  onStatus(status) {
+    if (status.status === 'waiting') status.delay.toFixed();
+    // @ts-expect-error: what is live has no problem
+    if (status.status === 'live') status.problem;
+  },
+});
+// @ts-expect-error: null before the first answer
+fires.state.sections;
+const acres: number | undefined = fires.state?.sections[0].items[0].content?.acres;
+
+connect(url, { session: 'any', onChange: (state, answer) => [state.sections[0].items[0].content.whatever, answer.reset] });
+connect({ href: url }, { session: 'a' });
+connect(url, { session: 'b', token: async () => 'secret' });
+// @ts-expect-error: which session
+connect(url, {});
+// @ts-expect-error: no such dialect
+connect(url, { session: 'a', dialect: 'binary' });
+// @ts-expect-error: an anchor or a place
+connect(url, { session: 'a', window: { before: 3 } });
+// @ts-expect-error: misspelt
+connect(url, { session: 'a', onchange() {} });
+
+// MARK: Other dialects
+
+connect(url, { session: 'a', dialect: 'staged', onChange(state, answer) {
+  const none: null = state;
+  // @ts-expect-error: no state is kept
+  state.sections;
+  for (const stage of answer.changes ?? []) stage.items?.deleted?.map(([section, row]) => section + row);
+  // @ts-expect-error: stages are not operations
+  answer.changes?.[0].op;
+  if (answer.reset) answer.state.sections[0].items;
+  return none;
+} });
+connect<Fire>(url, { session: 'a', dialect: 'indexed', onChange(_, { changes }) {
+  changes?.items?.inserted?.map(({ at: [section, row], item }) => item.content?.name.padEnd(section + row));
+  // @ts-expect-error: not a list
+  changes?.length;
+} });
+connect<Fire>(url, { session: 'a', dialect: 'sequential', onChange(_, { changes = [] }) {
+  for (const splice of changes) {
+    if (splice.op === 'remove') splice.count.toFixed();
+    if (splice.op === 'insert') for (const row of splice.rows) 'item' in row ? row.item.content?.name : row.section.content;
+    // @ts-expect-error: only some have it
+    splice.count;
+  }
+} });
+connect<Fire>(url, { session: 'a', dialect: 'diffable', onChange(_, { changes }) {
+  changes?.sections[0].items.includes('a');
+  changes?.items[0].content?.name;
+} });
+connect(url, { session: 'a', dialect: 'counts', since: '1-a', onChange(state, answer) {
+  answer.changes?.items?.inserted?.toFixed();
+  if (answer.reset) answer.rows.toFixed();
+  // @ts-expect-error: only how many
+  if (answer.reset) answer.state.sections;
+  return state;
+} });
+connect(url, { session: 'a', dialect: 'json-patch', onChange(_, { changes = [] }) {
+  for (const change of changes) if (change.op === 'move') change.from.length;
+} });
+
+// MARK: Loops, writes, errors
+
+export async function all(signal: { aborted: boolean; addEventListener(name: 'abort', does: () => void): void; removeEventListener(name: 'abort', does: () => void): void }) {
+  for await (const { state, answer } of connect<Fire>(url, { session: 'a', signal })) {
+    state.sections[0].items[0].content?.acres;
+    answer.to.length;
+    // @ts-expect-error: not a member of the content
+    state.sections[0].items[0].content?.size;
+  }
+  for await (const { state } of connect(url, { session: 'a', dialect: 'staged' })) {
+    const none: null = state;
+    void none;
+  }
+  try {
+    const revision: string = await fires.post([{ id: 1, content: { name: 'Ash' } }], { ifMatch: fires.revision ?? undefined, idAt: '/key', timeout: 5_000, signal });
+    await fires.edit([{ op: 'move', items: [1], before: 2 }, { op: 'insert', items: ['a', { id: 2 }], into: { section: 's' } }]);
+    // @ts-expect-error: no such edit
+    await fires.edit([{ op: 'shuffle', items: [1] }]);
+    // @ts-expect-error: an insert has items
+    await fires.edit([{ op: 'insert', before: 1 }]);
+    // @ts-expect-error: misspelt
+    await fires.post([], { ifmatch: revision });
+  } catch (error) {
+    // @ts-expect-error: it may be any
+    error.problem;
+    if (error instanceof ProblemError) return error.problem.current ?? error.problem.errors?.[0].pointer;
+  }
+  fires.reconnect();
+  fires.show({ around: 7, before: 50, after: 50 });
+  // @ts-expect-error: it is told by the connection
+  fires.revision = null;
+  return acres;
+}
+
+const state: State<Fire> = { sections: [] };
+const next: State<Fire> = apply(state, [{ op: 'remove', items: [1] }], {});
+// @ts-expect-error: keyed operations only
+apply(state, [{ op: 'remove', at: 1, count: 1 }]);
+const answers = [] as Answer<'keyed' | 'staged'>[];
+for (const answer of answers) if (answer.dialect === 'staged') answer.changes?.[0].counts;
+eventParser((name, data) => name + data)('data: 1\n\n');
+void next;
+
+// MARK: Adapters
+
+const seen = useList<Fire>(url, { session: 'a', window: { at: 'end' } });
+seen.rows.map((row) => row.content?.name);
+// @ts-expect-error: they are only shown
+seen.rows.push({ id: 1 });
+// @ts-expect-error: null before the first answer
+seen.state.sections;
+// @ts-expect-error: one dialect only
+useList(url, { session: 'a', dialect: 'staged' });
+list<Fire>(url, { session: 'a' }).subscribe(({ rows, status }) => `${status} ${rows[0].content?.acres}`)();
