@@ -5,7 +5,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack pictures image image-test compose-test clean
+.PHONY: adapters dependent help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack pictures image image-test compose-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,12 @@ kotlin: setup-test build ## tests of the Kotlin client, on the JVM and against s
 
 openapi: setup-test build ## the description against the server, and the server against it; takes packages from PyPI
 	Tests/OpenAPI/run $(BINARY)
+
+adapters: setup ## type-check the Swift client's adapters for UIKit, AppKit and SwiftUI, against stubs of these
+	Tests/Adapters/run
+
+dependent: setup ## build an app that depends on this package, with both of SwiftPM's engines
+	Tests/Dependent/run
 
 races: setup ## the server's tests under the thread sanitizer
 	swift build --build-tests --sanitize=thread --scratch-path .build/races

@@ -15,17 +15,11 @@
             _ update: ListUpdate, adopt: @escaping (RowList) -> Void,
             fill: @escaping (NSView, SupplementaryElementKind, IndexPath) -> Void = { _, _, _ in }
         ) {
-            guard case .staged(let stages) = update.change, window != nil else {
-                adopt(update.list)
-                reloadData()
-                return
-            }
-            for stage in stages {
-                performBatchUpdates {
-                    adopt(stage.list)
-                    self.perform(stage.batch)
-                    self.fill(stage.batch.sections.updated(.reconfigure), by: fill)
-                }
+            update.show(
+                isOnScreen: window != nil, adopt: adopt, reload: { reloadData() }, batch: { performBatchUpdates($0) }
+            ) {
+                self.perform($0)
+                self.fill($0.sections.updated(.reconfigure), by: fill)
             }
         }
 

@@ -19,17 +19,11 @@
         public func show(
             _ update: ListUpdate, adopt: @escaping (RowList) -> Void, fill: @escaping Filling = { _, _, _ in }
         ) {
-            guard case .staged(let stages) = update.change, window != nil else {
-                adopt(update.list)
-                reloadData()
-                return
-            }
-            for stage in stages {
-                performBatchUpdates {
-                    adopt(stage.list)
-                    self.perform(stage.batch)
-                    self.fill(stage.batch.sections.updated(.reconfigure), by: fill)
-                }
+            update.show(
+                isOnScreen: window != nil, adopt: adopt, reload: { reloadData() }, batch: { performBatchUpdates($0) }
+            ) {
+                self.perform($0)
+                self.fill($0.sections.updated(.reconfigure), by: fill)
             }
         }
 
@@ -74,17 +68,11 @@
             _ update: ListUpdate, with animation: RowAnimation = .automatic, adopt: @escaping (RowList) -> Void,
             fill: @escaping Filling = { _, _ in }
         ) {
-            guard case .staged(let stages) = update.change, window != nil else {
-                adopt(update.list)
-                reloadData()
-                return
-            }
-            for stage in stages {
-                performBatchUpdates {
-                    adopt(stage.list)
-                    self.perform(stage.batch, with: animation)
-                    self.fill(stage.batch.sections.updated(.reconfigure), by: fill)
-                }
+            update.show(
+                isOnScreen: window != nil, adopt: adopt, reload: { reloadData() }, batch: { performBatchUpdates($0) }
+            ) {
+                self.perform($0, with: animation)
+                self.fill($0.sections.updated(.reconfigure), by: fill)
             }
         }
 

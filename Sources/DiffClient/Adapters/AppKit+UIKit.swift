@@ -31,6 +31,24 @@
     }
 
     extension ListUpdate {
+        /// Shows the update in a view, a batch for each stage; all anew where there are no stages, or nobody looks.
+        @MainActor
+        func show(
+            isOnScreen: Bool, adopt: @escaping (RowList) -> Void, reload: () -> Void,
+            batch: (@escaping () -> Void) -> Void, perform: @escaping (IndexBatch) -> Void
+        ) {
+            guard case .staged(let stages) = change, isOnScreen else {
+                adopt(list)
+                return reload()
+            }
+            for stage in stages {
+                batch {
+                    adopt(stage.list)
+                    perform(stage.batch)
+                }
+            }
+        }
+
         /// The sections whose headers are to be filled again in place, by their index in `list`.
         var sectionsToFill: IndexSet {
             guard case .diffable(let arrangement) = change else { return [] }
