@@ -125,6 +125,13 @@ class Diff(unittest.TestCase):
                 self.assertEqual(ran.stdout, "")
                 self.assertTrue(ran.stderr.startswith("diffserver: "), ran.stderr)
 
+    def test_advice_is_in_the_command_s_own_words(self):
+        self.write(self.old, [{"id": "a", "title": "A"}])
+        ran = command("diff", self.old, self.new)
+        self.assertGreater(ran.returncode, 0)
+        self.assertIn("--id-at /id", ran.stderr)
+        self.assertNotIn("idAt", ran.stderr)
+
     def test_a_closed_pipe_is_no_crash(self):
         ran = subprocess.run(["sh", "-c", f"'{binary()}' diff '{self.old}' '{self.new}' | true"], capture_output=True, text=True,
                              timeout=20, env=environment(), check=False)
@@ -161,6 +168,46 @@ class Words(unittest.TestCase):
                 self.assertGreater(ran.returncode, 0, ran)
                 self.assertEqual(ran.stdout, "")
                 self.assertEqual(len(ran.stderr.strip().splitlines()), 1, ran.stderr)
+
+    def test_each_command_says_what_it_takes(self):
+        for name, words in (("serve", ("--max-body", "Examples:", "docs/operations.md")), ("diff", ("--id-at", "--dialect")),
+                            ("key", ("NAME",)), ("token", ("--session", "--ttl")), ("healthcheck", ("/readyz",)),
+                            ("check-lists", ("--try",))):
+            told = [command(*arguments) for arguments in ([name, "--help"], [name, "-h"], ["help", name])]
+            with self.subTest(name):
+                self.assertEqual({(ran.returncode, ran.stderr, ran.stdout) for ran in told}, {(0, "", told[0].stdout)})
+                self.assertTrue(told[0].stdout.startswith("Usage: diffserver "), told[0].stdout)
+                for word in words:
+                    self.assertIn(word, told[0].stdout)
+        self.assertEqual(command("--open", "--help").stdout, command("serve", "--help").stdout)
+        self.assertEqual(command("help", "nothing").returncode, 2)
+
+    def test_an_error_names_the_fault_and_no_secret(self):
+        secret = "hunter2hunter2"
+        for arguments, fault in (
+                (["serve", "--max-body", "lots"], '--max-body: "lots" is not an amount from 1 to 1 GiB, such as 16MiB'),
+                (["serve", "--ttl=8d"], '--ttl: "8d" is not a time above 0 and up to 7d'),
+                (["serve", "--max-items", "-1"], '--max-items: "-1" is not a whole number from 1 to 1000000000'),
+                (["serve", "--max-items="], "--max-items is empty"),
+                (["serve", "--log", "loud"], '--log: "loud" is not text, json or none'),
+                (["serve", "--open=maybe"], '--open: "maybe" is neither true nor false'),
+                (["serve", "--listen"], "--listen needs a value: --listen ADDRESS"),
+                (["serve", "--key", secret], "the value of --key is not NAME:SHA256"),
+                (["serve", "--token-secret", secret], "the value of --token-secret is shorter than 32 bytes"),
+                (["serve", f"--token-secret:{secret}"], 'there is no option "--token-secret"'),
+                (["serve", "--token-secret-file", secret], "the file of --token-secret-file cannot be read: No such file"),
+                (["serve", "--key-file", secret], "the file of --key-file cannot be read: No such file"),
+                (["token", "--session", "s", "--token-secret", secret], "the value of --token-secret is shorter than 32 bytes"),
+                (["token", "--session", "s"], "no secret to sign with"),
+                (["token"], "a token is for 1 to 64 sessions"),
+                (["diff", "a"], "diff takes two files"),
+                (["key", "--name"], 'there is no option "--name"; see diffserver key --help')):
+            with self.subTest(arguments):
+                ran = command(*arguments)
+                self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+                self.assertTrue(ran.stderr.startswith(f"diffserver: {fault}"), ran.stderr)
+                self.assertEqual(ran.stderr.count("diffserver: "), 1)
+                self.assertNotIn("hunter", ran.stderr)
 
     def test_a_key_and_its_hash(self):
         ran = command("key", "bob")

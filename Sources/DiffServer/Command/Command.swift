@@ -8,7 +8,8 @@ enum Command {
     case token(sessions: [String], scopes: Set<Token.Scope>, seconds: Int, secret: [UInt8])
     case healthCheck(Options)
     case checkLists(CheckLists)
-    case help, version
+    case help(Help.Topic)
+    case version
 }
 
 /// A command line that makes no sense: a line for a person, or one for each fault of a file, and exit status 2.
@@ -27,9 +28,13 @@ extension Command {
     init(
         _ arguments: [String], environment: @escaping (String) -> String?, group: ControlGroup = ControlGroup()
     ) throws(UsageError) {
+        if let topic = try Self.topic(arguments) {
+            self = .help(topic)
+            return
+        }
         let rest = Array(arguments.dropFirst())
         switch arguments.first ?? "serve" {
-        case let flag where flag.hasPrefix("--") && flag != "--help" && flag != "--version":
+        case let flag where flag.hasPrefix("--") && flag != "--version":
             self = .serve(try Self.options(arguments, environment, group).checked(environment: environment))
         case "serve": self = .serve(try Self.options(rest, environment, group).checked(environment: environment))
         case "key": self = try Self.key(rest)
@@ -37,10 +42,21 @@ extension Command {
         case "healthcheck": self = .healthCheck(try Self.options(rest, environment, group))
         case "diff": self = try Self.diff(rest)
         case "check-lists": self = try Self.checkLists(rest)
-        case "help", "--help", "-h": self = .help
         case "version", "--version": self = .version
         case let other: throw UsageError("there is no command \"\(other)\"; see diffserver help")
         }
+    }
+
+    /// What help is asked for, by `help` or by a flag anywhere; nil where none is.
+    private static func topic(_ arguments: [String]) throws(UsageError) -> Help.Topic? {
+        if arguments.first == "help" {
+            guard let name = arguments.dropFirst().first else { return .overview }
+            if let topic = Help.Topic(rawValue: name) { return topic }
+            throw UsageError("there is no command \"\(name)\"; see diffserver help")
+        }
+        guard let place = arguments.firstIndex(where: { $0 == "--help" || $0 == "-h" }) else { return nil }
+        if place == 0 { return .overview }
+        return Help.Topic(rawValue: arguments[0]) ?? (arguments[0].hasPrefix("--") ? .serve : .overview)
     }
 
     private static func options(
@@ -48,7 +64,7 @@ extension Command {
     ) throws(UsageError) -> Options {
         var options = Options()
         if let limit = group.memoryLimit { options.tableBounds.bytes = min(options.tableBounds.bytes, limit / 2) }
-        let flags = try flags(arguments, known: OptionTable.all)
+        let flags = try flags(arguments, known: OptionTable.all, of: .serve)
         for option in OptionTable.all {
             let given = flags.filter { $0.flag == option.flag }
             if given.isEmpty, let text = try Self.variable(option.variable, environment) {
@@ -67,17 +83,17 @@ extension Command {
         return text
     }
 
-    private static func flags(_ arguments: [String], known: [Option]) throws(UsageError) -> [(
-        flag: String, value: String
-    )] {
-        let (flags, others) = try split(arguments, known: known)
-        if let other = others.first { throw UsageError("\"\(other)\" is no option; see diffserver help") }
+    private static func flags(
+        _ arguments: [String], known: [Option], of command: Help.Topic
+    ) throws(UsageError) -> [(flag: String, value: String)] {
+        let (flags, others) = try split(arguments, known: known, of: command)
+        if let other = others.first { throw UsageError("\"\(other)\" is not an option; \(command.pointer)") }
         return flags
     }
 
     /// Options (`--flag value`, `--flag=value`, or a switch) and the other arguments, of which `-` is one.
     private static func split(
-        _ arguments: [String], known: [Option]
+        _ arguments: [String], known: [Option], of command: Help.Topic
     ) throws(UsageError) -> (flags: [(flag: String, value: String)], others: [String]) {
         var flags: [(String, String)] = []
         var others: [String] = []
@@ -86,14 +102,16 @@ extension Command {
             guard argument.hasPrefix("--") else {
                 // Perhaps the rest of a secret that holds a blank: it is not repeated.
                 if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }) {
-                    throw UsageError("what follows the value of \(last) is no option; see diffserver help")
+                    throw UsageError("what follows the value of \(last) is not an option; \(command.pointer)")
                 }
                 others.append(argument)
                 continue
             }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let option = known.first(where: { $0.flag == parts[0] }) else {
-                throw UsageError("there is no option \"\(parts[0])\"; see diffserver help")
+                // A secret may have been glued to it.
+                let name = parts[0].prefix { $0 == "-" || ("a"..."z").contains($0) }
+                throw UsageError("there is no option \"\(name)\"; \(command.pointer)")
             }
             if parts.count > 1 {
                 flags.append((option.flag, parts[1]))
@@ -102,16 +120,18 @@ extension Command {
             } else if let value = rest.popFirst() {
                 flags.append((option.flag, value))
             } else {
-                throw UsageError("\(option.flag) needs a value: \(option.help)")
+                throw UsageError("\(option.flag) needs a value: \(option.flag) \(option.value ?? "")")
             }
         }
         return (flags, others)
     }
 
     private static func key(_ arguments: [String]) throws(UsageError) -> Command {
-        guard arguments.count <= 1, arguments.first?.contains(":") != true else {
-            throw UsageError("diffserver key takes one name, without a colon")
+        if let option = arguments.first(where: { $0.hasPrefix("-") }) {
+            throw UsageError("there is no option \"\(option)\"; \(Help.Topic.key.pointer)")
         }
+        guard arguments.count <= 1 else { throw UsageError("key takes one name; \(Help.Topic.key.pointer)") }
+        guard arguments.first?.contains(":") != true else { throw UsageError("the name of a key has no colon") }
         return .key(name: arguments.first ?? "writer")
     }
 
@@ -119,18 +139,18 @@ extension Command {
         let known = ["--session", "--scope", "--ttl", "--token-secret", "--token-secret-file"].map {
             Option(flag: $0, value: "VALUE", help: "", isSecret: $0 == "--token-secret") { _, _ in true }
         }
-        let given = try flags(arguments, known: known)
+        let given = try flags(arguments, known: known, of: .token)
         let flags = Dictionary(given) { _, last in last }
         let sessions = given.filter { $0.flag == "--session" }.map(\.value)
         guard (1...Token.maxSessions).contains(sessions.count) else {
-            throw UsageError("diffserver token needs --session NAME, at most \(Token.maxSessions) times")
+            throw UsageError("a token is for 1 to \(Token.maxSessions) sessions, each named by --session NAME")
         }
         let secret = try secret(flags, environment)
         let names = (flags["--scope"] ?? "read").split { $0 == "," || $0 == " " }.map(String.init)
         let scopes = names.compactMap { Token.Scope($0) }
         let time = Unit.time(flags["--ttl"] ?? "1h") ?? .zero
         guard !scopes.isEmpty, scopes.count == names.count else {
-            throw UsageError("--scope holds, separated by commas, \(Token.Scope.words)")
+            throw UsageError("--scope takes, separated by commas, \(Token.Scope.words)")
         }
         guard time >= .seconds(1), time <= .seconds(Options.maxTimeToLive) else {
             throw UsageError("--ttl is a time from 1s to 7d")
@@ -143,35 +163,38 @@ extension Command {
         _ flags: [String: String], _ environment: (String) -> String?
     ) throws(UsageError) -> [UInt8] {
         var (text, path) = (flags["--token-secret"], flags["--token-secret-file"])
+        var name = "--token-secret"
         if text == nil, path == nil {
-            text = try variable("DIFFSERVER_TOKEN_SECRET", environment)
+            name = "DIFFSERVER_TOKEN_SECRET"
+            text = try variable(name, environment)
             path = try variable("DIFFSERVER_TOKEN_SECRET_FILE", environment)
         }
         switch (text, path) {
         case (let text?, nil):
             if let secrets = TokenSecrets.read(text.utf8) { return secrets[0] }
+            throw UsageError("the value of \(name) is shorter than \(TokenSecrets.minBytes) bytes")
         case (nil, let path?):
             var warnings: [String] = []
             return try Options.tokenSecrets(in: path, warnings: &warnings)[0]
-        default: break
+        case (nil, nil):
+            throw UsageError("no secret to sign with: give the server's --token-secret or --token-secret-file")
+        default:
+            throw UsageError("--token-secret and --token-secret-file are both given; leave one of them out")
         }
-        throw UsageError(
-            "diffserver token needs the server's --token-secret or --token-secret-file, "
-                + "of \(TokenSecrets.minBytes) bytes or more")
     }
 
     private static func checkLists(_ arguments: [String]) throws(UsageError) -> Command {
-        let (flags, others) = try split(arguments, known: CheckLists.options)
+        let (flags, others) = try split(arguments, known: CheckLists.options, of: .checkLists)
         guard let file = others.first, flags.count == 1 || others.count == 1 else {
-            throw UsageError("diffserver check-lists takes one file of lists, and behind --try sessions as well")
+            throw UsageError("check-lists takes one file of lists, and with --try sessions as well; \(Help.Topic.checkLists.pointer)")
         }
         return .checkLists(CheckLists(path: file, tries: !flags.isEmpty, sessions: Array(others.dropFirst())))
     }
 
     private static func diff(_ arguments: [String]) throws(UsageError) -> Command {
-        let (flags, files) = try split(arguments, known: DiffCommand.options)
+        let (flags, files) = try split(arguments, known: DiffCommand.options, of: .diff)
         guard files.count == 2 else {
-            throw UsageError("diffserver diff takes two files, OLD.json and NEW.json")
+            throw UsageError("diff takes two files, OLD.json and NEW.json; \(Help.Topic.diff.pointer)")
         }
         return .diff(try DiffCommand(old: files[0], new: files[1], flags: flags))
     }

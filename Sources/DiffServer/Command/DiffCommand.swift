@@ -63,9 +63,14 @@ struct DiffCommand {
             } catch {
                 let problem = Problem(error)
                 let places = problem.errors.map { "\n  \($0.pointer): \($0.detail)" }.joined()
-                fail("\(path): \(problem.type.rawValue): \(problem.detail)\(places)")
+                fail("\(path): \(problem.type.rawValue): \(Self.advice(problem.detail + places))")
             }
         } catch { fail("\(error.path): \(error.reason)") }
+    }
+
+    /// Text about a request as this command takes it: `?idAt=/id` is `--id-at /id` here.
+    static func advice(_ text: String) -> String {
+        StateShape.Member.allCases.reduce(text) { $0.replacing("?\($1.rawValue)=", with: "\($1.flag) ") }
     }
 }
 

@@ -52,10 +52,10 @@ extension Options {
     private mutating func readSecrets() throws(UsageError) {
         if let keyFile {
             let lines = try secret("--key-file", keyFile).split(separator: UInt8(ascii: "\n"))
-            guard !lines.isEmpty else { throw UsageError("--key-file \(keyFile): the file is empty") }
+            guard !lines.isEmpty else { throw UsageError("the file of --key-file is empty") }
             for line in lines {
                 guard let key = KeyRing.Key(String(decoding: line, as: UTF8.self)[...].trimmed) else {
-                    throw UsageError("--key-file \(keyFile): each line is NAME:SHA256 or NAME:SHA256:PREFIX")
+                    throw UsageError("a line in the file of --key-file is not NAME:SHA256 or NAME:SHA256:PREFIX")
                 }
                 keys.append(key)
             }
@@ -84,22 +84,23 @@ extension Options {
     /// The secrets of tokens that a file holds.
     static func tokenSecrets(in path: String, warnings: inout [String]) throws(UsageError) -> [[UInt8]] {
         guard let secrets = TokenSecrets.read(try secret("--token-secret-file", path, warnings: &warnings)) else {
-            throw UsageError("--token-secret-file \(path): holds secrets, one a line, \(TokenSecrets.rule)")
+            throw UsageError("the file of --token-secret-file has to hold secrets, one a line, \(TokenSecrets.rule)")
         }
         return secrets
     }
 
-    /// What a file of secrets holds, without the line break at its end.
+    /// What a file of secrets holds, without the line break at its end. No error names the file: who takes the option
+    /// for the one without `-file` has given the secret in its place.
     ///
     /// - Throws: where it cannot be read, is empty or has more than 1 MiB.
     private static func secret(_ flag: String, _ path: String, warnings: inout [String]) throws(UsageError) -> [UInt8] {
         var bytes: [UInt8]
         do throws(Files.Failure) {
             bytes = try Files.read(path, atMost: 1 << 20)
-        } catch { throw UsageError("\(flag) \(path): \(error.reason)") }
+        } catch { throw UsageError("the file of \(flag) cannot be read: \(error.reason)") }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
-        guard !bytes.isEmpty else { throw UsageError("\(flag) \(path): the file is empty") }
+        guard !bytes.isEmpty else { throw UsageError("the file of \(flag) is empty") }
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {
             warnings.append(

@@ -14,7 +14,7 @@ do throws(UsageError) {
         KeyCommands.token(sessions: sessions, scopes: scopes, seconds: seconds, secret: secret)
     case .healthCheck(let options): HealthCheck.run(options)
     case .checkLists(let check): check.run { variables[$0] }
-    case .help: print(Help.text, terminator: "")
+    case .help(let topic): print(Help.text(of: topic), terminator: "")
     case .version: print("diffserver \(Version.text)")
     }
 } catch {

@@ -17,7 +17,9 @@ struct DiffCommandTests {
                 "--sections-at", "--section-id-at", "--items-at", "--id-at", "--kind-at", "--children-at",
                 "--expanded-at", "--map", "--rest", "--duplicates",
             ])
-        for member in StateShape.Member.allCases { #expect(Help.text.contains("[\(member.flag)"), "\(member)") }
+        for member in StateShape.Member.allCases {
+            #expect(Help.text(of: .diff).contains("[\(member.flag)"), "\(member)")
+        }
         #expect(try command().shape == .native)
         let all = try command(
             "--sections-at=/s", "--section-id-at", "/n", "--items-at", "/i", "--id-at=/t", "--id-at=/k", "--kind-at=/t",

@@ -12,7 +12,7 @@ struct DialectTests {
     @Test("help says what it is for", arguments: Dialect.allCases)
     func help(dialect: Dialect) {
         #expect(!dialect.summary.isEmpty)
-        let named = Help.text.split(separator: "\n").contains {
+        let named = Help.text(of: .overview).split(separator: "\n").contains {
             $0.split(separator: " ").first == Substring(dialect.rawValue) && $0.hasSuffix(dialect.summary)
         }
         #expect(named)
