@@ -87,6 +87,25 @@ class Keys(Guarded):
                 with self.subTest(name, method=method, rest=rest):
                     self.assertProblem(self.ask(method, session_path(name, *rest), TEAM_KEY), 403, "forbidden")
 
+    def test_a_403_says_what_is_missing(self):
+        name = self.new_name()
+        self.make(name)
+        path, read = session_path(name), token(name, "read")
+        for method, place, given, detail in (
+                ("GET", path, TEAM_KEY, "this key is for sessions whose names start otherwise"),
+                ("DELETE", path, read, "this takes a key, and no token"),
+                ("POST", "/v1/diff", read, "this takes a key, and no token"),
+                ("GET", "/v1/sessions", read, "this takes a key, and no token"),
+                ("POST", path + "/changes", read, "this token does not allow edits: its scope is not enough"),
+                ("GET", path, token(name, "edit"), "this token does not allow reading: its scope is not enough"),
+                # Whether there is such a session is not told.
+                ("GET", session_path("none"), read, "this token is not for this session"),
+                ("GET", path, token("none", "read"), "this token is not for this session")):
+            with self.subTest(method, path=place, detail=detail):
+                answer = self.ask(method, place, given)
+                self.assertProblem(answer, 403, "forbidden")
+                self.assertEqual(answer.json["detail"], detail)
+
     def test_401_comes_before_404_and_405_and_403_before_any_look_up(self):
         self.assertProblem(self.ask("BREW", "/v1/diff"), 401, "unauthenticated")
         self.assertProblem(self.ask("BREW", "/v1/diff", KEY), 405, "method-not-allowed")

@@ -137,7 +137,7 @@ final class DiffService: Service {
         guard let permission = route.permission else { return .anyone }
         let identity = try identity(head, peer, for: permission)
         guard identity.has(permission, session: session) else {
-            throw Problem(.forbidden, "these credentials are not good for this")
+            throw .forbidden(identity, permission, session)
         }
         try checkRate(identity, peer)
         if let session { try Self.check(session: session) }

@@ -89,6 +89,20 @@ extension Problem {
     static func notPermitted(_ operations: [EditOperation]) -> Problem {
         Problem(.forbidden, "this token does not allow \(operations.map(\.rawValue).joined(separator: ", "))")
     }
+    /// Says what the caller's own credentials lack, and nothing of what is here.
+    static func forbidden(_ identity: Identity, _ permission: Permission, _ session: String?) -> Problem {
+        guard case .client(let token, _) = identity else {
+            return Problem(.forbidden, "this key is for sessions whose names start otherwise")
+        }
+        switch permission {
+        case .operate, .compute, .list, .write: return Problem(.forbidden, "this takes a key, and no token")
+        case .read, .edit:
+            let isOfSession = session.map(token.sessions.contains) ?? true
+            guard isOfSession else { return Problem(.forbidden, "this token is not for this session") }
+            let action = if case .read = permission { "reading" } else { "edits" }
+            return Problem(.forbidden, "this token does not allow \(action): its scope is not enough")
+        }
+    }
     static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "no session \"\(name)\" is here") }
     static func deleted(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" was deleted") }
     static func expired(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" expired") }
