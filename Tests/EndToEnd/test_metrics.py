@@ -2,13 +2,15 @@
 
 import os
 import re
+import resource
 import subprocess
 import tempfile
 import time
 
 from support.case import ServiceCase
-from support.client import session_path
+from support.client import Client, session_path
 from support.events import Stream
+from support.server import binary
 
 
 class Figures(ServiceCase):
@@ -80,6 +82,33 @@ class Figures(ServiceCase):
         self.made(["x" * 100] + [{"id": number, "content": "x" * 1000} for number in range(100)])
         self.grown(before, {"diffserver_sessions": 0, "diffserver_evictions_total": 1, "diffserver_sessions_created_total": 1})
         self.assertGreater(self.figures()["diffserver_session_bytes"] - before["diffserver_session_bytes"], 90_000)
+
+    def test_the_process_and_its_version(self):
+        figures = self.figures()
+        version = subprocess.run([binary(), "version"], capture_output=True, text=True, check=True).stdout.split()[1]
+        self.assertEqual(figures[f'diffserver_build_info{{version="{version}"}}'], 1)
+        with open(f"/proc/{self.server.pid}/statm", encoding="ascii") as file:
+            virtual, resident = (int(number) * os.sysconf("SC_PAGE_SIZE") for number in file.read().split()[:2])
+        self.assertAlmostEqual(figures["process_virtual_memory_bytes"] / virtual, 1, delta=0.5)
+        self.assertAlmostEqual(figures["process_resident_memory_bytes"] / resident, 1, delta=0.5)
+        self.assertLess(figures["process_resident_memory_bytes"], figures["process_virtual_memory_bytes"])
+        self.assertLess(abs(figures["process_open_fds"] - self.server.descriptors()), 5)
+        self.assertEqual(figures["process_max_fds"], resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+        started = os.stat(f"/proc/{self.server.pid}").st_ctime
+        self.assertLess(abs(figures["process_start_time_seconds"] - started), 60)
+        self.assertGreater(figures["process_cpu_seconds_total"], 0)
+        for _ in range(20):
+            self.diff(list(range(2000)), list(range(2000))[::-1])
+        self.assertGreater(self.figures()["process_cpu_seconds_total"], figures["process_cpu_seconds_total"])
+
+    def test_open_descriptors_are_counted(self):
+        before = self.figures()["process_open_fds"]
+        others = [Client(self.server) for _ in range(20)]
+        for each in others:
+            each.request("GET", "/livez")
+        self.assertGreaterEqual(self.figures()["process_open_fds"], before + 15)
+        for each in others:
+            each.close()
 
     def test_streams_and_their_lag(self):
         session, base = self.made(["a"])

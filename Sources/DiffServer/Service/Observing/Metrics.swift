@@ -143,6 +143,7 @@ final class Metrics: Sendable {
         text.single(
             "diffserver_log_lines_dropped_total", "counter", "Lines that whoever reads the log was too slow for.",
             log.dropped)
+        ProcessFigures().write(into: &text)
         if let upstream { upstream.tallies.write(upstream.ages, into: &text) }
         return text.text
     }
