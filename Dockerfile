@@ -25,7 +25,7 @@ RUN .ci/build diffserver -Xlinker -s \
     && cp "$(swift build -c release --show-bin-path)/diffserver" /usr/local/bin/diffserver
 
 FROM ${BASE_IMAGE}
-ARG VERSION=0.1.0
+ARG VERSION=0.2.0
 LABEL org.opencontainers.image.title="diffserver" \
       org.opencontainers.image.description="The fewest operations between two states of a list, over HTTP" \
       org.opencontainers.image.version="${VERSION}"
