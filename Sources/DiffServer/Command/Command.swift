@@ -186,7 +186,8 @@ extension Command {
     private static func checkLists(_ arguments: [String]) throws(UsageError) -> Command {
         let (flags, others) = try split(arguments, known: CheckLists.options, of: .checkLists)
         guard let file = others.first, flags.count == 1 || others.count == 1 else {
-            throw UsageError("check-lists takes one file of lists, and with --try sessions as well; \(Help.Topic.checkLists.pointer)")
+            throw UsageError(
+                "check-lists takes one file of lists, and with --try sessions too; \(Help.Topic.checkLists.pointer)")
         }
         return .checkLists(CheckLists(path: file, tries: !flags.isEmpty, sessions: Array(others.dropFirst())))
     }

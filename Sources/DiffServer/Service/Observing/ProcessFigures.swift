@@ -2,8 +2,8 @@ import FoundationEssentials
 import Glibc
 import HTTPCore
 
-/// What the kernel knows of this process, under the names that Prometheus' own clients give it. What cannot be read, for
-/// want of /proc, is left out.
+/// What the kernel knows of this process, under the names that Prometheus' own clients give it. What cannot be read,
+/// for want of /proc, is left out.
 struct ProcessFigures {
     /// User and system time.
     private var processorSeconds: Double {
@@ -26,8 +26,8 @@ struct ProcessFigures {
         return try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }
 
-    /// When the process started, in seconds since 1970; it never changes. The machine's start is reckoned back from now,
-    /// for a service manager may hide /proc/stat.
+    /// When the process started, in seconds since 1970; it never changes. The machine's start is reckoned back from
+    /// now, for a service manager may hide /proc/stat.
     private static let start: Double? = {
         // The name, in parentheses, may hold blanks; behind it the start is the twentieth number (proc_pid_stat(5)).
         let numbers = text("/proc/self/stat").split(separator: ")").last?.split(separator: " ") ?? []
