@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // A stub of Network: the declarations that the client uses, without any behaviour.
 
 @_exported import Dispatch

@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // A stub of SwiftUI: the declarations that the adapters use, without any behaviour.
 
 public struct Animation: Sendable {
