@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// A stub of AppKit: the declarations that the adapters use, without any behaviour. It type-checks them where there is no
-// no SDK, and says nothing about how they run.
+// A stub of AppKit: the declarations that the adapters use, without any behaviour. It type-checks them where there
+// is no SDK, and says nothing about how they run.
 
 @_exported import Foundation
 
