@@ -95,7 +95,7 @@ class Lists(unittest.TestCase):
         self.assertEqual(ran.stderr, f"diffserver: {self.path}.none: No such file or directory\n")
         ran = command("check-lists")
         self.assertEqual(ran.returncode, 2)
-        self.assertEqual(ran.stderr, "diffserver: diffserver check-lists takes one file of lists, and behind --try sessions as well\n")
+        self.assertEqual(ran.stderr, "diffserver: check-lists takes one file of lists, and with --try sessions too; see diffserver check-lists --help\n")
 
     def test_a_file_from_standard_input(self):
         ran = command("check-lists", "-", text=GOOD, variables={"TOKEN": "x", "HOOK": SECRET})
