@@ -1,5 +1,7 @@
 """Readers who wait, and see less than there is: what is not seen wakes nobody: CONTRACT §3 and §10."""
 
+import time
+
 from test_views import SHOWN, ViewCase, board, view_query
 
 
