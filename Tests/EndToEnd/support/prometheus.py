@@ -1,0 +1,62 @@
+"""A Prometheus of a test's own, on the loopback, that scrapes one server every second."""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+
+from .ports import free_port
+
+
+class Prometheus:
+    def __init__(self, target, rules=None):
+        """`target` is host:port. `rules`: a file of alerts that it evaluates."""
+        self.folder = tempfile.TemporaryDirectory(prefix="diffserver-prometheus-")
+        configuration = os.path.join(self.folder.name, "prometheus.yml")
+        with open(configuration, "w", encoding="utf-8") as file:
+            # YAML may be written as JSON.
+            json.dump({"global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+                       "rule_files": [str(rules)] if rules else [],
+                       "scrape_configs": [{"job_name": "diffserver", "static_configs": [{"targets": [target]}]}]}, file)
+        self.port = free_port()
+        self.log = open(os.path.join(self.folder.name, "log"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            ["prometheus", f"--config.file={configuration}", f"--storage.tsdb.path={self.folder.name}/data",
+             f"--web.listen-address=127.0.0.1:{self.port}"],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+
+    def ask(self, path, **query):
+        """What its interface for programs answers."""
+        url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(url, timeout=20) as answer:
+            return json.load(answer)["data"]
+
+    def wait_until_ready(self, seconds=60):
+        deadline = time.monotonic() + seconds
+        while True:
+            assert self.process.poll() is None, self.tail()
+            try:
+                self.ask("query", query="1")
+                return
+            except OSError:
+                assert time.monotonic() < deadline, self.tail()
+                time.sleep(0.2)
+
+    def tail(self):
+        self.log.flush()
+        with open(self.log.name, encoding="utf-8") as file:
+            return "\n".join(file.read().splitlines()[-20:])
+
+    def close(self):
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+        self.folder.cleanup()

@@ -1,0 +1,221 @@
+"""What Examples gives an operator: alerts that fire when they should and not otherwise, and a dashboard that shows something."""
+
+import json
+import math
+import re
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import yaml
+
+from support.client import Client, session_path, target
+from support.events import Stream
+from support.prometheus import Prometheus
+from support.server import ROOT
+from support.sources import SourceCase
+from support.upstream import says
+
+ALERTS = ROOT / "Examples/prometheus/alerts.yaml"
+DASHBOARD = ROOT / "Examples/grafana/dashboard.json"
+PAGE = ROOT / "docs/operations.md"
+
+# For each alert: series of a node that is ill, what differs in one that is well, and minutes after which it has fired. Series are
+# in promtool's notation, a sample a minute, and `{}` stands for the labels of the node.
+CASES = {
+    "DiffserverDown": ({'up{job="diffserver",}': "0x30"}, {'up{job="diffserver",}': "1x30"}, 2),
+    "DiffserverRestarting": ({'process_start_time_seconds{job="diffserver",}': "1 1 1 2 2 3 3 4 4 4 4 4 4"},
+                             {'process_start_time_seconds{job="diffserver",}': "1 1 1 2 2 2 2 3 3 3 3 3 3"}, 10),
+    "DiffserverStoreNotReady": ({"diffserver_store_ready{}": "0x30"}, {"diffserver_store_ready{}": "1x30"}, 2),
+    "DiffserverErrors": (
+        {'diffserver_requests_total{status="503",}': "0+60x30", 'diffserver_requests_total{status="200",}': "0+600x30"},
+        {'diffserver_requests_total{status="503",}': "0+5x30", 'diffserver_requests_total{status="200",}': "0+600x30"}, 15),
+    "DiffserverStoreFailures": ({"diffserver_store_failures_total{}": "0+1x30"}, {"diffserver_store_failures_total{}": "7x30"}, 10),
+    "DiffserverStoreConflicts": (
+        {"diffserver_store_conflicts_total{}": "0+600x30", "diffserver_commits_total{}": "0+600x30"},
+        {"diffserver_store_conflicts_total{}": "0+100x30", "diffserver_commits_total{}": "0+600x30"}, 20),
+    "DiffserverEvictions": ({"diffserver_evictions_total{}": "0+1x30"}, {"diffserver_evictions_total{}": "9x30"}, 20),
+    "DiffserverHistoryTooShort": ({'diffserver_resets_total{reason="expired",}': "0+60x60"},
+                                  {'diffserver_resets_total{reason="expired",}': "0+1x60"}, 40),
+    "DiffserverUnknownRevisions": ({'diffserver_resets_total{reason="unknown",}': "0+60x60"},
+                                   {'diffserver_resets_total{reason="unknown",}': "0+1x60"}, 40),
+    "DiffserverStreamLag": (
+        {'diffserver_stream_lag_seconds_bucket{le="0.1",}': "0x30", 'diffserver_stream_lag_seconds_bucket{le="0.5",}': "0+60x30",
+         'diffserver_stream_lag_seconds_bucket{le="+Inf",}': "0+60x30"},
+        {'diffserver_stream_lag_seconds_bucket{le="0.1",}': "0+60x30", 'diffserver_stream_lag_seconds_bucket{le="0.5",}': "0+60x30",
+         'diffserver_stream_lag_seconds_bucket{le="+Inf",}': "0+60x30"}, 20),
+    "DiffserverConnectionsNearLimit": (
+        {"diffserver_connections{}": "81x30", "diffserver_connections_limit{}": "100x30"},
+        {"diffserver_connections{}": "79x30", "diffserver_connections_limit{}": "100x30"}, 10),
+    "DiffserverConnectionsRefused": (
+        {"diffserver_connections_refused_total{}": "0x30", "diffserver_accept_pauses_total{}": "0+1x30"},
+        {"diffserver_connections_refused_total{}": "3x30", "diffserver_accept_pauses_total{}": "3x30"}, 10),
+    "DiffserverSourceFailing": ({'diffserver_source_fetches_total{outcome="failed",list="l",}': "0+1x30"},
+                                {'diffserver_source_fetches_total{outcome="fetched",list="l",}': "0+1x30"}, 15),
+    "DiffserverSourceSilent": ({'diffserver_source_age_seconds{list="l",}': "301x30"},
+                               {'diffserver_source_age_seconds{list="l",}': "299x30"}, 3),
+    "DiffserverLogLinesDropped": ({"diffserver_log_lines_dropped_total{}": "0+1x30"},
+                                  {"diffserver_log_lines_dropped_total{}": "5x30"}, 15),
+}
+
+
+def anchors(text):
+    """What a page's headings are linked by."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def series(samples, node):
+    """promtool's input for one node."""
+    return [{"series": name.replace("}", f'instance="{node}"}}'), "values": values} for name, values in samples.items()]
+
+
+class Alerts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.rules = yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]
+
+    def promtool(self, *arguments):
+        ran = subprocess.run(["promtool", *arguments], capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        return ran.stdout
+
+    def test_promtool_takes_them(self):
+        self.assertIn(f"{len(CASES)} rules found", self.promtool("check", "rules", str(ALERTS)))
+
+    def test_each_has_a_case_and_a_runbook(self):
+        self.assertEqual({rule["alert"] for rule in self.rules}, set(CASES))
+        known = anchors(PAGE.read_text())
+        for rule in self.rules:
+            with self.subTest(rule["alert"]):
+                page, _, anchor = rule["annotations"]["runbook"].partition("#")
+                self.assertEqual((page, anchor), ("docs/operations.md", rule["alert"].lower()))
+                self.assertIn(anchor, known)
+
+    def test_each_fires_for_a_node_that_is_ill_and_for_no_other(self):
+        self.promtool("test", "rules", self.cases(self.expected))
+
+    def test_a_case_can_fail(self):
+        path = self.cases(lambda rule, samples: [])
+        ran = subprocess.run(["promtool", "test", "rules", path], capture_output=True, text=True, timeout=120, check=False)
+        for name in CASES:
+            self.assertIn(f"alertname:{name},", (ran.stdout + ran.stderr).replace(" ", ""))
+
+    def expected(self, rule, samples):
+        """What fires for the node that is ill: its labels, and annotations with them filled in."""
+        # What the expression keeps of the series' labels: all, or those that it sums by.
+        first = next(iter(samples))
+        kept = {} if "sum by (instance" in rule["expr"] else dict(re.findall(r'(\w+)="([^"]*)"', first))
+        labels = {"instance": "ill", **kept}
+        annotations = {name: re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found: labels[found[1]], text)
+                       for name, text in rule["annotations"].items()}
+        return [{"exp_labels": {**labels, **rule["labels"]}, "exp_annotations": annotations}]
+
+    def cases(self, expected):
+        """A file of promtool's tests."""
+        tests = []
+        for rule in self.rules:
+            ill, well, minutes = CASES[rule["alert"]]
+            checks = [{"eval_time": f"{minutes}m", "alertname": rule["alert"], "exp_alerts": expected(rule, ill)}]
+            if "for" in rule:
+                checks.append({"eval_time": "0m", "alertname": rule["alert"], "exp_alerts": []})
+            tests.append({"interval": "1m", "input_series": series(ill, "ill") + series(well, "well"), "alert_rule_test": checks})
+        file = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
+        self.addCleanup(file.close)
+        json.dump({"rule_files": [str(ALERTS)], "evaluation_interval": "15s", "tests": tests}, file)
+        file.flush()
+        return file.name
+
+
+class Scraped(SourceCase):
+    """A server with traffic of all kinds, a source that works and one that does not, and a Prometheus that scrapes it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.upstream.set("/f/works", [{"id": "a"}])
+        cls.upstream.set("/f/fails", says({}, 500))
+        cls.is_over = threading.Event()
+        cls.traffic = threading.Thread(target=cls.make_traffic)
+        cls.traffic.start()
+        cls.prometheus = Prometheus(f"127.0.0.1:{cls.server.port}", ALERTS)
+        try:
+            cls.prometheus.wait_until_ready()
+        except BaseException:
+            cls.tearDownClass()
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.is_over.set()
+        cls.traffic.join(60)
+        cls.prometheus.close()
+        super().tearDownClass()
+
+    @classmethod
+    def make_traffic(cls):
+        client = Client(cls.server)
+        path = session_path("observed", "changes")
+        client.request("POST", path, ["a", "b"])
+        stream = Stream(cls.server, path)
+        turn = 0
+        while not cls.is_over.wait(0.1):
+            turn += 1
+            client.request("POST", path, [f"row {turn}", "b", "a"] if turn % 2 else ["a", "b"])
+            client.request("POST", "/v1/diff", {"old": [], "new": [turn]})
+            client.request("GET", target(path, {"since": "999-0000000000000000"}))
+            for name in ("works", "fails"):
+                client.request("GET", session_path(f"f:{name}", "changes"))
+            stream.next_event()
+        stream.close()
+        client.close()
+
+    def wait(self, claim, seconds=90):
+        """Until nothing is amiss of what `claim` returns."""
+        deadline = time.monotonic() + seconds
+        while amiss := claim():
+            if time.monotonic() > deadline:
+                self.fail(f"{amiss}\n{self.prometheus.tail()}")
+            time.sleep(1)
+
+    def test_each_query_of_the_dashboard_returns_data(self):
+        dashboard = json.loads(DASHBOARD.read_text())
+        left = {query["expr"] for panel in dashboard["panels"] for query in panel.get("targets", [])}
+        self.assertGreater(len(left), 35)
+
+        def amiss():
+            left.difference_update([query for query in left if self.has_data(query)])
+            return left
+
+        self.wait(amiss)
+        variables = {each["name"]: each for each in dashboard["templating"]["list"]}
+        used = {name for text in DASHBOARD.read_text().split('"') for name in re.findall(r"\$\{?(\w+)", text)}
+        self.assertEqual(used - {"__rate_interval", "__all", "labels"}, set(variables))
+        for name, expected in (("job", "diffserver"), ("instance", f"127.0.0.1:{self.server.port}")):
+            self.assertIn("diffserver_build_info", variables[name]["definition"])
+            self.assertEqual(self.prometheus.ask(f"label/{name}/values", **{"match[]": "diffserver_build_info"}), [expected])
+
+    def has_data(self, query):
+        """Whether it returns a number. Grafana fills in a range and the nodes that one looks at."""
+        query = query.replace("$__rate_interval", "20s").replace("$instance", ".*").replace("$job", ".*")
+        found = self.prometheus.ask("query", query=query)["result"]
+        return any(math.isfinite(float(each["value"][1])) for each in found)
+
+    def test_no_metric_is_forgotten_by_the_dashboard(self):
+        text = DASHBOARD.read_text()
+        for name in re.findall(r"^# TYPE (\S+)", self.get("/metrics").text, re.M):
+            if name != "process_virtual_memory_bytes":
+                self.assertTrue(name in text, name)
+
+    def test_the_alerts_are_evaluated_and_the_source_that_fails_is_seen(self):
+        def amiss():
+            rules = [rule for group in self.prometheus.ask("rules")["groups"] for rule in group["rules"]]
+            ill = [rule["name"] for rule in rules if rule["health"] == "err"]
+            self.assertEqual(ill, [])
+            states = {rule["name"]: rule["state"] for rule in rules}
+            quiet = all(states[name] == "inactive" for name in ("DiffserverDown", "DiffserverStoreNotReady", "DiffserverRestarting"))
+            return "" if len(states) == len(CASES) and states["DiffserverSourceFailing"] != "inactive" and quiet else states
+
+        self.wait(amiss)
