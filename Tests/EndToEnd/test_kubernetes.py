@@ -1,0 +1,126 @@
+"""The manifests for Kubernetes: their arguments start a server, their probes are answered by it, and they leave it time to drain.
+
+No cluster runs here: this is what can be said without one.
+"""
+
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import yaml
+
+from support.client import Client
+from support.redis import IS_INSTALLED, MISSING, Redis
+from support.server import ROOT, Server, binary
+
+FOLDER = ROOT / "Examples/kubernetes"
+PASSWORD = "the-password-of-redis"
+
+
+def once(server, *request):
+    """One request on a connection of its own."""
+    client = Client(server)
+    try:
+        return client.request(*request)
+    finally:
+        client.close()
+
+
+def documents(name):
+    return {each["kind"]: each for each in yaml.safe_load_all((FOLDER / name).read_text())}
+
+
+def seconds(time):
+    return int(re.fullmatch(r"(\d+)s", time)[1])
+
+
+class Manifests(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def started(self, container, changes):
+        """A server with a container's arguments, of which some are replaced by what there is here."""
+        arguments = container["args"]
+        self.assertEqual(arguments[0], "serve")
+        self.assertIn("--listen=:8080", arguments)
+        for old, new in changes.items():
+            self.assertTrue(any(old in each for each in arguments), old)
+            arguments = [each.replace(old, new) for each in arguments]
+        arguments = [each for each in arguments[1:] if each != "--listen=:8080"]
+        server = Server(*arguments)
+        self.addCleanup(server.stop)
+        return server
+
+    def assertProbesAreAnswered(self, container, server):
+        ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+        for probe, path in (("readinessProbe", "/readyz"), ("livenessProbe", "/livez")):
+            asked = container[probe]["httpGet"]
+            self.assertEqual(ports.get(asked["port"], asked["port"]), 8080)
+            self.assertEqual(asked["path"], path)
+            self.assertEqual(once(server, "GET", asked["path"]).status, 200)
+
+    def assertIsConfined(self, container):
+        context = container["securityContext"]
+        self.assertEqual((context["readOnlyRootFilesystem"], context["allowPrivilegeEscalation"], context["capabilities"]),
+                         (True, False, {"drop": ["ALL"]}))
+        self.assertIn("memory", container["resources"]["limits"])
+
+    def drain(self, container):
+        return next(seconds(each.removeprefix("--drain=")) for each in container["args"] if each.startswith("--drain="))
+
+    @unittest.skipUnless(IS_INSTALLED, MISSING)
+    def test_the_deployment(self):
+        found = documents("diffserver.yaml")
+        self.assertEqual(set(found), {"Deployment", "Service", "PodDisruptionBudget"})
+        deployment = found["Deployment"]["spec"]
+        pod = deployment["template"]["spec"]
+        container = pod["containers"][0]
+        labels = deployment["template"]["metadata"]["labels"]
+        for selector in (deployment["selector"]["matchLabels"], found["Service"]["spec"]["selector"],
+                         found["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"]):
+            self.assertEqual(selector, labels)
+        self.assertLess(found["PodDisruptionBudget"]["spec"]["minAvailable"], deployment["replicas"])
+        self.assertEqual(found["Service"]["spec"]["ports"][0]["targetPort"], container["ports"][0]["name"])
+        self.assertIsConfined(container)
+        # As the image has it.
+        self.assertIn(f"USER {pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}\n",
+                      (ROOT / "Dockerfile").read_text())
+        sleep = container["lifecycle"]["preStop"]["exec"]["command"]
+        self.assertEqual(sleep[0], "/bin/sleep")
+        self.assertGreater(pod["terminationGracePeriodSeconds"], int(sleep[1]) + self.drain(container) + 1)
+        mounted = container["volumeMounts"][0]["mountPath"]
+        key = "the key of the test"
+        for name, text in (("keys", f"backend:{hashlib.sha256(key.encode()).hexdigest()}"), ("tokens", "x" * 64), ("redis", PASSWORD)):
+            self.assertTrue(any(f"={mounted}/{name}" in each for each in container["args"]))
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(file.name, 0o440)
+        redis = Redis(f"user diffserver on >{PASSWORD} ~diffserver:* &diffserver:* +@read +@write +@scripting +@pubsub +@connection "
+                      "+multi +exec +role")
+        self.addCleanup(redis.close)
+        server = self.started(container, {mounted: self.folder, "redis:6379": f"127.0.0.1:{redis.port}"})
+        self.assertProbesAreAnswered(container, server)
+        made = once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}, {"Authorization": f"Bearer {key}"})
+        self.assertEqual(made.status, 201, made)
+        self.assertEqual(once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}).status, 401)
+
+    def test_the_single_pod(self):
+        pod = documents("single.yaml")["Pod"]["spec"]
+        container = pod["containers"][0]
+        self.assertIsConfined(container)
+        self.assertGreater(pod["terminationGracePeriodSeconds"], self.drain(container) + 1)
+        self.assertEqual(container["ports"][0]["hostIP"], "127.0.0.1")
+        server = self.started(container, {})
+        self.assertProbesAreAnswered(container, server)
+        self.assertEqual(once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}).status, 201)
+
+    def test_the_command_that_makes_the_secret(self):
+        """It finds the key's hash in what `diffserver key` prints."""
+        line = re.search(r"--from-literal=keys=\"\$\((.*)\)\" ", (FOLDER / "diffserver.yaml").read_text())[1]
+        ran = subprocess.run(["sh", "-c", line.replace("diffserver key", f"'{binary()}' key")], capture_output=True, text=True, check=True)
+        self.assertRegex(ran.stdout, r"^backend:[0-9a-f]{64}\n$")
