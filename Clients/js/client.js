@@ -167,7 +167,7 @@ export function connect(url, { ...options }) {
 
   function take(event, data) {
     if (event === 'retry') retry = Number(data) || 1_000;
-    if (event === 'id') self.revision = data; // nothing shown has changed
+    if (event === 'id') [self.revision, failures] = [data, 0]; // nothing shown has changed
     if (event === 'changes') receive(JSON.parse(data));
     if (event === 'end') throw failure(JSON.parse(data));
   }

@@ -325,6 +325,16 @@ test('back-off grows, with chance in it', async () => {
   });
 });
 
+test('streams of a list that is quiet do not count as failures when they end', async () => {
+  const quiet = (talk) => talk.stream().raw('id: 1-a\n\n').drop();
+  const { seen } = await follow([
+    (talk) => talk.stream(reset('1-a', 'a')).drop(), ...Array(5).fill(quiet), (talk) => talk.stream(append('1-a', '2-b', 'b')),
+  ], shows('ab'));
+  const delays = seen.statuses.filter(({ status }) => status === 'waiting').map(({ delay }) => delay);
+  assert.equal(delays.length, 6);
+  assert.ok(delays.every((delay) => delay <= 20), `${delays}`);
+});
+
 // MARK: Who asks
 
 test('a wrong token stops it', async () => {
