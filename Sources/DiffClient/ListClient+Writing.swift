@@ -31,6 +31,7 @@ extension ListClient {
     /// Posts what the list looks like now; whoever holds a key may. Makes the session if there is none.
     ///
     /// - Parameters:
+    ///   - state: the list: an array of items, or an object with `items` or `sections`.
     ///   - since: the revision that the changeset in the answer is to lead from; the head before this write, if there
     ///     is none.
     ///   - revision: refuses the write (412) unless this is the head.
@@ -43,7 +44,11 @@ extension ListClient {
 
     /// Posts an array of edits, all of which are done or none; a token with the scope `edit` is enough.
     ///
-    /// - Parameters: as of `post(state:since:ifMatch:)`.
+    /// - Parameters:
+    ///   - edits: an array of edits.
+    ///   - since: the revision that the changeset in the answer is to lead from; the head before this write, if there
+    ///     is none.
+    ///   - revision: refuses the write (412) unless this is the head.
     /// - Returns: the answer, which `FollowedList.take(_:)` takes.
     public func post(
         edits: JSONText, since: String? = nil, ifMatch revision: String? = nil
