@@ -5,7 +5,7 @@ SWIFT_FILES = $(shell find Package.swift Sources Tests Benchmarks -name .build -
 HISTORY ?= Tests/Fixtures/fire-incidents.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: adapters dependent help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack pictures image image-test compose-test clean
+.PHONY: adapters dependent docc help run test build setup setup-test unit end-to-end end-to-end-stores page openapi races fuzz replay format lint bench bench-http bench-service bench-store attack pictures image image-test compose-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ openapi: setup-test build ## the description against the server, and the server 
 
 adapters: setup ## type-check the Swift client's adapters for UIKit, AppKit and SwiftUI, against stubs of these
 	Tests/Adapters/run
+
+docc: setup ## compile the Swift client's documentation and its tutorial
+	Tests/Documentation/run
 
 dependent: setup ## build an app that depends on this package, with both of SwiftPM's engines
 	Tests/Dependent/run
