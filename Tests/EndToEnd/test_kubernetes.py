@@ -56,9 +56,10 @@ class Manifests(unittest.TestCase):
         self.addCleanup(server.stop)
         return server
 
-    def assertProbesAreAnswered(self, container, server):
+    def assertProbesAreAnswered(self, container, server, probes):
         ports = {each["name"]: each["containerPort"] for each in container["ports"]}
-        for probe, path in (("readinessProbe", "/readyz"), ("livenessProbe", "/livez")):
+        self.assertEqual({name for name in container if name.endswith("Probe")}, set(probes))
+        for probe, path in probes.items():
             asked = container[probe]["httpGet"]
             self.assertEqual(ports.get(asked["port"], asked["port"]), 8080)
             self.assertEqual(asked["path"], path)
@@ -104,7 +105,7 @@ class Manifests(unittest.TestCase):
                       "+multi +exec +role")
         self.addCleanup(redis.close)
         server = self.started(container, {mounted: self.folder, "redis:6379": f"127.0.0.1:{redis.port}"})
-        self.assertProbesAreAnswered(container, server)
+        self.assertProbesAreAnswered(container, server, {"readinessProbe": "/readyz", "livenessProbe": "/livez"})
         made = once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}, {"Authorization": f"Bearer {key}"})
         self.assertEqual(made.status, 201, made)
         self.assertEqual(once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}).status, 401)
@@ -116,7 +117,7 @@ class Manifests(unittest.TestCase):
         self.assertGreater(pod["terminationGracePeriodSeconds"], self.drain(container) + 1)
         self.assertEqual(container["ports"][0]["hostIP"], "127.0.0.1")
         server = self.started(container, {})
-        self.assertProbesAreAnswered(container, server)
+        self.assertProbesAreAnswered(container, server, {"readinessProbe": "/readyz"})
         self.assertEqual(once(server, "PUT", "/v1/sessions/s", {"state": ["a"]}).status, 201)
 
     def test_the_command_that_makes_the_secret(self):
