@@ -25,6 +25,10 @@ class Version(unittest.TestCase):
     def test_the_description_says_it(self):
         self.assertEqual(json.loads(self.text("Sources/DiffServer/Page/openapi.json"))["info"]["version"], self.version)
 
+    def test_the_javascript_package_says_it(self):
+        self.assertEqual(json.loads(self.text("Clients/js/package.json"))["version"], self.version)
+        self.assertIn(self.version, self.text("Clients/js/client.js").split("\n")[0])
+
     def test_the_image_says_it(self):
         self.assertIn(f"\nARG VERSION={self.version}\n", self.text("Dockerfile"))
 
