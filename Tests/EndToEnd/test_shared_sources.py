@@ -290,9 +290,9 @@ class Deaths(NodeCase):
         before = self.upstream.count("/l/3")
         for node in self.nodes:
             self.shows(node, "l:3", "b")
-        self.upstream.wait_for("/l/3", before + 6)
-        # Behind the first ones, which nobody could have agreed on.
-        self.assertOncePerInterval("/l/3", before + 1, 3)
+        self.upstream.wait_for("/l/3", before + 8)
+        # Behind the first of each node, which they could not have agreed on.
+        self.assertOncePerInterval("/l/3", before + len(self.nodes), 3)
 
 
 class OtherFiles(NodeCase):

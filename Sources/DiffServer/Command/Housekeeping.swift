@@ -7,12 +7,14 @@ struct Housekeeping {
     private let server: Server
     private var freeMemory: FreeMemory
     private var saturation = Saturation()
-    private let file = LogFile(descriptor: STDERR_FILENO)
+    private let log: LogFile?
 
     /// Begins, and goes on until the process ends.
-    static func start(_ service: DiffService, _ server: Server) {
+    ///
+    /// - Parameter log: the file that the log goes to, if it does.
+    static func start(_ service: DiffService, _ server: Server, _ log: LogFile?) {
         SystemThread.start(named: "housekeeping") {
-            var housekeeping = Housekeeping(service, server)
+            var housekeeping = Housekeeping(service, server, log)
             while true {
                 sleep(1)
                 housekeeping.turn()
@@ -20,15 +22,15 @@ struct Housekeeping {
         }
     }
 
-    private init(_ service: DiffService, _ server: Server) {
-        (self.service, self.server) = (service, server)
+    private init(_ service: DiffService, _ server: Server, _ log: LogFile?) {
+        (self.service, self.server, self.log) = (service, server, log)
         freeMemory = FreeMemory(slack: service.options.tableBounds.bytes / 16)
     }
 
     private mutating func turn() {
         service.sweep()
         freeMemory.giveBack(used: service.table.size.bytes)
-        if file?.follow() == true { service.journal.log("the log goes on here: its file was moved or removed") }
+        if log?.follow() == true { service.journal.log("the log goes on here: its file was moved or removed") }
         if let line = saturation.line(for: server.counters) { service.journal.log(line, level: "warning") }
     }
 }

@@ -31,6 +31,8 @@ enum Serve {
         let server = Server(options: serverOptions, service: service, workers: workers)
         service.run(in: server)
         let scheme = options.certificate == nil ? "http" : "https"
+        // Whoever reads the next line may move the file at once.
+        let log = LogFile(descriptor: STDERR_FILENO)
         do throws(ListenError) {
             for address in try server.start() {
                 journal.log("diffserver \(Version.text) listens on \(scheme)://\(address)")
@@ -42,7 +44,7 @@ enum Serve {
         if limit < options.maxConnections {
             journal.log("connections are capped at \(limit), since the limit of descriptors is \(Descriptors.limit)")
         }
-        Housekeeping.start(service, server)
+        Housekeeping.start(service, server, log)
         if let limit = options.watchdog { watch(server, limit, journal) }
         while signals.wait() == SIGHUP { reload(server, service) }
         stop(server, service)
