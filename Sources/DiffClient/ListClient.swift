@@ -113,8 +113,8 @@ public struct ListClient: Sendable {
 }
 
 extension ListClient {
-    /// Asks again at once where the client waits after a failure: the network is back, or the app is in front again.
-    /// On Apple's platforms the client does so by itself.
+    /// Asks again at once where the client waits after a failure, unless the server said for how long: the network is
+    /// back, or the app is in front again. On Apple's platforms the client does so by itself.
     public func reconnect() { naps.wake() }
 }
 

@@ -84,7 +84,12 @@ public struct ListUpdates: AsyncSequence, Sendable {
                     let delay = error.isStale && failures == 0 ? 0 : pause(error.retryAfter)
                     failures += 1
                     client.onStatus?(.waiting(error, seconds: delay))
-                    await client.naps.sleep(for: delay)
+                    // What the server asked for is kept, whatever happens meanwhile.
+                    if error.retryAfter == nil {
+                        await client.naps.sleep(for: delay)
+                    } else {
+                        await Task.pause(for: delay)
+                    }
                 }
             }
             return nil

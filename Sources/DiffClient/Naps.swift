@@ -10,9 +10,7 @@ import Foundation
 
 /// Pauses that end early when there is a reason to try again: a network that is back, an app that is in front again.
 final class Naps: @unchecked Sendable {
-    private let lock = NSLock()
-    /// The lock's.
-    private var sleeping: [UUID: Task<Void, Never>] = [:]
+    private let sleeping = HeldRequests()
 
     #if canImport(Network)
         private let monitor = NWPathMonitor()
@@ -46,22 +44,12 @@ final class Naps: @unchecked Sendable {
 
     /// Sleeps for seconds, until `wake`, or until the task is cancelled.
     func sleep(for seconds: TimeInterval) async {
-        let id = UUID()
-        let nap = lock.withLock {
-            let nap = Task { await Task.pause(for: seconds) }
-            sleeping[id] = nap
-            return nap
+        _ = try? await sleeping.answer(since: sleeping.moment) { () throws(ServerProblem) in
+            await Task.pause(for: seconds)
+            return nil
         }
-        await withTaskCancellationHandler {
-            await nap.value
-        } onCancel: {
-            nap.cancel()
-        }
-        lock.withLock { sleeping[id] = nil }
     }
 
     /// Ends all pauses.
-    func wake() {
-        for nap in lock.withLock({ Array(sleeping.values) }) { nap.cancel() }
-    }
+    func wake() { sleeping.interrupt() }
 }

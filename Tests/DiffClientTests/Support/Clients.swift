@@ -43,6 +43,9 @@ final class Statuses: Sendable {
         all.withLock { $0.compactMap { if case .waiting(let problem, _) = $0 { problem } else { nil } } }
     }
 
+    /// Whether it has been answered.
+    var isLive: Bool { all.withLock { $0.contains(.live) } }
+
     /// How long it waited for each.
     var delays: [TimeInterval] {
         all.withLock { $0.compactMap { if case .waiting(_, let delay) = $0 { delay } else { nil } } }
