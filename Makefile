@@ -28,8 +28,8 @@ setup-test:
 # What waits is tested apart from what computes, or its timers come late.
 unit: setup-test ## the libraries' tests
 	swift build --build-tests
-	swift test --skip-build --parallel --filter SnapshotKitTests
-	swift test --skip-build --parallel --skip SnapshotKitTests
+	Tests/unit --skip-build --parallel --filter SnapshotKitTests
+	Tests/unit --skip-build --parallel --skip SnapshotKitTests
 
 end-to-end: setup-test build ## tests of the built server, from outside
 	DIFFSERVER_BINARY=$(BINARY) Tests/EndToEnd/run
@@ -61,8 +61,8 @@ dependent: setup ## build an app that depends on this package, with both of Swif
 
 races: setup ## the server's tests under the thread sanitizer
 	swift build --build-tests --sanitize=thread --scratch-path .build/races
-	swift test --skip-build --sanitize=thread --scratch-path .build/races --filter HTTPCoreTests
-	swift test --skip-build --sanitize=thread --scratch-path .build/races --filter DiffServerTests
+	Tests/unit --skip-build --sanitize=thread --scratch-path .build/races --filter HTTPCoreTests
+	Tests/unit --skip-build --sanitize=thread --scratch-path .build/races --filter DiffServerTests
 
 fuzz: setup ## fuzz states, changes, edits, the HTTP parser, and the work of a request for FUZZ_SECONDS=60 each
 	Tests/Fuzz/run $(or $(FUZZ_SECONDS),60)

@@ -9,17 +9,18 @@ final class RunningServer: @unchecked Sendable {
 
     let url: URL
     var port: Int { url.port ?? 0 }
-    private let process: Process
+    private let process: ChildProcess
 
     /// Starts it; port 0 is a free one.
     init(port: Int = 0, options: String...) throws {
-        process = try Self.process(["serve", "--listen", "127.0.0.1:\(port)"] + options)
-        let errors = Pipe()
-        process.standardError = errors
-        try process.run()
+        let pipe = try ChildPipe()
+        process = try ChildProcess(
+            [Self.program, "serve", "--listen", "127.0.0.1:\(port)"] + options, environment: Self.environment,
+            errors: pipe.writing)
+        let errors = pipe.onlyReading()
         var log = ""
         while true {
-            let piece = errors.fileHandleForReading.availableData
+            let piece = errors.availableData
             log += String(decoding: piece, as: UTF8.self)
             if let found = log.firstMatch(of: /listens on (http:\S+)\n/), let url = URL(string: String(found.1)) {
                 self.url = url
@@ -33,30 +34,19 @@ final class RunningServer: @unchecked Sendable {
 
     /// Ends it by SIGTERM, and waits until it is gone.
     func stop() {
-        guard process.isRunning else { return }
-        process.terminate()
-        process.waitUntilExit()
+        process.send(SIGTERM)
+        process.waitForEnd()
     }
 
     /// What another command of the program prints.
     static func output(_ arguments: String...) throws -> String {
-        let process = try process(arguments)
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let printed = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: printed, as: UTF8.self)
+        try ChildProcess.output(of: [program] + arguments, environment: environment).text
     }
 
     /// The program stands where the tests were built.
-    private static func process(_ arguments: [String]) throws -> Process {
-        let directory = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
-        let process = Process()
-        process.executableURL = directory?.appendingPathComponent("diffserver")
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("DIFFSERVER_") }
-        process.standardInput = FileHandle.nullDevice
-        return process
-    }
+    private static let program =
+        Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
+        .appendingPathComponent("diffserver").path ?? "diffserver"
+
+    private static let environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("DIFFSERVER_") }
 }

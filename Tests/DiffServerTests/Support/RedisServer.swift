@@ -17,7 +17,7 @@ final class RedisServer: @unchecked Sendable {
     var socket: String { "\(directory)/s" }
     private let configuration: String
     private let mode: [String]
-    private var process = Process()
+    private var process: ChildProcess?
 
     /// - Parameter settings: lines of redis.conf; `DIRECTORY` and `PORT` stand for what they are.
     init(port: UInt16? = nil, asSentinel: Bool = false, _ settings: [String] = []) throws {
@@ -44,13 +44,7 @@ final class RedisServer: @unchecked Sendable {
 
     /// Starts it, again if it was killed, and waits until it answers.
     func start() throws {
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["redis-server", configuration] + mode
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        process = try ChildProcess(["redis-server", configuration] + mode)
         for _ in 0..<500 {
             if cli("PING").contains(/PONG|NOAUTH|LOADING|MASTERDOWN/) { return }
             usleep(10_000)
@@ -60,28 +54,18 @@ final class RedisServer: @unchecked Sendable {
 
     /// Ends it at once, as a lost machine would.
     func kill() {
-        guard process.isRunning else { return }
-        Glibc.kill(process.processIdentifier, SIGKILL)
-        process.waitForEnd()
+        process?.send(SIGKILL)
+        process?.waitForEnd()
     }
 
     /// Stops it in the middle of whatever it does, and lets it go on.
-    func pause() { Glibc.kill(process.processIdentifier, SIGSTOP) }
-    func resume() { Glibc.kill(process.processIdentifier, SIGCONT) }
+    func pause() { process?.send(SIGSTOP) }
+    func resume() { process?.send(SIGCONT) }
 
     /// What redis-cli prints.
     @discardableResult
     func cli(_ arguments: String...) -> String {
-        let client = Process()
-        client.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        client.arguments = ["redis-cli", "-s", socket] + arguments
-        let output = Pipe()
-        client.standardOutput = output
-        client.standardError = output
-        guard (try? client.run()) != nil else { return "" }
-        let printed = output.fileHandleForReading.readDataToEndOfFile()
-        client.waitForEnd()
-        return String(decoding: printed, as: UTF8.self)
+        (try? ChildProcess.output(of: ["redis-cli", "-s", socket] + arguments, withErrors: true).text) ?? ""
     }
 
     /// What it answers, without a process of redis-cli; empty for what is no text.
@@ -129,14 +113,6 @@ extension sockaddr_in {
         sin_family = sa_family_t(AF_INET)
         sin_port = port.bigEndian
         sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    }
-}
-
-extension Process {
-    /// As `waitUntilExit`, but without a run loop for the thread: at the thread's end that is taken apart when the
-    /// thread sanitizer has already left.
-    func waitForEnd() {
-        while isRunning { usleep(1000) }
     }
 }
 

@@ -111,14 +111,7 @@ private final class Certificates {
     }
 
     private func openssl(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: directory)
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitForEnd()
-        guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
+        let status = try ChildProcess(["env", "--chdir=\(directory)", "openssl"] + arguments).waitForEnd()
+        guard status == 0 else { throw Failure(status: status) }
     }
 }
