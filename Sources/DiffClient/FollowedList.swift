@@ -53,6 +53,9 @@ public struct FollowedList: Sendable {
         }
     }
 
+    /// Goes on to a revision that shows nothing else.
+    mutating func advance(to revision: String) { self.revision = revision }
+
     private mutating func take(_ answer: Answer) throws(ApplyError) -> Outcome {
         if let reset = answer.reset {
             list = try RowList(state: answer.body)

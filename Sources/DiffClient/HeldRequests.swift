@@ -5,7 +5,7 @@ final class HeldRequests: @unchecked Sendable {
     private let lock = NSLock()
     // All of these are the lock's.
     private var interruptions = 0
-    private var requests: [UUID: Task<[UInt8]?, any Error>] = [:]
+    private var requests: [UUID: @Sendable () -> Void] = [:]
 
     /// How often requests were given up so far.
     var moment: Int { lock.withLock { interruptions } }
@@ -16,18 +16,18 @@ final class HeldRequests: @unchecked Sendable {
             interruptions += 1
             return Array(requests.values)
         }
-        for request in given { request.cancel() }
+        for giveUp in given { giveUp() }
     }
 
     /// Asks; nil if requests were given up since `moment`, and no answer came.
-    func answer(
-        since moment: Int, asking: @escaping @Sendable () async throws(ServerProblem) -> [UInt8]?
-    ) async throws(ServerProblem) -> [UInt8]? {
+    func answer<Answer: Sendable>(
+        since moment: Int, asking: @escaping @Sendable () async throws(ServerProblem) -> Answer?
+    ) async throws(ServerProblem) -> Answer? {
         let id = UUID()
         let started = lock.withLock {
-            guard moment == interruptions else { return nil as Task<[UInt8]?, any Error>? }
+            guard moment == interruptions else { return nil as Task<Answer?, any Error>? }
             let request = Task { try await asking() }
-            requests[id] = request
+            requests[id] = { request.cancel() }
             return request
         }
         guard let request = started else { return nil }

@@ -1,9 +1,9 @@
 // A client of one session. It holds no diff code: the server says what changed, and SnapshotKit's appliers do it.
 //
-// Reading is by long poll, and pulled: a request is under way only while somebody waits for the next update, and its
-// answer leads from what is shown to the newest state in one step. So an animation that takes its time costs nothing, a
-// burst of writes becomes one update, and there is no queue, neither here nor on the server. An event stream would
-// deliver no sooner: a held request is answered by the write itself.
+// Reading is by one stream of events, opened while somebody waits for updates, or by long polls where streams do not get
+// through. Both are pulled: an answer leads from what is shown to what the server holds, and where more events come than
+// are read, the stream is given up and a new one brings the rest in one step. So an animation that takes its time keeps
+// no queue growing, neither here nor on the server.
 
 import Foundation
 import SnapshotKit
@@ -63,7 +63,10 @@ public struct ListClient: Sendable {
     public var receivesPatches = false
     /// Whether an update is a reset, `large`, where the changes would take more bytes than the whole list.
     public var prefersSmallest = false
-    /// How many seconds the server holds a request while nothing changes, at most 60.
+    /// Whether it asks again and again for what has changed, in place of one stream. It does so by itself for a while
+    /// where streams do not get through.
+    public var polls = false
+    /// How many seconds the server holds a poll while nothing changes, at most 60.
     public var wait: TimeInterval = 25
     /// For how many seconds an edit is tried again where answers are lost, or the server is not ready.
     public var patience: TimeInterval = 60
@@ -71,14 +74,14 @@ public struct ListClient: Sendable {
     public var backOff = BackOff()
     /// Told what the connection is doing, on no particular thread.
     public var onStatus: (@Sendable (Status) -> Void)?
-    /// Carries a request to the server and its answer back. Replace it to go through a session of your own:
-    /// `client.transport = { try await session.data(for: $0) }`.
-    public var transport: @Sendable (URLRequest) async throws -> (Data, URLResponse) = { try await quiet.carry($0) }
+    /// Carries a request to the server and its answer back, in place of the client's own `URLSession`. It polls then.
+    /// To go through a session of yours: `client.transport = { try await session.data(for: $0) }`.
+    public var transport: (@Sendable (URLRequest) async throws -> (Data, URLResponse))?
 
     /// Edits that are shown and not confirmed. Copies of a client share them.
     let pending = PendingEdits()
-    /// Pauses after failures. Copies of a client share them.
-    let naps = Naps()
+    /// When to ask anew. Copies of a client share it.
+    let connectivity = Connectivity()
     private let token: @Sendable () async throws -> String?
     /// Whether a refused token may be followed by a better one.
     let renewsToken: Bool
@@ -99,52 +102,68 @@ public struct ListClient: Sendable {
         self.token = token
         renewsToken = true
     }
-
-    /// Without cache and cookies, and with connections for many sessions of one server: each held request occupies one,
-    /// and the usual six would let the seventh session starve.
-    private static let quiet: URLSession = {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.urlCache = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.httpCookieStorage = nil
-        configuration.httpMaximumConnectionsPerHost = 64
-        return URLSession(configuration: configuration)
-    }()
 }
 
 extension ListClient {
-    /// Asks again at once where the client waits after a failure, unless the server said for how long: the network is
-    /// back, or the app is in front again. On Apple's platforms the client does so by itself.
-    public func reconnect() { naps.wake() }
+    /// Asks anew, at once: the network is another one, or the app is in front again. A pause after a failure ends,
+    /// unless the server named it. On Apple's platforms the client does so by itself.
+    public func reconnect() { connectivity.held.interrupt() }
 }
 
 // MARK: Requests
 
 extension ListClient {
     /// Asks what changed since a revision, and lets the server hold the request so long while that is nothing; nil if
-    /// the window was moved, or edits since `moment`, before an answer came.
+    /// the request was given up before an answer came.
     func nextChanges(
         since revision: String?, wait: TimeInterval, unlessEditedSince moment: Int
     ) async throws(ServerProblem) -> [UInt8]? {
-        try await pending.held.answer(since: moment) { () throws(ServerProblem) in
-            guard let window else { return try await changes(since: revision, wait: wait, in: nil) }
-            return try await window.answer { rows throws(ServerProblem) in
-                try await changes(since: revision, wait: wait, in: rows)
+        try await held(since: moment) { rows throws(ServerProblem) in
+            let seconds = Int(max(0, min(wait, 60)))
+            let url = changesURL(
+                [URLQueryItem(name: "wait", value: "\(seconds)")] + readingQuery(since: revision), in: rows)
+            // Beyond what the server holds it, the request is lost.
+            return try await answer(to: URLRequest(url: url, timeoutInterval: Double(seconds) + 20))
+        }
+    }
+
+    /// Waits for what a stream brings next; nil if that was given up, or took longer than `seconds`.
+    func nextNews(
+        of stream: StreamedChanges, since revision: String?, within seconds: TimeInterval?,
+        unlessEditedSince moment: Int
+    ) async throws(ServerProblem) -> EventStream.News? {
+        try await held(since: moment) { rows throws(ServerProblem) in
+            try await stream.next(of: self, rows: rows, since: revision, within: seconds)
+        }
+    }
+
+    /// Asks for the rows that are wanted, until the window is moved, there are edits, or a reason to ask anew.
+    private func held<Answer: Sendable>(
+        since moment: Int, asking: @escaping @Sendable (StateWindow?) async throws(ServerProblem) -> Answer?
+    ) async throws(ServerProblem) -> Answer? {
+        try await connectivity.held.answer(since: connectivity.held.moment) { () throws(ServerProblem) in
+            try await pending.held.answer(since: moment) { () throws(ServerProblem) in
+                guard let window else { return try await asking(nil) }
+                return try await window.answer(asking: asking)
             }
         }
     }
 
-    private func changes(
-        since revision: String?, wait: TimeInterval, in rows: StateWindow?
-    ) async throws(ServerProblem) -> [UInt8] {
-        let seconds = Int(max(0, min(wait, 60)))
-        var query = [URLQueryItem(name: "wait", value: "\(seconds)")]
+    /// A request for a stream.
+    func streamRequest(since revision: String?, in rows: StateWindow?) async throws(ServerProblem) -> URLRequest {
+        // By then `EventStream` has given it up.
+        var request = URLRequest(url: changesURL(readingQuery(since: revision), in: rows), timeoutInterval: 90)
+        request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
+        try await authorize(&request)
+        return request
+    }
+
+    private func readingQuery(since revision: String?) -> [URLQueryItem] {
+        var query: [URLQueryItem] = []
         if let revision { query.append(URLQueryItem(name: "since", value: revision)) }
         if receivesPatches { query.append(URLQueryItem(name: "content", value: "patch")) }
         if prefersSmallest { query.append(URLQueryItem(name: "smallest", value: "true")) }
-        // Beyond what the server holds it, the request is lost.
-        let request = URLRequest(url: changesURL(query, in: rows), timeoutInterval: Double(seconds) + 20)
-        return try await answer(to: request)
+        return query
     }
 
     /// What is followed of the session, as a query says it.
@@ -186,11 +205,20 @@ extension ListClient {
 
     private func exchange(_ request: URLRequest) async throws(ServerProblem) -> (Data, URLResponse) {
         var request = request
+        try await authorize(&request)
+        do {
+            guard let transport else { return try await Carrier.shared.carry(request) }
+            return try await transport(request)
+        } catch {
+            throw ServerProblem(title: "No connection", detail: error.localizedDescription)
+        }
+    }
+
+    private func authorize(_ request: inout URLRequest) async throws(ServerProblem) {
         do {
             if let secret = try await token() {
                 request.setValue("Bearer \(secret)", forHTTPHeaderField: "Authorization")
             }
-            return try await transport(request)
         } catch {
             throw ServerProblem(title: "No connection", detail: error.localizedDescription)
         }

@@ -59,6 +59,13 @@ public struct ListUpdates: AsyncSequence, Sendable {
         /// When edits were last looked at.
         private var moment = -1
         private var failures = 0
+        private let stream = StreamedChanges()
+        /// How many polls until a stream is tried again.
+        private var polls = 0
+        /// Whether the server was asked for a session that it does not have; from then on it is waited for.
+        private var isMissing = false
+        /// Until when nothing is asked: for good, or until there is a reason to ask anew.
+        private var pause: (end: TimeInterval, isNamed: Bool, moment: Int)?
 
         fileprivate init(client: ListClient, followed: FollowedList) {
             self.client = client
@@ -73,50 +80,116 @@ public struct ListUpdates: AsyncSequence, Sendable {
             while !Task.isCancelled {
                 if let update = editedUpdate() { return update }
                 do throws(ServerProblem) {
-                    if let update = try await poll() { return update }
+                    if try await isPaused() { continue }
+                    if let update = try await readsStream ? event() : poll() { return update }
                 } catch {
+                    stream.close()
                     if Task.isCancelled { return nil }
                     let isRenewable = client.renewsToken && error.status == 401
                     guard error.isPassing || isRenewable else {
                         client.onStatus?(.stopped(error))
                         throw error
                     }
-                    let delay = error.isStale && failures == 0 ? 0 : pause(error.retryAfter)
+                    // Nobody need wait to ask for what the server waits for itself.
+                    let isSoon = error.isStale || error.status == 404 && !isMissing
+                    isMissing = error.status == 404
+                    let delay = isSoon && failures == 0 ? 0 : delay(error.retryAfter)
                     failures += 1
+                    rest(for: delay, isNamed: error.retryAfter != nil)
                     client.onStatus?(.waiting(error, seconds: delay))
-                    // What the server asked for is kept, whatever happens meanwhile.
-                    if error.retryAfter == nil {
-                        await client.naps.sleep(for: delay)
-                    } else {
-                        await Task.pause(for: delay)
-                    }
                 }
             }
             return nil
         }
 
+        /// A session that may not be there is asked for first, so that its user learns that; a stream would wait for it.
+        private var readsStream: Bool {
+            !client.polls && client.transport == nil && polls == 0 && (followed.revision != nil || isMissing)
+        }
+
+        private mutating func rest(for seconds: TimeInterval, isNamed: Bool) {
+            pause = (.uptime + seconds, isNamed, client.connectivity.held.moment)
+        }
+
+        /// Sits a pause out; true if that was given up before it was over.
+        private mutating func isPaused() async throws(ServerProblem) -> Bool {
+            guard let (end, isNamed, moment) = pause, end > .uptime else { return false }
+            if !isNamed, moment != client.connectivity.held.moment {
+                pause = nil
+                return false
+            }
+            let connectivity = client.connectivity.held
+            let sleep = { @Sendable () async throws(ServerProblem) -> Bool? in
+                await Task.pause(for: end - .uptime)
+                return true
+            }
+            let slept = try await client.pending.held.answer(since: self.moment) { () throws(ServerProblem) in
+                isNamed ? try await sleep() : try await connectivity.answer(since: moment, asking: sleep)
+            }
+            return slept == nil
+        }
+
+        /// What the stream brings next, by the client's rule; nil if that is nothing new.
+        private mutating func event() async throws(ServerProblem) -> ListUpdate? {
+            let isBehind = client.pending.isAnswered(beyond: followed)
+            if isBehind, !stream.isOpen { return try await poll() }
+            // What was answered is told in a moment, unless it was told already, with what came behind it. And a stream
+            // says something at once, unless there is no session: then its user learns that from an answer.
+            let limit = isBehind ? 0.25 : stream.isSettled || isMissing ? nil : 2
+            let news = try await client.nextNews(
+                of: stream, since: followed.revision, within: limit, unlessEditedSince: moment)
+            switch news {
+            case .changes(let answer): return try adopt(answer, readTime: nil)
+            case .revision(let revision):
+                heard()
+                if followed.revision != revision { moment = -1 }  // edits that were pending may be confirmed by that
+                followed.advance(to: revision)
+            case .overrun: stream.close()
+            case .unavailable:
+                stream.close()
+                polls = 5
+            case nil:
+                guard limit != nil, client.pending.held.moment == moment else { break }
+                stream.settle()
+                return try await poll(waits: false)
+            }
+            return nil
+        }
+
         /// One request, and the client's rule on its answer; nil if it brought nothing new.
-        private mutating func poll() async throws(ServerProblem) -> ListUpdate? {
+        private mutating func poll(waits: Bool = true) async throws(ServerProblem) -> ListUpdate? {
             let start = TimeInterval.uptime
             let isBehind = client.pending.isAnswered(beyond: followed)
-            // Nil where the window was moved meanwhile, or there are other edits.
+            let waits = waits && !isBehind && (followed.revision != nil || isMissing)
             guard
                 let answer = try await client.nextChanges(
-                    since: followed.revision, wait: isBehind ? 0 : client.wait, unlessEditedSince: moment)
+                    since: followed.revision, wait: waits ? client.wait : 0, unlessEditedSince: moment)
             else { return nil }
+            if polls > 0 { polls -= 1 }
+            let (before, update) = (followed.revision, try adopt(answer, readTime: start))
+            // It leads from what it sent last.
+            if followed.revision != before { stream.close() }
+            if update == nil, isBehind {
+                moment = -1  // what was answered is no change, or none that is seen
+            } else if update == nil, waits, .uptime - start < 1 {
+                // Where something on the way does not let the server hold the request, it must not go in a circle.
+                rest(for: delay(nil), isNamed: false)
+            }
+            return update
+        }
+
+        /// The server has said something that fits.
+        private mutating func heard() {
+            (failures, isMissing) = (0, false)
             client.onStatus?(.live)
+        }
+
+        private mutating func adopt(_ answer: [UInt8], readTime: TimeInterval?) throws(ServerProblem) -> ListUpdate? {
             let before = followed.list
             let outcome = try take(answer)
-            followed.readTime = start
-            failures = 0
-            if let change = ListUpdate.Change(outcome, client.form) { return update(by: change, outcome, from: before) }
-            if isBehind {
-                moment = -1  // what was answered is no change, or none that is seen
-                return nil
-            }
-            // Where something on the way does not let the server hold the request, it must not go in a circle.
-            if .uptime - start < 1 { await Task.pause(for: pause(nil)) }
-            return nil
+            heard()
+            if let readTime { followed.readTime = readTime }
+            return ListUpdate.Change(outcome, client.form).flatMap { update(by: $0, outcome, from: before) }
         }
 
         /// An update by an answer. With nothing pending, before and after, it is as the server said.
@@ -158,7 +231,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
             return outcome
         }
 
-        private func pause(_ retryAfter: TimeInterval?) -> TimeInterval {
+        private func delay(_ retryAfter: TimeInterval?) -> TimeInterval {
             client.backOff.pause(after: failures, retryAfter: retryAfter, chance: .random(in: 0...1))
         }
     }

@@ -1,5 +1,5 @@
-// A window moves while its rows are followed: the request that the server holds for the rows before is given up, and
-// the next one leads from the revision that is shown. So a late answer needs no rule of its own: one that still arrives
+// A window moves while its rows are followed: the stream or the poll of the rows before is given up, and the next one
+// leads from the revision that is shown. So a late answer needs no rule of its own: one that still arrives
 // is taken or asked for again as any other.
 
 import Foundation
@@ -36,9 +36,9 @@ public final class ListWindow: @unchecked Sendable {
     }
 
     /// Asks for the rows that are wanted; nil if meanwhile others are, and no answer came.
-    func answer(
-        asking: @escaping @Sendable (StateWindow) async throws(ServerProblem) -> [UInt8]?
-    ) async throws(ServerProblem) -> [UInt8]? {
+    func answer<Answer: Sendable>(
+        asking: @escaping @Sendable (StateWindow) async throws(ServerProblem) -> Answer?
+    ) async throws(ServerProblem) -> Answer? {
         try await held.answer(since: held.moment) { () throws(ServerProblem) in try await asking(self.rows) }
     }
 }

@@ -35,13 +35,18 @@ public struct ServerProblem: Error, Sendable, Equatable {
         self.isStale = isStale
     }
 
-    init(_ response: HTTPURLResponse, _ body: Data) {
-        let members = try? JSONDecoder().decode(Members.self, from: body)
-        status = response.statusCode
-        type = members?.type
-        title = members?.title ?? HTTPURLResponse.localizedString(forStatusCode: response.statusCode)
-        detail = members?.detail
+    /// One that a stream ends with.
+    init(json: Data) {
+        let members = try? JSONDecoder().decode(Members.self, from: json)
+        (status, type, detail) = (members?.status, members?.type, members?.detail)
+        title = members?.title ?? "The stream has ended"
         current = members?.current
+    }
+
+    init(_ response: HTTPURLResponse, _ body: Data) {
+        self.init(json: body)
+        status = response.statusCode
+        if type == nil { title = HTTPURLResponse.localizedString(forStatusCode: response.statusCode) }
         retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Self.delay($0, from: Date()) }
     }
 
@@ -67,6 +72,7 @@ public struct ServerProblem: Error, Sendable, Equatable {
 
     private struct Members: Decodable {
         var type, title, detail, current: String?
+        var status: Int?
     }
 }
 

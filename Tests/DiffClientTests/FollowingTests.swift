@@ -7,12 +7,12 @@ import Testing
 struct FollowingTests {
     struct Way: Sendable, CustomTestStringConvertible {
         let form: ListClient.Form
-        let receivesPatches: Bool
-        var testDescription: String { "\(form), patches: \(receivesPatches)" }
+        let receivesPatches, polls: Bool
+        var testDescription: String { "\(form), patches: \(receivesPatches), polls: \(polls)" }
     }
 
     static let ways = [ListClient.Form.keyed, .staged(), .staged(compact: true), .diffable].flatMap { form in
-        [false, true].map { Way(form: form, receivesPatches: $0) }
+        [(false, false), (true, false), (false, true), (true, true)].map { Way(form: form, receivesPatches: $0, polls: $1) }
     }
 
     /// A list of two sections, with rows from 0 to 11 in some order; contents differ now and then.
@@ -35,7 +35,7 @@ struct FollowingTests {
         let server = try RunningServer()
         var client = ListClient.hasty(server)
         client.form = way.form
-        client.receivesPatches = way.receivesPatches
+        (client.receivesPatches, client.polls) = (way.receivesPatches, way.polls)
         _ = try await client.post(state: Self.state(0))
         var updates = client.updates.makeAsyncIterator()
         let first = try await updates.next()
@@ -56,11 +56,12 @@ struct FollowingTests {
     @Test("a held request is answered by a write; many writes meanwhile are one update")
     func squash() async throws {
         let server = try RunningServer()
-        let client = ListClient.hasty(server)
+        var client = ListClient.hasty(server)
+        client.polls = true
         _ = try await client.post(state: JSONText("[1]"))
         var updates = client.updates.makeAsyncIterator()
         _ = try await updates.next()
-        async let written = Task {
+        async let written = Task { [client] in
             try await Task.sleep(for: .milliseconds(100))
             return try await client.post(edits: JSONText(#"[{"op":"insert","items":[{"id":2}]}]"#))
         }.value

@@ -8,9 +8,10 @@ import Foundation
     import UIKit
 #endif
 
-/// Pauses that end early when there is a reason to try again: a network that is back, an app that is in front again.
-final class Naps: @unchecked Sendable {
-    private let sleeping = HeldRequests()
+/// Says when there is a reason to ask anew: a network that is another one, an app that is in front again.
+final class Connectivity: @unchecked Sendable {
+    /// What is given up then: pauses after failures, and requests over a connection that may be dead and not say so.
+    let held = HeldRequests()
 
     #if canImport(Network)
         private let monitor = NWPathMonitor()
@@ -21,15 +22,18 @@ final class Naps: @unchecked Sendable {
 
     init() {
         #if canImport(Network)
-            monitor.pathUpdateHandler = { [weak self] path in
-                if path.status == .satisfied { self?.wake() }
+            // It tells the path that there is, and then each other one.
+            nonisolated(unsafe) var isKnown = false
+            monitor.pathUpdateHandler = { [held] path in
+                if isKnown, path.status == .satisfied { held.interrupt() }
+                isKnown = true
             }
             monitor.start(queue: DispatchQueue(label: "diffserver.network"))
         #endif
         #if canImport(UIKit) && !os(watchOS)
             observer = NotificationCenter.default.addObserver(
                 forName: UIApplication.willEnterForegroundNotification, object: nil, queue: nil
-            ) { [weak self] _ in self?.wake() }
+            ) { [held] _ in held.interrupt() }
         #endif
     }
 
@@ -41,15 +45,4 @@ final class Naps: @unchecked Sendable {
             if let observer { NotificationCenter.default.removeObserver(observer) }
         #endif
     }
-
-    /// Sleeps for seconds, until `wake`, or until the task is cancelled.
-    func sleep(for seconds: TimeInterval) async {
-        _ = try? await sleeping.answer(since: sleeping.moment) { () throws(ServerProblem) in
-            await Task.pause(for: seconds)
-            return nil
-        }
-    }
-
-    /// Ends all pauses.
-    func wake() { sleeping.interrupt() }
 }

@@ -1,0 +1,182 @@
+import Dispatch
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// A stream of server-sent events that is open. It closes with this object.
+final class EventStream: Sendable {
+    /// What comes of waiting for it.
+    enum News: Sendable {
+        case changes([UInt8])
+        case revision(String)
+        /// More came than was read: a new stream, from the revision that is shown, brings all of it in one step.
+        case overrun
+        /// There are no streams here, or something on the way holds them back.
+        case unavailable
+    }
+
+    private let task: URLSessionTask
+    private let inbox: EventInbox
+
+    init(_ task: URLSessionTask, _ inbox: EventInbox) {
+        self.task = task
+        self.inbox = inbox
+    }
+
+    deinit {
+        let task = task
+        DispatchQueue.global().async { task.cancel() }
+    }
+
+    /// Waits for the next event; nil when the task is cancelled, or so many seconds are over. Then nothing is lost.
+    ///
+    /// - Throws: `ServerProblem` when the stream has ended, or the server has fallen silent.
+    func next(within seconds: TimeInterval? = nil) async throws(ServerProblem) -> News? {
+        let clock = Task { [inbox] in
+            if let seconds {
+                await Task.pause(for: seconds)
+                return inbox.interrupt()
+            }
+            while !Task.isCancelled, let left = inbox.secondsUntilSilent() { await Task.pause(for: left) }
+        }
+        defer { clock.cancel() }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { waiting in
+                inbox.wait(waiting)
+                if Task.isCancelled { inbox.interrupt() }
+            }
+        } onCancel: {
+            inbox.interrupt()
+        }
+        return try result?.get()
+    }
+}
+
+/// What a stream has brought and nobody has read yet.
+final class EventInbox: @unchecked Sendable {
+    typealias Outcome = Result<EventStream.News, ServerProblem>
+
+    /// How much is read of an answer that is no stream, but may be a problem.
+    private static let longestProblem = 1 << 16
+
+    private let longestStart, longestSilence: TimeInterval
+    private let lock = NSLock()
+    // All of these are the lock's.
+    private var parser = EventParser()
+    private var news: [EventStream.News] = []
+    /// How many answers are in `news`.
+    private var unread = 0
+    private var end: Outcome?
+    private var waiting: CheckedContinuation<Outcome?, Never>?
+    private var refusal: (response: HTTPURLResponse, body: Data)?
+    private var hasBegun = false
+    private var lastHeard = TimeInterval.uptime
+
+    /// An inbox that is empty.
+    ///
+    /// - Parameters:
+    ///   - longestStart: within how many seconds the first bytes come, which are sent at once.
+    ///   - longestSilence: within how many seconds more comes; at least a comment, every 15 seconds.
+    init(longestStart: TimeInterval = 5, longestSilence: TimeInterval = 45) {
+        self.longestStart = longestStart
+        self.longestSilence = longestSilence
+    }
+
+    /// Resumes one with the next event or the end; another that waits already is interrupted.
+    func wait(_ continuation: CheckedContinuation<Outcome?, Never>) {
+        lock.withLock {
+            waiting?.resume(returning: nil)
+            waiting = continuation
+            deliver()
+        }
+    }
+
+    /// Lets go who waits.
+    func interrupt() {
+        lock.withLock {
+            waiting?.resume(returning: nil)
+            waiting = nil
+        }
+    }
+
+    /// For how long nothing may come from now on; nil at the end, which is now where that time is over.
+    func secondsUntilSilent() -> TimeInterval? {
+        lock.withLock {
+            let left = lastHeard + (hasBegun ? longestSilence : longestStart) - .uptime
+            if left > 0, end == nil { return left }
+            finish(hasBegun ? .failure(ServerProblem(title: "The server fell silent")) : .success(.unavailable))
+            return nil
+        }
+    }
+
+    /// Takes the head of the answer in.
+    func take(_ response: URLResponse) {
+        lock.withLock {
+            guard let response = response as? HTTPURLResponse else { return finish(.success(.unavailable)) }
+            guard (200..<300).contains(response.statusCode) else { return refusal = (response, Data()) }
+            let type = response.value(forHTTPHeaderField: "Content-Type") ?? ""
+            if !type.hasPrefix("text/event-stream") { finish(.success(.unavailable)) }
+        }
+    }
+
+    /// Takes bytes in; false if no more are wanted.
+    func take(_ bytes: Data) -> Bool {
+        lock.withLock {
+            lastHeard = .uptime
+            if let refusal {
+                self.refusal?.body.append(bytes)
+                return refusal.body.count < Self.longestProblem
+            }
+            hasBegun = true
+            parser.read(bytes) { event in
+                guard end == nil else { return }
+                switch event {
+                case .changes(let answer):
+                    news.append(.changes(answer))
+                    unread += 1
+                case .revision(let revision): news.append(.revision(revision))
+                case .end(let problem): end = .failure(ServerProblem(json: Data(problem)))
+                }
+            }
+            deliver()
+            if unread > 1 {
+                news = []
+                finish(.success(.overrun))
+            }
+            return end == nil
+        }
+    }
+
+    /// The request is over.
+    func finish(with error: (any Error)?) {
+        lock.withLock {
+            if let refusal, refusal.response.statusCode == 406 { return finish(.success(.unavailable)) }
+            if let refusal { return finish(.failure(ServerProblem(refusal.response, refusal.body))) }
+            let title = hasBegun ? "The stream broke off" : "No connection"
+            finish(.failure(ServerProblem(title: title, detail: error?.localizedDescription)))
+        }
+    }
+
+    /// Ends it behind what came before, unless it has ended already. In the lock.
+    private func finish(_ outcome: Outcome) {
+        end = end ?? outcome
+        deliver()
+    }
+
+    /// Hands over what there is, if somebody waits. In the lock.
+    private func deliver() {
+        guard let waiting else { return }
+        if let first = news.first {
+            news.removeFirst()
+            if case .changes = first { unread -= 1 }
+            waiting.resume(returning: .success(first))
+        } else if let end {
+            waiting.resume(returning: end)
+        } else {
+            return
+        }
+        self.waiting = nil
+    }
+}

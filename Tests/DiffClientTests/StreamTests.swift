@@ -1,0 +1,185 @@
+import Foundation
+import SnapshotKit
+import Testing
+
+@testable import DiffClient
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+@Suite("Streams, and polls where there are none", .timeLimit(.minutes(2)))
+struct StreamTests {
+    private static let first =
+        #"{"from":null,"to":"1-0","dialect":"keyed","reset":"initial","state":{"sections":[{"id":"s","items":[]}]}}"#
+
+    /// An answer that inserts a row, named as the revision it leads to.
+    private static func inserting(_ to: Int, since: Int) -> String {
+        let changes = #"[{"op":"insert","items":[{"id":\#(to)}],"in":"s","before":null}]"#
+        return #"{"from":"\#(since)-0","to":"\#(to)-0","dialect":"keyed","changes":\#(changes)}"#
+    }
+
+    private static func json(_ body: String, status: String = "200 OK") -> ScriptedServer.Part {
+        .send(
+            "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
+                + "Connection: close\r\n\r\n\(body)")
+    }
+
+    private static let streamHead = ScriptedServer.Part.send(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\nretry: 1000\n\n")
+
+    private static func event(_ name: String, _ data: String) -> String { "event: \(name)\ndata: \(data)\n\n" }
+
+    private static func wantsStream(_ head: String) -> Bool { head.contains("text/event-stream") }
+
+    private func client(_ server: ScriptedServer, _ statuses: Statuses = Statuses()) -> ListClient {
+        var client = ListClient(url: server.url, session: "list")
+        client.backOff = ListClient.BackOff(first: 0.02, longest: 0.1)
+        statuses.listen(to: &client)
+        return client
+    }
+
+    @Test(
+        "where streams are not to be had, it polls",
+        arguments: [
+            [json(#"{"title":"Not here","status":406}"#, status: "406 Not Acceptable")],
+            [json("<html>Please log in</html>")], [.silence],
+        ])
+    func fallback(answer: [ScriptedServer.Part]) async throws {
+        let server = try ScriptedServer { head, number in
+            if number == 0 { return [Self.json(Self.first)] }
+            return Self.wantsStream(head) ? answer : [Self.json(Self.inserting(2, since: 1))]
+        }
+        var updates = client(server).updates.makeAsyncIterator()
+        #expect(try await updates.next()?.ids == [])
+        #expect(try await updates.next()?.ids == ["2"])
+        let last = try #require(server.requests.last)
+        #expect(last.contains("since=1-0") && !Self.wantsStream(last))
+    }
+
+    @Test("a stream that breaks off is resumed from what is shown")
+    func brokenOff() async throws {
+        let server = try ScriptedServer { _, number in
+            switch number {
+            case 0: [Self.json(Self.first)]
+            case 1: [Self.streamHead, .send(Self.event("changes", Self.inserting(2, since: 1))), .send("event: chan")]
+            default: [Self.streamHead, .send(Self.event("changes", Self.inserting(3, since: 2))), .silence]
+            }
+        }
+        let statuses = Statuses()
+        var updates = client(server, statuses).updates.makeAsyncIterator()
+        for ids in [[], ["2"], ["2", "3"]] { #expect(try await updates.next()?.ids == ids) }
+        #expect(server.requests.map(Self.wantsStream) == [false, true, true])
+        #expect(server.requests.last?.contains("since=2-0") == true)
+        #expect(statuses.problems.map(\.title) == ["The stream broke off"])
+    }
+
+    @Test("what a busy loop has not read comes in one step")
+    func overrun() async throws {
+        let server = try ScriptedServer { _, number in
+            switch number {
+            case 0: [Self.json(Self.first)]
+            case 1:
+                [
+                    Self.streamHead,
+                    .send((2...4).map { Self.event("changes", Self.inserting($0, since: $0 - 1)) }.joined()), .silence,
+                ]
+            default: [Self.streamHead, .send(Self.event("changes", Self.inserting(9, since: 2))), .silence]
+            }
+        }
+        var updates = client(server).updates.makeAsyncIterator()
+        // The first of the three was waited for; the others came with it.
+        for ids in [[], ["2"], ["2", "9"]] { #expect(try await updates.next()?.ids == ids) }
+        #expect(server.requests.last?.contains("since=2-0") == true)
+    }
+
+    @Test("a revision that shows nothing new is where it goes on from")
+    func revisions() async throws {
+        let server = try ScriptedServer { _, number in
+            switch number {
+            case 0: [Self.json(Self.first)]
+            case 1: [Self.streamHead, .send("id: 1-0\n\nid: 5-0\n\n")]
+            default: [Self.streamHead, .send(Self.event("changes", Self.inserting(6, since: 5))), .silence]
+            }
+        }
+        var updates = client(server).updates.makeAsyncIterator()
+        for ids in [[], ["6"]] { #expect(try await updates.next()?.ids == ids) }
+        #expect(server.requests.last?.contains("since=5-0") == true)
+    }
+
+    @Test("the problem that a stream ends with is told, and thrown where asking again cannot help")
+    func ends() async throws {
+        let server = try ScriptedServer { _, number in
+            switch number {
+            case 0: [Self.json(Self.first)]
+            case 1: [Self.streamHead, .send(Self.event("end", #"{"title":"Shutting down","status":503}"#))]
+            default: [Self.streamHead, .send(Self.event("end", #"{"title":"Unauthorized","status":401}"#))]
+            }
+        }
+        let statuses = Statuses()
+        var updates = client(server, statuses).updates.makeAsyncIterator()
+        _ = try await updates.next()
+        let problem = await #expect(throws: ServerProblem.self) { try await updates.next() }
+        #expect(problem?.status == 401)
+        #expect(statuses.problems.map(\.status) == [503])
+    }
+
+    @Test("whoever reconnects gives up a stream that may be dead")
+    func reconnecting() async throws {
+        let server = try ScriptedServer { _, number in
+            switch number {
+            case 0: [Self.json(Self.first)]
+            case 1: [Self.streamHead, .send("id: 1-0\n\n"), .silence]
+            default: [Self.streamHead, .send(Self.event("changes", Self.inserting(2, since: 1))), .silence]
+            }
+        }
+        let statuses = Statuses()
+        let client = client(server, statuses)
+        let reader = Task {
+            var updates = client.updates.makeAsyncIterator()
+            _ = try await updates.next()
+            return try await updates.next()?.ids
+        }
+        while server.requests.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
+        client.reconnect()
+        #expect(try await reader.value == ["2"])
+        #expect(statuses.problems.isEmpty)
+    }
+
+    @Test("a session that is gone is told, though a stream would wait for it")
+    func missing() async throws {
+        let server = try ScriptedServer { head, number in
+            switch number {
+            case 0: return [Self.json(Self.first)]
+            case 1: return [Self.streamHead, .silence]
+            case 2: return [Self.json(#"{"title":"There is no such session","status":404}"#, status: "404 Not Found")]
+            default:
+                let reset = Self.first.replacing("initial", with: "unknown").replacing("1-0", with: "1-1")
+                return [Self.streamHead, .pause(milliseconds: 50), .send(Self.event("changes", reset)), .silence]
+            }
+        }
+        let statuses = Statuses()
+        var updates = client(server, statuses).updates.makeAsyncIterator()
+        _ = try await updates.next()
+        #expect(try await updates.next()?.reason == "unknown")
+        #expect(server.requests.map(Self.wantsStream) == [false, true, false, true])
+        #expect(statuses.problems.map(\.status) == [404])
+    }
+
+    @Test("a stream that falls silent is given up, and one that never speaks is polled for")
+    func silence() async throws {
+        let inbox = EventInbox(longestStart: 0.05, longestSilence: 0.2)
+        let url = try #require(URL(string: "http://localhost"))
+        let stream = EventStream(URLSession.shared.dataTask(with: url), inbox)
+        _ = inbox.take(Data(": a comment\n".utf8))
+        let problem = await #expect(throws: ServerProblem.self) { try await stream.next() }
+        #expect(problem?.title == "The server fell silent")
+
+        let other = EventStream(URLSession.shared.dataTask(with: url), EventInbox(longestStart: 0.05))
+        if let early = try await other.next(within: 0.01) { Issue.record("\(early)") }
+        guard case .unavailable = try await other.next() else {
+            Issue.record("it waits on")
+            return
+        }
+    }
+}
