@@ -32,7 +32,7 @@ public struct FollowedList: Sendable {
         /// The list was changed. In the dialect `staged`, by these stages, of which the last one's list is shown now.
         case changed([ListStage])
         /// The list was changed, in the dialect `diffable`: what it is now, and what is to be drawn again.
-        case arranged(Arrangement)
+        case arranged(ListArrangement)
         /// The list is as new as the answer.
         case current
         /// The answer is for another list: ask again.

@@ -12,7 +12,7 @@ public struct ListUpdate: Sendable {
         /// In these stages, of which the last one's list is `list`.
         case staged([ListStage])
         /// To this arrangement.
-        case diffable(Arrangement)
+        case diffable(ListArrangement)
     }
 
     /// What to show.

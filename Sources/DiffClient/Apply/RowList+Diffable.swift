@@ -4,7 +4,7 @@
 import SnapshotKit
 
 /// What a `diffable` changeset says: the list after it, and what is to be drawn again.
-public struct Arrangement: Sendable {
+public struct ListArrangement: Sendable {
     /// The list after the changes.
     public internal(set) var list = RowList()
     /// Rows whose cell is to be made anew.
@@ -23,11 +23,11 @@ extension RowList {
     /// - Throws: `ApplyError` if an id is neither in this list nor among what the changes bring, or stands in the new
     ///   list twice; or if what is to be drawn again is named twice, or is not in both lists: a snapshot would end the
     ///   program over it.
-    public func arrangement(_ changes: consuming [UInt8]) throws(ApplyError) -> Arrangement {
+    public func arrangement(_ changes: consuming [UInt8]) throws(ApplyError) -> ListArrangement {
         try arrangement(JSONSlice(checking: changes))
     }
 
-    func arrangement(_ changes: JSONSlice) throws(ApplyError) -> Arrangement {
+    func arrangement(_ changes: JSONSlice) throws(ApplyError) -> ListArrangement {
         let members = try changes.object(
             [
                 "sections", "reload", "reconfigure", "reloadSections", "reconfigureSections", "items",
@@ -36,7 +36,7 @@ extension RowList {
         var contents = Contents(of: self)
         for value in try members.list("items") { try contents.update(row: Updated(value)) }
         for value in try members.list("sectionContents") { try contents.update(section: Updated(value)) }
-        var arrangement = Arrangement()
+        var arrangement = ListArrangement()
         arrangement.list.content = content
         for value in try members.required("sections").asArray() {
             arrangement.list.sections.append(try contents.section(value))
@@ -51,7 +51,7 @@ extension RowList {
     }
 }
 
-extension Arrangement {
+extension ListArrangement {
     /// Checks that what is to be drawn again was there, still is, and is named once.
     fileprivate func requireRedrawable(from before: RowList, at offset: Int) throws(ApplyError) {
         try require(

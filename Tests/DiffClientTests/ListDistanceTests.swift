@@ -5,7 +5,7 @@ import Testing
 @testable import DiffClient
 
 @Suite(.timeLimit(.minutes(5)))
-struct DistanceTests {
+struct ListDistanceTests {
     @Test func `what is counted is not adopted`() async throws {
         let server = try RunningServer()
         var client = ListClient.hasty(server)

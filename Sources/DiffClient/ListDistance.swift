@@ -6,7 +6,7 @@ import SnapshotKit
 #endif
 
 /// How far a session is from what a client shows: "12 new posts", for who is not shown them yet.
-public struct Distance: Sendable, Equatable {
+public struct ListDistance: Sendable, Equatable {
     /// What would become of what is shown.
     public enum Change: Sendable, Equatable {
         /// So many operations on sections and on items.
@@ -27,7 +27,7 @@ extension ListClient {
     /// counted, also those outside of it.
     ///
     /// - Parameter revision: what is shown; nil for nothing yet.
-    public func distance(since revision: String?) async throws(ServerProblem) -> Distance {
+    public func distance(since revision: String?) async throws(ServerProblem) -> ListDistance {
         var query = [URLQueryItem(name: "dialect", value: Dialect.counts.rawValue)] + viewQuery
         // Which rows a window shows stands behind `~`; without it the revision is that of all rows.
         if let all = revision?.prefix(while: { $0 != "~" }) {
@@ -35,12 +35,12 @@ extension ListClient {
         }
         let answer = try await answer(to: URLRequest(url: changesURL(of: query)))
         do throws(ApplyError) {
-            return try Distance(JSONSlice(checking: answer))
+            return try ListDistance(JSONSlice(checking: answer))
         } catch { throw ServerProblem(title: "Counts that are none", detail: "\(error)") }
     }
 }
 
-extension Distance {
+extension ListDistance {
     init(_ answer: JSONSlice) throws(ApplyError) {
         guard let members = answer.members, let revision = members["to"]?.string else {
             throw answer.wrong("an object with a revision is expected")
