@@ -1,6 +1,6 @@
 """The manifests for Kubernetes: their arguments start a server, their probes are answered by it, and they leave it time to drain.
 
-No cluster runs here: this is what can be said without one.
+No cluster runs here: this is what can be said without one. `.ci/kube` runs the single pod, where Podman can.
 """
 
 import hashlib
