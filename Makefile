@@ -108,7 +108,7 @@ image: ## build the image diffserver with docker or podman, and try it
 
 image-test: image ## the same
 
-compose-test: image ## run Examples/compose.yaml with it, and try it; COMPOSE="docker compose" or podman-compose
+compose-test: image ## run Examples/compose.yaml with it, and try it; COMPOSE="docker compose" or podman-compose, by default the engine's
 	.ci/compose
 
 clean: ## remove what was built

@@ -1,0 +1,54 @@
+"""Which container engine `.ci/engine` finds, and what it says where none works, with programs that only say what an engine would."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from support.server import ROOT
+
+WORKS = "exit 0"
+NO_DAEMON = "echo 'Server:'; echo 'Cannot connect to the Docker daemon at unix:///x.sock.' >&2; exit 1"
+
+
+class Engines(unittest.TestCase):
+    def run_with(self, engine=None, **programs):
+        with tempfile.TemporaryDirectory() as folder:
+            for tool in ("bash", "env", "timeout", "grep", "tail"):
+                found = next(path for path in ("/usr/bin", "/bin") if os.path.exists(f"{path}/{tool}"))
+                os.symlink(f"{found}/{tool}", f"{folder}/{tool}")
+            for name, text in programs.items():
+                program = pathlib.Path(folder, name)
+                program.write_text(f"#!{folder}/bash\n{text}\n")
+                program.chmod(0o755)
+            environment = {"PATH": folder} | ({"ENGINE": engine} if engine else {})
+            return subprocess.run([ROOT / ".ci/engine"], env=environment, capture_output=True, text=True, check=False)
+
+    def test_the_engine_is_one_that_works(self):
+        for programs, engine, expected in (
+            ({"docker": WORKS, "podman": WORKS}, None, "docker"),
+            ({"docker": NO_DAEMON, "podman": WORKS}, None, "podman"),
+            ({"podman": WORKS}, None, "podman"),
+            ({"docker": WORKS, "podman": WORKS}, "podman", "podman"),
+        ):
+            with self.subTest(programs=programs, engine=engine):
+                ran = self.run_with(engine, **programs)
+                self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, f"{expected}\n", ""))
+
+    def test_what_is_missing_is_said(self):
+        for programs, engine, expected in (
+            ({}, None, ("docker is not installed", "podman is not installed")),
+            ({"docker": NO_DAEMON}, None, ("Cannot connect to the Docker daemon at unix:///x.sock.", "podman is not installed")),
+            ({"docker": NO_DAEMON, "podman": WORKS}, "docker", ("`docker info` fails: Cannot connect",)),
+            ({"docker": "exit 1"}, "docker", ("`docker info` fails: it does not answer",)),
+        ):
+            with self.subTest(programs=programs, engine=engine):
+                ran = self.run_with(engine, **programs)
+                self.assertEqual((ran.returncode, ran.stdout), (1, ""))
+                for text in expected:
+                    self.assertIn(text, ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
