@@ -85,7 +85,7 @@ public final class Server: Sendable {
         let limit = Descriptors.limit
         let free = limit - Descriptors.open - options.reservedDescriptors
         if let capacity = ConnectionCapacity(for: options.maxConnections, free: free) { return capacity }
-        throw ListenError(address: "connections", reason: "the limit of descriptors, \(limit), leaves none for them")
+        throw ListenError(address: "connections", reason: "the file descriptor limit of \(limit) leaves none for them")
     }
 
     /// Reads the certificate, the key and the authorities again. Connections keep what they began with; new ones get

@@ -22,12 +22,12 @@ FAULTY = """{
 }
 """
 FAULTS = (
-    '2:84: Authorization is a secret: "env:NAME", by the variable that holds the whole value',
+    '2:84: Authorization is a secret: write "env:NAME", where the variable NAME holds the whole value',
     "2:110: ttl must be a whole number of seconds from 1 to 604800",
-    '3:3: a name holds letters, digits, ._~:- and segments in braces, as "orders:{user}"',
-    "3:3: a list has a source, or a hook, or both",
+    '3:3: a name may only contain letters, digits, ._~:- and segments in braces, such as "orders:{user}"',
+    "3:3: a list needs a source, a hook, or both",
     "4:37: the list's name has no segment {usr}",
-    "4:75: the variable HOOK holds no secret",
+    "4:75: the variable HOOK does not hold a secret",
     '4:109: itemsAt is a JSON Pointer, empty or starting with "/", not "data"',
 )
 
@@ -55,7 +55,7 @@ class Lists(unittest.TestCase):
             self.write(text)
             with self.subTest(lists):
                 ran = command("check-lists", self.path, variables=variables)
-                self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, f"{self.path}: {lists}, all well\n", ""))
+                self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, f"{self.path}: {lists}, no faults\n", ""))
         self.write(GOOD)
         server = Server("--lists", self.path, variables=variables)
         self.addCleanup(server.stop)
@@ -83,9 +83,9 @@ class Lists(unittest.TestCase):
                          ["the variable TOKEN is not set, or empty", "the variable HOOK is not set, or empty"])
 
     def test_what_is_no_file_of_lists(self):
-        for text, fault in (("", "1:1: this is no JSON: the text ends too early"),
-                            ("[]", "1:1: a file of lists is an object"),
-                            ('{\n "a": {},\n "a": {}}', "3:2: this is no JSON: duplicate member")):
+        for text, fault in (("", "1:1: not valid JSON: the text ends too early"),
+                            ("[]", "1:1: a file of lists must be an object"),
+                            ('{\n "a": {},\n "a": {}}', "3:2: not valid JSON: duplicate member")):
             self.write(text)
             with self.subTest(text):
                 ran = command("check-lists", self.path)
@@ -95,13 +95,13 @@ class Lists(unittest.TestCase):
         self.assertEqual(ran.stderr, f"diffserver: {self.path}.none: No such file or directory\n")
         ran = command("check-lists")
         self.assertEqual(ran.returncode, 2)
-        self.assertEqual(ran.stderr, "diffserver: check-lists takes one file of lists, and with --try sessions too; see diffserver check-lists --help\n")
+        self.assertEqual(ran.stderr, "diffserver: check-lists takes one lists file, and with --try also sessions; see diffserver check-lists --help\n")
 
     def test_a_file_from_standard_input(self):
         ran = command("check-lists", "-", text=GOOD, variables={"TOKEN": "x", "HOOK": SECRET})
-        self.assertEqual((ran.returncode, ran.stdout), (0, "-: 2 lists, all well\n"))
+        self.assertEqual((ran.returncode, ran.stdout), (0, "-: 2 lists, no faults\n"))
 
     def test_the_example_is_all_well(self):
         ran = subprocess.run([binary(), "check-lists", "Examples/lists.json"], cwd=ROOT, capture_output=True, text=True,
                              timeout=20, env=environment({"UPSTREAM_SECRET": SECRET}), check=False)
-        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "Examples/lists.json: 2 lists, all well\n", ""))
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "Examples/lists.json: 2 lists, no faults\n", ""))

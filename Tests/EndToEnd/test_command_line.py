@@ -194,14 +194,14 @@ class Words(unittest.TestCase):
                 (["serve", "--listen"], "--listen needs a value: --listen ADDRESS"),
                 (["serve", "--key", secret], "the value of --key is not NAME:SHA256"),
                 (["serve", "--token-secret", secret], "the value of --token-secret is shorter than 32 bytes"),
-                (["serve", f"--token-secret:{secret}"], 'there is no option "--token-secret"'),
+                (["serve", f"--token-secret:{secret}"], 'unknown option "--token-secret"'),
                 (["serve", "--token-secret-file", secret], "the file of --token-secret-file cannot be read: No such file"),
                 (["serve", "--key-file", secret], "the file of --key-file cannot be read: No such file"),
                 (["token", "--session", "s", "--token-secret", secret], "the value of --token-secret is shorter than 32 bytes"),
                 (["token", "--session", "s"], "no secret to sign with"),
-                (["token"], "a token is for 1 to 64 sessions"),
+                (["token"], "token needs 1 to 64 sessions"),
                 (["diff", "a"], "diff takes two files"),
-                (["key", "--name"], 'there is no option "--name"; see diffserver key --help')):
+                (["key", "--name"], 'unknown option "--name"; see diffserver key --help')):
             with self.subTest(arguments):
                 ran = command(*arguments)
                 self.assertEqual((ran.returncode, ran.stdout), (2, ""))

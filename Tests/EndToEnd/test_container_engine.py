@@ -48,7 +48,3 @@ class Engines(unittest.TestCase):
                 self.assertEqual((ran.returncode, ran.stdout), (1, ""))
                 for text in expected:
                     self.assertIn(text, ran.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

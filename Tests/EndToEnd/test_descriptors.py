@@ -44,12 +44,12 @@ class Crowd:
                 self.assertEqual(status, 0, server.lines)
 
     def fill(self, server, limit):
-        server.wait_for_line(f"connections are capped at [0-9]+, since the limit of descriptors is {limit}")
+        server.wait_for_line(f"connections capped at [0-9]+: the file descriptor limit .ulimit -n. is {limit}")
         before = Client(server)
         self.write(before, "first")
         with contextlib.ExitStack() as crowd:
             members = [crowd.enter_context(socket.create_connection((server.host, server.port), 20)) for _ in range(2 * limit)]
-            server.wait_for_line("connections are at their limit")
+            server.wait_for_line("connection limit of [0-9]+ reached|cannot accept connections")
             # Whoever is in goes on for some turns of all that is done once a second, stores included.
             for number in range(30):
                 self.write(before, f"during{number}")
@@ -59,7 +59,7 @@ class Crowd:
             self.assertLess(server.descriptors(), limit)
             heard = [self.heard(member) for member in members]
             self.assertIn(b"HTTP/1.1 503 ", [each[:13] for each in heard])
-        server.wait_for_line("connections are below their limit again")
+        server.wait_for_line("accepting connections again")
         after = Client(server)
         for client in (before, after):
             self.assertEqual(client.request("GET", "/readyz").status, 200)
@@ -111,5 +111,5 @@ class InRedis(Crowd, unittest.TestCase):
 @names_its_stores
 class TooFew(unittest.TestCase):
     def test_a_process_without_descriptors_says_so(self):
-        with self.assertRaisesRegex(AssertionError, "connections: the limit of descriptors, 24, leaves none for them"):
+        with self.assertRaisesRegex(AssertionError, "connections: the file descriptor limit of 24 leaves none for them"):
             Server(descriptors=24)

@@ -120,8 +120,8 @@ class Stalled(unittest.TestCase):
         dropped = int(re.search(r"^diffserver_log_lines_dropped_total ([0-9]+)$", client.request("GET", "/metrics").text, re.M)[1])
         self.assertGreater(dropped, 0)
         server.reads_log.set()
-        missing = int(server.wait_for_line("^warning: ([0-9]+) lines are missing here$")[1])
-        server.wait_for_line("^warning: the log is not read fast enough: lines are being dropped$")
+        missing = int(server.wait_for_line("^warning: ([0-9]+) log lines were dropped here$")[1])
+        server.wait_for_line("^warning: dropping log lines: the log is not read fast enough$")
         client.request("GET", "/problems/last")
         server.wait_for_line("path=/problems/last")
         lines = [each for each in server.lines if each.startswith("request ") and "path=/livez" in each]
@@ -141,9 +141,9 @@ class ToAFile(unittest.TestCase):
             try:
                 self.wait_for(path, "listens on")
                 path.rename(path.with_suffix(".1"))
-                self.wait_for(path, "the log goes on here")
+                self.wait_for(path, "log file reopened")
                 path.unlink()
-                self.wait_for(path, "the log goes on here")
+                self.wait_for(path, "log file reopened")
                 server.terminate()
                 self.wait_for(path, "draining")
             finally:

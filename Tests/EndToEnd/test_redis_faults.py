@@ -50,7 +50,7 @@ class RedisCase(unittest.TestCase):
             time.sleep(0.02)
 
     def log(self, node):
-        return [line for line in node.server.lines if "the store is" in line]
+        return [line for line in node.server.lines if "store unavailable" in line or "store available" in line]
 
     def address(self, redis, login=""):
         return f"redis://{login}127.0.0.1:{redis.port}"
@@ -72,8 +72,8 @@ class Starts(RedisCase):
         self.assertEqual(self.ask(other, "GET", session_path("s")).status, 200)
         log = self.log(node)
         self.assertEqual(len(log), 2, log)
-        self.assertRegex(log[0], "^error: the store is out of use: redis: no connection: .*refused")
-        self.assertRegex(log[1], r"^the store is in use again after \d+\.\d s$")
+        self.assertRegex(log[0], "^error: store unavailable: redis: no connection: .*refused")
+        self.assertRegex(log[1], r"^store available again after \d+\.\d s$")
 
     def test_a_node_waits_for_a_redis_that_takes_no_writes(self):
         redis = self.redis("min-replicas-to-write 1")
@@ -118,7 +118,7 @@ class Refusals(RedisCase):
         self.assertEqual(self.post(node, "s", ["a", "b"]).status, 200)
         log = self.log(node)
         self.assertEqual(len(log), 2, log)
-        self.assertRegex(log[0], "^error: the store is out of use: redis: OOM ")
+        self.assertRegex(log[0], "^error: store unavailable: redis: OOM ")
 
     def test_a_user_without_channels_or_without_publish_is_found_out_at_the_start(self):
         allowed = "on >secret ~diffserver:* +@all"
@@ -130,7 +130,7 @@ class Refusals(RedisCase):
                 redis = self.redis(f"user service {allowed} {rule}")
                 node = self.node(self.address(redis, "service:secret@"))
                 self.eventually(lambda: not self.is_ready(node), "it is not ready", 2)
-                node.server.wait_for_line(f"the store is out of use: redis: {pattern}")
+                node.server.wait_for_line(f"store unavailable: redis: {pattern}")
                 redis.say("ACL", "SETUSER", "service", "&diffserver:*", "+publish", "+subscribe")
                 self.eventually(lambda: self.is_ready(node), "it is ready")
                 self.assertEqual(self.post(node, "s", ["a"]).status, 201)
@@ -179,7 +179,7 @@ class Keys(RedisCase):
         answer = self.post(given, "s", ["a"])
         self.assertEqual(answer.status, 503, answer)
         self.assertFalse(self.is_ready(given))
-        given.server.wait_for_line("the store is out of use: redis: used with another --digest-key")
+        given.server.wait_for_line("store unavailable: redis: in use with a different --digest-key")
         redis.say("DEL", "diffserver:key")
         self.eventually(lambda: self.is_ready(given), "it is ready")
         self.assertEqual(self.post(given, "s", ["a"]).status, 201)
@@ -239,7 +239,7 @@ class Clusters(RedisCase):
         self.eventually(lambda: self.is_ready(node), "it is ready again", 20)
         # The primary kept nothing, the others all.
         self.assertEqual([self.post(node, each, ["b"]).status for each in self.SESSIONS], [201, 200, 200])
-        node.server.wait_for_line("the store is in use again")
+        node.server.wait_for_line("store available again")
         log = self.log(node)
         self.assertEqual(len(log), 2, log)
 
@@ -254,10 +254,10 @@ class Clusters(RedisCase):
         self.assertFalse(self.is_ready(node))
         full.say("CONFIG", "SET", "maxmemory", "0")
         self.eventually(lambda: self.is_ready(node), "it is ready again")
-        node.server.wait_for_line("the store is in use again")
+        node.server.wait_for_line("store available again")
         log = self.log(node)
         self.assertEqual(len(log), 2, log)
-        self.assertRegex(log[0], "^error: the store is out of use: redis: OOM ")
+        self.assertRegex(log[0], "^error: store unavailable: redis: OOM ")
 
     def test_what_is_emptied_is_written_by_all_with_one_key(self):
         nodes = [self.node(), self.node()]
@@ -279,7 +279,7 @@ class Clusters(RedisCase):
             [binary(), "serve", "--listen", "127.0.0.1:0", "--store", self.shards.address, "--digest-key", "other"],
             capture_output=True, text=True, timeout=20, env=environment())
         self.assertNotEqual(run.returncode, 0)
-        self.assertIn("used with another --digest-key", run.stderr)
+        self.assertIn("in use with a different --digest-key", run.stderr)
 
 
 class OldRecords(RedisCase):

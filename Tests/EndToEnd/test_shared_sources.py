@@ -197,7 +197,7 @@ class Turns(NodeCase):
 
     def told(self, what):
         """Lines in the logs of all nodes."""
-        return sum(f"the source of a list {what}" in line for node in self.nodes for line in node.server.lines)
+        return sum(f"list source {what}" in line for node in self.nodes for line in node.server.lines)
 
     def test_one_that_is_deleted_is_made_again_on_any_node(self):
         self.upstream.set("/l/4", ["a"])

@@ -49,7 +49,7 @@ class Refusals(unittest.TestCase):
         for content in (b"a shopping list\n" * 100, b"x", b"SQLite format 3\0", b"\0" * 8192):
             with self.subTest(content[:20]):
                 self.path.write_bytes(content)
-                self.assertRefused("this is no SQLite database")
+                self.assertRefused("not an SQLite database")
 
     def test_another_programs_database(self):
         for mode in ("delete", "wal"):
@@ -58,7 +58,7 @@ class Refusals(unittest.TestCase):
                 database.execute(f"PRAGMA journal_mode = {mode}")
                 database.execute("CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT)")
                 database.commit()
-                self.assertRefused("this is another program's database")
+                self.assertRefused("not a diffserver database")
                 database.close()
                 self.path.unlink()
 
@@ -136,10 +136,10 @@ class FullDisk(SQLiteCase):
         self.assertEqual(self.client.request("GET", "/readyz").status, 200)
         self.assertEqual(self.shown("s"), known)
         self.assertEqual(self.post("s", {"edits": [{"op": "insert", "items": ["more"]}]}).status, 200)
-        log = [line for line in self.node.server.lines if "the store is" in line]
+        log = [line for line in self.node.server.lines if "store unavailable" in line or "store available" in line]
         self.assertEqual(len(log), 2, log)
-        self.assertRegex(log[0], "^error: the store is out of use: .*(disk|full)")
-        self.assertRegex(log[1], r"^the store is in use again after \d+\.\d s$")
+        self.assertRegex(log[0], "^error: store unavailable: .*(disk|full)")
+        self.assertRegex(log[1], r"^store available again after \d+\.\d s$")
         self.restarted()
         self.assertEqual(self.shown("s"), [*known, "more"])
 
@@ -177,10 +177,10 @@ class ChangedFiles(SQLiteCase):
             self.assertEqual((answer.status, answer.json["type"]), (503, "/problems/store-unavailable"), answer)
         self.assertEqual(self.request("GET", "never").status, 503)
         self.assertEqual(self.shown("s"), self.known)
-        self.node.server.wait_for_line("the store is out of use")
-        log = [line for line in self.node.server.lines if "the store is" in line]
+        self.node.server.wait_for_line("store unavailable")
+        log = [line for line in self.node.server.lines if "store unavailable" in line or "store available" in line]
         self.assertEqual(len(log), 1, log)
-        self.assertRegex(log[0], f"^error: the store is out of use: .*sessions.db{pattern}")
+        self.assertRegex(log[0], f"^error: store unavailable: .*sessions.db{pattern}")
 
     def test_nothing_is_acknowledged_into_a_file_that_is_gone(self):
         for ending in ("", "-wal", "-shm"):
@@ -189,9 +189,9 @@ class ChangedFiles(SQLiteCase):
                 self.path_of(ending).rename(moved)
                 # At once, and not only when somebody looks in a second.
                 self.assertEqual(self.post("s", {"state": ["lost"]}).status, 503)
-                self.assertNoticed(f"{ending} was removed while it is in use$")
+                self.assertNoticed(f"{ending} was removed while in use$")
                 moved.rename(self.path_of(ending))
-                self.node.server.wait_for_line("the store is in use again")
+                self.node.server.wait_for_line("store available again")
                 self.known.append("after" + ending)
                 self.assertEqual(self.post("s", {"state": self.known}).status, 200)
                 self.restarted()
@@ -204,7 +204,7 @@ class ChangedFiles(SQLiteCase):
                 os.link(path, moved)
                 shutil.copy(path, self.path_of(".new"))
                 self.path_of(".new").rename(path)
-                self.assertNoticed(f"{ending} was replaced while it is in use$")
+                self.assertNoticed(f"{ending} was replaced while in use$")
                 other = path.read_bytes()
                 self.assertEqual(self.node.server.stop(), 0)
                 self.assertEqual(path.read_bytes(), other)
@@ -222,7 +222,7 @@ class ChangedFiles(SQLiteCase):
                     self.node.start()
                     self.setUp_sessions()
                     os.truncate(self.path_of(ending), size)
-                    self.assertNoticed(f"{ending} was cut while it is in use")
+                    self.assertNoticed(f"{ending} was truncated while in use")
                     self.node.kill()
         self.node.start()
 

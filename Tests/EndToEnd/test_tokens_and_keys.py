@@ -491,7 +491,7 @@ class Rotation(ServiceCase):
         finally:
             cls.folder.cleanup()
 
-    def say(self, *secrets, line="secrets of tokens are read again"):
+    def say(self, *secrets, line="token secrets reloaded"):
         """Has the server read its secrets again, and waits until it has."""
         told = sum(line in each for each in self.server.lines)
         new = self.file.with_suffix(".new")
@@ -521,7 +521,7 @@ class Rotation(ServiceCase):
         self.assertEqual((self.status(old), self.status(new)), (401, 200))
 
     def test_a_file_that_is_of_no_use_changes_nothing(self):
-        self.say("short", line="secrets of tokens stay as they were")
+        self.say("short", line="token secrets not reloaded, old ones stay in use")
         self.assertEqual(self.status(token("list", secret=self.OLD)), 200)
         self.assertNotIn("short", "\n".join(self.server.lines))
 

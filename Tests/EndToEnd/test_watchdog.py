@@ -24,12 +24,12 @@ class Watchdog(unittest.TestCase):
             with self.subTest(name):
                 server = Server("--loops", "2", "--watchdog", "500ms")
                 self.assertEqual(self.end_of(server, name), STUCK)
-                server.wait_for_line(f"^error: loop {loops} has not turned for 0.5[0-9]* s; ending the process request=none$")
+                server.wait_for_line(f"^error: event loop {loops} stuck for 0.5[0-9]* s; exiting with status 70 request=none$")
 
     def test_going_down_does_not_wait_for_a_stuck_loop(self):
         server = Server("--loops", "2", "--watchdog", "0", "--drain", "200ms")
         self.assertEqual(self.end_of(server, "loop 1", signal.SIGTERM, signal.SIGTERM), STUCK)
-        server.wait_for_line("^error: the server did not go down in time; ending it$")
+        server.wait_for_line("^error: shutdown timed out; exiting with status 70$")
 
     def test_without_a_watchdog_a_stuck_loop_stays(self):
         server = Server("--loops", "1", "--watchdog", "0")

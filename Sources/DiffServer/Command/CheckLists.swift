@@ -20,7 +20,7 @@ struct CheckLists {
         let file = read(environment)
         let failures = tries ? failures(file) : 0
         if failures > 0 { end(1) }
-        print("\(path): \(file.lists.count) \(file.lists.count == 1 ? "list" : "lists"), all well")
+        print("\(path): \(file.lists.count) \(file.lists.count == 1 ? "list" : "lists"), no faults")
         exit(0)
     }
 
@@ -47,7 +47,9 @@ struct CheckLists {
         for definition in file.lists where definition.source != nil {
             let name = definition.name.text
             let tried = definition.name.isExact ? [name] : sessions.filter { isOf(definition, $0, file) }
-            if tried.isEmpty { print("\(name): not tried; name a session of it: check-lists --try \(path) SESSION") }
+            if tried.isEmpty {
+                print("\(name): not tried; name one of its sessions: check-lists --try \(path) SESSION")
+            }
             for session in tried {
                 switch answer(of: session, file, transfers, loop) {
                 case .success(let line): print("\(session): \(line)")
@@ -99,7 +101,9 @@ struct CheckLists {
                 ).snapshot
                 return .success(
                     "\(snapshot.itemCount) items, \(answer.body.count) bytes, \(time)")
-            } catch { return .failure(Transfer.Failure(reason: "it answered no state: \(Problem(error).summary)")) }
+            } catch {
+                return .failure(Transfer.Failure(reason: "its answer is not a state: \(Problem(error).summary)"))
+            }
         }
     }
 }

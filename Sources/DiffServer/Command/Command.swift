@@ -43,7 +43,7 @@ extension Command {
         case "diff": self = try Self.diff(rest)
         case "check-lists": self = try Self.checkLists(rest)
         case "version", "--version": self = .version
-        case let other: throw UsageError("there is no command \"\(other)\"; see diffserver help")
+        case let other: throw UsageError("unknown command \"\(other)\"; see diffserver help")
         }
     }
 
@@ -52,7 +52,7 @@ extension Command {
         if arguments.first == "help" {
             guard let name = arguments.dropFirst().first else { return .overview }
             if let topic = Help.Topic(rawValue: name) { return topic }
-            throw UsageError("there is no command \"\(name)\"; see diffserver help")
+            throw UsageError("unknown command \"\(name)\"; see diffserver help")
         }
         guard let place = arguments.firstIndex(where: { $0 == "--help" || $0 == "-h" }) else { return nil }
         if place == 0 { return .overview }
@@ -79,7 +79,7 @@ extension Command {
     /// server without one.
     private static func variable(_ name: String, _ environment: (String) -> String?) throws(UsageError) -> String? {
         guard let text = environment(name) else { return nil }
-        guard !text.isEmpty else { throw UsageError("\(name) is empty; unset it where its default is wanted") }
+        guard !text.isEmpty else { throw UsageError("\(name) is empty; unset it to use the default") }
         return text
     }
 
@@ -102,7 +102,7 @@ extension Command {
             guard argument.hasPrefix("--") else {
                 // Perhaps the rest of a secret that holds a blank: it is not repeated.
                 if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }) {
-                    throw UsageError("what follows the value of \(last) is not an option; \(command.pointer)")
+                    throw UsageError("the argument after the value of \(last) is not an option; \(command.pointer)")
                 }
                 others.append(argument)
                 continue
@@ -111,7 +111,7 @@ extension Command {
             guard let option = known.first(where: { $0.flag == parts[0] }) else {
                 // A secret may have been glued to it.
                 let name = parts[0].prefix { $0 == "-" || ("a"..."z").contains($0) }
-                throw UsageError("there is no option \"\(name)\"; \(command.pointer)")
+                throw UsageError("unknown option \"\(name)\"; \(command.pointer)")
             }
             if parts.count > 1 {
                 flags.append((option.flag, parts[1]))
@@ -128,10 +128,10 @@ extension Command {
 
     private static func key(_ arguments: [String]) throws(UsageError) -> Command {
         if let option = arguments.first(where: { $0.hasPrefix("-") }) {
-            throw UsageError("there is no option \"\(option)\"; \(Help.Topic.key.pointer)")
+            throw UsageError("unknown option \"\(option)\"; \(Help.Topic.key.pointer)")
         }
-        guard arguments.count <= 1 else { throw UsageError("key takes one name; \(Help.Topic.key.pointer)") }
-        guard arguments.first?.contains(":") != true else { throw UsageError("the name of a key has no colon") }
+        guard arguments.count <= 1 else { throw UsageError("key takes at most one name; \(Help.Topic.key.pointer)") }
+        guard arguments.first?.contains(":") != true else { throw UsageError("a key's name cannot contain a colon") }
         return .key(name: arguments.first ?? "writer")
     }
 
@@ -143,17 +143,17 @@ extension Command {
         let flags = Dictionary(given) { _, last in last }
         let sessions = given.filter { $0.flag == "--session" }.map(\.value)
         guard (1...Token.maxSessions).contains(sessions.count) else {
-            throw UsageError("a token is for 1 to \(Token.maxSessions) sessions, each named by --session NAME")
+            throw UsageError("token needs 1 to \(Token.maxSessions) sessions, each as --session NAME")
         }
         let secret = try secret(flags, environment)
         let names = (flags["--scope"] ?? "read").split { $0 == "," || $0 == " " }.map(String.init)
         let scopes = names.compactMap { Token.Scope($0) }
         let time = Unit.time(flags["--ttl"] ?? "1h") ?? .zero
         guard !scopes.isEmpty, scopes.count == names.count else {
-            throw UsageError("--scope takes, separated by commas, \(Token.Scope.words)")
+            throw UsageError("--scope takes a comma-separated list of \(Token.Scope.words)")
         }
         guard time >= .seconds(1), time <= .seconds(Options.maxTimeToLive) else {
-            throw UsageError("--ttl is a time from 1s to 7d")
+            throw UsageError("--ttl must be a time from 1s to 7d")
         }
         return .token(sessions: sessions, scopes: Set(scopes), seconds: Int(time.components.seconds), secret: secret)
     }
@@ -179,7 +179,7 @@ extension Command {
         case (nil, nil):
             throw UsageError("no secret to sign with: give the server's --token-secret or --token-secret-file")
         default:
-            throw UsageError("--token-secret and --token-secret-file are both given; leave one of them out")
+            throw UsageError("give --token-secret or --token-secret-file, not both")
         }
     }
 
@@ -187,7 +187,7 @@ extension Command {
         let (flags, others) = try split(arguments, known: CheckLists.options, of: .checkLists)
         guard let file = others.first, flags.count == 1 || others.count == 1 else {
             throw UsageError(
-                "check-lists takes one file of lists, and with --try sessions too; \(Help.Topic.checkLists.pointer)")
+                "check-lists takes one lists file, and with --try also sessions; \(Help.Topic.checkLists.pointer)")
         }
         return .checkLists(CheckLists(path: file, tries: !flags.isEmpty, sessions: Array(others.dropFirst())))
     }

@@ -39,7 +39,7 @@ struct DiffCommand {
     ) throws(UsageError) -> Choice? where Choice.RawValue == String {
         guard let text = flags.last(where: { $0.flag == flag })?.value else { return nil }
         if let choice = Choice(rawValue: text) { return choice }
-        throw UsageError("\(flag) is one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+        throw UsageError("\(flag) must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
     }
 
     /// Prints the changes; what of the files is not in them is told beside.

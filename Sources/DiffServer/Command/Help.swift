@@ -35,13 +35,13 @@ enum Help {
         diffserver \(Version.text): the smallest changeset between two states of a list, over HTTP
 
         diffserver [serve] [OPTION…]       serve; the default is http://127.0.0.1:8080
-        diffserver diff OLD.json NEW.json  the changeset between two files
-        diffserver key [NAME]              makes a writer's key, and its hash for --key
-        diffserver token --session NAME    mints a thin client's token
-        diffserver healthcheck             asks a server whether it is ready
-        diffserver check-lists FILE        what is wrong with a file of lists
-        diffserver help [COMMAND]          this text, or what a command takes; also COMMAND --help
-        diffserver version                 the version
+        diffserver diff OLD.json NEW.json  print the changeset between two files
+        diffserver key [NAME]              make a writer's key, and its hash for --key
+        diffserver token --session NAME    mint a client's token
+        diffserver healthcheck             ask a server whether it is ready
+        diffserver check-lists FILE        check a file of lists
+        diffserver help [COMMAND]          print this text, or a command's; also COMMAND --help
+        diffserver version                 print the version
 
         Dialects:
 
@@ -55,14 +55,14 @@ enum Help {
         """
         Usage: diffserver [serve] [OPTION…]
 
-        Serves on http://127.0.0.1:8080 until SIGTERM or SIGINT. Exit status 0 after a drain, 1 if it cannot start, 2 if
-        the options make no sense, 70 if it was stuck. SIGHUP reads certificates, lists and secrets of tokens again.
+        Serves on http://127.0.0.1:8080 until SIGTERM or SIGINT. SIGHUP reloads certificates, lists and token secrets. Exit
+        status: 0 after a clean shutdown, 1 if it cannot start, 2 for wrong options, 70 if it was stuck.
 
         Examples:
 
-          diffserver                                        for this machine alone, without a key
-          diffserver --listen :8080 --open                  for whoever reaches it, without a key
-          diffserver --listen :8080 --key-file keys         for holders of keys that "diffserver key" made
+          diffserver                                        this machine only, no key
+          diffserver --listen :8080 --open                  anyone who can reach it, no key
+          diffserver --listen :8080 --key-file keys         anyone with a key made by "diffserver key"
           diffserver --store sqlite:/var/lib/diffserver/sessions.db
           diffserver --store redis://10.0.0.5 --listen :8080 --key-file keys --token-secret-file tokens
 
@@ -77,16 +77,16 @@ enum Help {
         Prints the changeset between two files; - is standard input. Exit status 1 if a file cannot be used.
 
           [--dialect NAME]            keyed (default), or another of those below
-          [--staging safe|compact]    of staged: no step that a list view could refuse (default), or the fewest steps
-          [--content full|patch]      of updates: all of a row's content (default), or a merge patch
+          [--staging safe|compact]    staged only: no step that a list view could reject (default), or the fewest steps
+          [--content full|patch]      updates carry the row's whole content (default), or a merge patch
 
-        Where the list stands in a document of any other form (JSON Pointers):
+        Where the list is in a document of another form (JSON Pointers):
 
           [--items-at P]  [--id-at P]…  [--kind-at P]  [--children-at P]  [--expanded-at P]
           [--sections-at P]  [--section-id-at P]
           [--map]                     an object's members are the rows, their names the ids
-          [--rest true|P]…            what else of the document counts
-          [--duplicates refuse|first] what to do with an id that comes twice
+          [--rest true|P]…            other parts of the document to compare
+          [--duplicates refuse|first] what to do with a duplicate id
 
         Examples:
 
@@ -104,8 +104,8 @@ enum Help {
         """
         Usage: diffserver key [NAME]
 
-        Makes a writer's key, and the option that lets a server know it by its hash. The key itself is printed here and
-        kept nowhere; the name (default: writer) is for logs.
+        Makes a writer's key, and prints it with the server option that accepts it, which holds only its hash. The key is
+        stored nowhere: keep it. The name (default: writer) is for people.
 
         Example:
 
@@ -118,14 +118,15 @@ enum Help {
         """
         Usage: diffserver token --session NAME… [OPTION…]
 
-        Mints a thin client's token with the server's secret, and without the server.
+        Mints a client's token from the server's secret. No server needs to run.
 
-          --session NAME              a session that it is for; up to \(Token.maxSessions) times
-          --scope SCOPES              separated by commas (default read): \(Token.Scope.words)
-          --ttl TIME                  until it ends, from 1s to 7d (default 1h)
-          --token-secret-file FILE    the server's secret, as it has it
-          --token-secret TEXT         the same, for everybody to see who runs ps; or the variable
-                                      DIFFSERVER_TOKEN_SECRET, or DIFFSERVER_TOKEN_SECRET_FILE
+          --session NAME              a session it is good for; up to \(Token.maxSessions) times
+          --scope SCOPES              comma-separated (default read):
+                                      \(Token.Scope.words)
+          --ttl TIME                  lifetime, from 1s to 7d (default 1h)
+          --token-secret-file FILE    the file that the server has its secret in
+          --token-secret TEXT         the secret itself, which ps shows to every user; or set
+                                      DIFFSERVER_TOKEN_SECRET or DIFFSERVER_TOKEN_SECRET_FILE
 
         Example:
 
@@ -138,8 +139,8 @@ enum Help {
         """
         Usage: diffserver healthcheck [OPTION…]
 
-        Asks the server on this machine whether it is ready (GET /readyz). Exit status 0 if it is. Takes the options and
-        variables of serve, so that it finds the address and knows whether to speak TLS.
+        Asks the server on this machine whether it is ready (GET /readyz). Exit status: 0 if it is, else 1. It takes the
+        options and variables of serve, to find the address and know whether to speak TLS.
 
         Example:
 
@@ -152,10 +153,10 @@ enum Help {
         """
         Usage: diffserver check-lists [--try] FILE [SESSION…]
 
-        Says what is wrong with a file of lists, a line for each fault. Exit status 0 if nothing is. docs/upstream.md
-        has all that such a file may hold.
+        Checks a file of lists and prints one line per fault. Exit status: 0 if there are none, else 1. docs/upstream.md
+        describes such files.
 
-          --try                       ask the sources, too: of lists without segments, and of the sessions named
+          --try                       also fetch the sources: of lists without segments, and of the sessions named
 
         Example:
 
@@ -176,8 +177,8 @@ enum Help {
     /// All options of `serve`, group by group.
     private static var options: String {
         """
-        Options of serve, each also as a variable (--max-body is DIFFSERVER_MAX_BODY); amounts as 16MiB, times as 500ms,
-        10s, 1h. docs/operations.md says how to choose them.
+        Options of serve. Each can also be an environment variable: --max-body is DIFFSERVER_MAX_BODY. Sizes are written
+        16MiB, times 500ms, 10s or 1h. docs/operations.md says how to choose them.
 
         \(OptionTable.groups.map { "\($0.title):\n\n" + $0.options.map(line).joined(separator: "\n") + "\n" }
             .joined(separator: "\n"))
@@ -185,6 +186,19 @@ enum Help {
     }
 
     private static func line(_ option: Option) -> String {
-        "  \(option.flag)\(option.value.map { " " + $0 } ?? "")\n        \(option.help)"
+        "  \(option.flag)\(option.value.map { " " + $0 } ?? "")\n" + wrapped(option.help)
+    }
+
+    /// Lines of at most 100 columns, indented by 8.
+    private static func wrapped(_ text: String) -> String {
+        var lines: [String] = []
+        for word in text.split(separator: " ") {
+            if let last = lines.last, 8 + last.count + 1 + word.count <= 100 {
+                lines[lines.count - 1] = "\(last) \(word)"
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines.map { "        \($0)" }.joined(separator: "\n")
     }
 }

@@ -30,7 +30,7 @@ struct Housekeeping {
     private mutating func turn() {
         service.sweep()
         freeMemory.giveBack(used: service.table.size.bytes)
-        if log?.follow() == true { service.journal.log("the log goes on here: its file was moved or removed") }
+        if log?.follow() == true { service.journal.log("log file reopened: the old one was moved or removed") }
         if let line = saturation.line(for: server.counters) { service.journal.log(line, level: "warning") }
     }
 }

@@ -10,7 +10,7 @@ struct Option: Sendable {
     let value: String?
     let help: String
     /// What is wrong with a value that is of no use, behind the value: `is not a time`.
-    var fault = "is of no use"
+    var fault = "is not valid"
     /// Whether a value may hold what nobody else should read: no message repeats it then.
     var isSecret = false
     /// Sets it from its text; false if the text is of no use.

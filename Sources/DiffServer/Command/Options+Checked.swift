@@ -31,21 +31,21 @@ extension Options {
 
     private func checkTogether() throws(UsageError) {
         if isOpen, !keys.isEmpty {
-            throw UsageError("--open says that no key is wanted, and a key is given; leave one of them out")
+            throw UsageError("--open turns authentication off, but a key is given; leave one of them out")
         }
         if (certificate == nil) != (certificateKey == nil) {
-            throw UsageError("--tls-certificate and --tls-key go together")
+            throw UsageError("give --tls-certificate and --tls-key together")
         }
         if clientAuthority != nil, certificate == nil {
-            throw UsageError("--tls-client-ca is of no use without --tls-certificate and --tls-key")
+            throw UsageError("--tls-client-ca requires --tls-certificate and --tls-key")
         }
         if storeAuthority != nil, !store.usesTLS {
             throw UsageError(
-                "--store-ca is of no use but for a store that speaks TLS: rediss://, rediss-sentinel:// or "
+                "--store-ca requires a store reached over TLS: rediss://, rediss-sentinel:// or "
                     + "rediss-cluster://")
         }
         if store.isCluster, digestKey == nil {
-            throw UsageError("--store redis-cluster:// wants a --digest-key, the same on all nodes")
+            throw UsageError("--store redis-cluster:// requires a --digest-key, the same on all nodes")
         }
     }
 
@@ -62,7 +62,7 @@ extension Options {
         }
         if let tokenSecretFile {
             guard tokenSecrets.isEmpty else {
-                throw UsageError("--token-secret and --token-secret-file are both given; leave one of them out")
+                throw UsageError("give --token-secret or --token-secret-file, not both")
             }
             tokenSecrets = try Self.tokenSecrets(in: tokenSecretFile, warnings: &warnings)
         }
@@ -71,7 +71,7 @@ extension Options {
                 let store = store.with(
                     password: String(decoding: try secret("--store-password-file", storePasswordFile), as: UTF8.self))
             else {
-                throw UsageError("--store-password-file is for a --store that is a Redis and names no password itself")
+                throw UsageError("--store-password-file requires a Redis --store whose address has no password")
             }
             self.store = store
         }
@@ -84,7 +84,7 @@ extension Options {
     /// The secrets of tokens that a file holds.
     static func tokenSecrets(in path: String, warnings: inout [String]) throws(UsageError) -> [[UInt8]] {
         guard let secrets = TokenSecrets.read(try secret("--token-secret-file", path, warnings: &warnings)) else {
-            throw UsageError("the file of --token-secret-file has to hold secrets, one a line, \(TokenSecrets.rule)")
+            throw UsageError("the file of --token-secret-file must hold secrets, one per line, \(TokenSecrets.rule)")
         }
         return secrets
     }
@@ -104,7 +104,7 @@ extension Options {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {
             warnings.append(
-                "\(flag) \(path): every user of this machine may read or change this file; chmod o= takes that away")
+                "\(flag) \(path): every user of this machine can read or change this file; chmod o= prevents that")
         }
         return bytes
     }

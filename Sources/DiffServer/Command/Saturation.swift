@@ -13,14 +13,13 @@ struct Saturation {
         let isFull = counters.refusedConnections > refused || counters.acceptPauses > pauses
         if isFull, !isTold {
             isTold = true
-            let reason =
-                counters.acceptPauses > pauses ? "no descriptor or memory is left for more" : "more are refused"
-            return "connections are at their limit of \(counters.connectionLimit): \(reason)"
+            return counters.acceptPauses > pauses
+                ? "cannot accept connections: no file descriptors or memory left"
+                : "connection limit of \(counters.connectionLimit) reached: refusing more"
         }
         guard isTold, !isFull, counters.openConnections < counters.connectionLimit - counters.connectionLimit / 10
         else { return nil }
         isTold = false
-        return "connections are below their limit again: "
-            + "\(counters.openConnections) of \(counters.connectionLimit) are open"
+        return "accepting connections again: \(counters.openConnections) of \(counters.connectionLimit) open"
     }
 }

@@ -42,7 +42,7 @@ enum Serve {
         }
         let limit = server.counters.connectionLimit
         if limit < options.maxConnections {
-            journal.log("connections are capped at \(limit), since the limit of descriptors is \(Descriptors.limit)")
+            journal.log("connections capped at \(limit): the file descriptor limit (ulimit -n) is \(Descriptors.limit)")
         }
         Housekeeping.start(service, server, log)
         if let limit = options.watchdog { watch(server, limit, journal) }
@@ -51,7 +51,7 @@ enum Serve {
         // The loops close what is late by themselves; this thread is for the case that one cannot.
         let deadline = Instant.now + options.drain + .seconds(1)
         while signals.wait(until: deadline) != nil {}
-        journal.log("the server did not go down in time; ending it", level: "error")
+        journal.log("shutdown timed out; exiting with status 70", level: "error")
         end(Status.stuck)
     }
 
@@ -67,7 +67,7 @@ enum Serve {
             for finding in findings {
                 let request = finding.request.map { "\($0.method.name) \($0.instance)" }
                 journal.log(
-                    "loop \(finding.loop) has not turned for \(finding.time / .seconds(1)) s; ending the process",
+                    "event loop \(finding.loop) stuck for \(finding.time / .seconds(1)) s; exiting with status 70",
                     level: "error",
                     [("request", .text(request ?? "none"))])
             }
@@ -78,22 +78,24 @@ enum Serve {
     private static func reload(_ server: Server, _ service: DiffService) {
         let journal = service.journal
         do throws(ListenError) {
-            try server.reloadCertificates()
-            journal.log("certificates are read again")
-        } catch { journal.log("certificates stay as they were: \(error)", level: "error") }
+            if service.options.certificate != nil {
+                try server.reloadCertificates()
+                journal.log("certificates reloaded")
+            }
+        } catch { journal.log("certificates not reloaded, old ones stay in use: \(error)", level: "error") }
         if let path = service.options.listsPath, let upstream = service.upstream {
             do throws(UsageError) {
                 upstream.replace(by: try Options.lists(in: path) { getenv($0).map { String(cString: $0) } })
-                journal.log("the file of lists is read again")
-            } catch { journal.log("lists stay as they were: \(error.message)", level: "error") }
+                journal.log("lists file reloaded")
+            } catch { journal.log("lists file not reloaded, old lists stay in use: \(error.message)", level: "error") }
         }
         guard let path = service.options.tokenSecretFile else { return }
         do throws(UsageError) {
             var warnings: [String] = []
             service.access.secrets.replace(by: try Options.tokenSecrets(in: path, warnings: &warnings))
             for warning in warnings { journal.log(warning, level: "warning") }
-            journal.log("secrets of tokens are read again")
-        } catch { journal.log("secrets of tokens stay as they were: \(error.message)", level: "error") }
+            journal.log("token secrets reloaded")
+        } catch { journal.log("token secrets not reloaded, old ones stay in use: \(error.message)", level: "error") }
     }
 
     /// Not ready, then no new connections, then what runs may end, then exit.
@@ -102,7 +104,7 @@ enum Serve {
         service.readiness.drain()
         // Readers are behind locks that a stuck loop may hold.
         SystemThread.start(named: "drain") {
-            service.table.endReaders(because: Problem(.draining, "the server is going down"))
+            service.table.endReaders(because: Problem(.draining, "the server is shutting down"))
             server.drain(within: service.options.drain) {
                 service.store.close()
                 end(0)
@@ -123,18 +125,18 @@ enum Serve {
         var ring = KeyRing(keys: options.keys)
         if options.isOpen {
             journal.log(
-                "--open: there is no authentication; whoever reaches this server, "
-                    + "be it through a proxy or from a web page, may do everything", level: "warning")
+                "--open: authentication is off; anyone who can reach this server, "
+                    + "also through a proxy or from a web page, can do anything", level: "warning")
         } else if ring.keys.isEmpty {
             if isLocal {
                 journal.log(
-                    "no key is configured: all is open to this machine, and to nobody else; "
-                        + "behind a proxy of any kind configure one (--key)", level: "warning")
+                    "no key is configured: the server is open to this machine and closed to all others; "
+                        + "behind any proxy, configure a key (--key)", level: "warning")
             } else {
                 let secret = KeyRing.newSecret()
                 ring.keys.append(KeyRing.Key(name: "start", secret: secret))
                 // The only time that a key is shown: nobody could use the server otherwise.
-                let line = "no key is configured; this one is good until the process ends: \(secret)\n"
+                let line = "no key is configured; until the process ends, use this one: \(secret)\n"
                 journal.output.append(Array(line.utf8))
             }
         }

@@ -10,7 +10,7 @@ enum GetHealth {
 
     @Sendable
     static func ready(_ call: OpenCall) throws(Problem) -> Response {
-        guard call.service.readiness.isReady else { throw Problem(.draining, "the server is going down") }
+        guard call.service.readiness.isReady else { throw Problem(.draining, "the server is shutting down") }
         guard call.service.store.isReady else {
             throw Problem(.storeUnavailable, "the store cannot be reached, or refuses to write")
         }

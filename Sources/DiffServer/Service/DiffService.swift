@@ -170,7 +170,7 @@ final class DiffService: Service {
     }
 
     private func checkBody(_ head: RequestHead) throws(Problem) {
-        guard readiness.isReady else { throw Problem(.draining, "the server is going down") }
+        guard readiness.isReady else { throw Problem(.draining, "the server is shutting down") }
         if let type = head["content-type"], type != "application/json" {
             let name = type.prefix { $0 != ";" }.trimmed.lowercased()
             let isJSON =

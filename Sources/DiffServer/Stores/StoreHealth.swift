@@ -43,7 +43,7 @@ final class StoreHealth: Sendable {
             if state.failing.isEmpty {
                 state.since = now
                 isWhole.store(false, ordering: .relaxed)
-                log("the store is out of use: \(reason)", "error")
+                log("store unavailable: \(reason)", "error")
             }
             state.failing.insert(part)
         }
@@ -56,7 +56,7 @@ final class StoreHealth: Sendable {
             guard state.failing.remove(part) != nil, state.failing.isEmpty else { return }
             isWhole.store(true, ordering: .relaxed)
             let tenths = Int((now - state.since) / .milliseconds(100))
-            log("the store is in use again after \(tenths / 10).\(tenths % 10) s", "info")
+            log("store available again after \(tenths / 10).\(tenths % 10) s", "info")
         }
     }
 }

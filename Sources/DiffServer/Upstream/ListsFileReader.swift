@@ -15,7 +15,7 @@ struct ListsFileReader {
         }
         let document: JSONSlice
         do throws(JSONError) { document = try JSONSlice(document: json, maxDepth: 64) } catch {
-            throw ListsFileError([(error.offset, "this is no JSON: \(error.reason.rawValue)")], in: json)
+            throw ListsFileError([(error.offset, "not valid JSON: \(error.reason.rawValue)")], in: json)
         }
         let lists = (members(of: document, "a file of lists") ?? []).compactMap { readList($0) }
         guard faults.isEmpty else { throw ListsFileError(faults, in: json) }
@@ -39,7 +39,7 @@ struct ListsFileReader {
             }
         }
         if !members.contains(where: { $0.name == "source" || $0.name == "hook" }) {
-            note(list.offset, "a list has a source, or a hook, or both")
+            note(list.offset, "a list needs a source, a hook, or both")
         }
         return name.map { ListDefinition(name: $0, settings: settings, source: source, hook: hook) }
     }
@@ -48,7 +48,7 @@ struct ListsFileReader {
         do throws(NamePattern.Failure) {
             let name = try NamePattern(list.name)
             if let other = names[name.form] {
-                note(list.offset, "no session is of this list: all that it could name are of \"\(other)\"")
+                note(list.offset, "no session can belong to this list: \"\(other)\" has all that it could name")
             } else {
                 names[name.form] = name.text
             }
@@ -104,13 +104,13 @@ struct ListsFileReader {
 
     private mutating func members(of value: JSONSlice, _ whole: String) -> [JSONSlice.Member]? {
         let members = value.orderedMembers
-        if members == nil { note(value.offset, "\(whole) is an object") }
+        if members == nil { note(value.offset, "\(whole) must be an object") }
         return members
     }
 
     private mutating func readURL(_ value: JSONSlice, of name: NamePattern?) -> URLTemplate? {
         guard let text = value.string else {
-            note(value.offset, "a URL is a string")
+            note(value.offset, "a URL must be a string")
             return nil
         }
         do throws(URLTemplate.Failure) {
@@ -125,7 +125,7 @@ struct ListsFileReader {
     private mutating func readTime(_ member: JSONSlice.Member, _ range: ClosedRange<Double>) -> Duration? {
         guard let seconds = member.value.number, range.contains(seconds) else {
             let bounds = "from \(range.lowerBound) to \(Int(range.upperBound))"
-            note(member.value.offset, "\(member.name) is a number of seconds \(bounds)")
+            note(member.value.offset, "\(member.name) must be a number of seconds \(bounds)")
             return nil
         }
         return .milliseconds(Int((seconds * 1000).rounded()))
@@ -136,7 +136,7 @@ struct ListsFileReader {
         var names: Set<String> = []
         for member in members(of: value, "headers") ?? [] {
             if !names.insert(member.name.lowercased()).inserted {
-                note(member.offset, "the header \(member.name) is there twice")
+                note(member.offset, "duplicate header \(member.name)")
             } else if let header = readHeader(member) {
                 headers.append(header)
             }
@@ -147,7 +147,7 @@ struct ListsFileReader {
     private mutating func readHeader(_ member: JSONSlice.Member) -> RequestHeader? {
         let (name, value) = (member.name, member.value)
         guard RequestHeader.isName(name) else {
-            note(member.offset, "a header's name has letters, digits and !#$%&'*+-.^_`|~")
+            note(member.offset, "a header's name may only contain letters, digits and !#$%&'*+-.^_`|~")
             return nil
         }
         guard !RequestHeader.isReserved(name) else {
@@ -155,18 +155,18 @@ struct ListsFileReader {
             return nil
         }
         guard let text = value.string else {
-            note(value.offset, "a header's value is a string")
+            note(value.offset, "a header's value must be a string")
             return nil
         }
         let variable = readVariable(text)
         guard variable != nil || !RequestHeader.isSecret(name) else {
-            note(value.offset, "\(name) is a secret: \"env:NAME\", by the variable that holds the whole value")
+            note(value.offset, "\(name) is a secret: write \"env:NAME\", where the variable NAME holds the whole value")
             return nil
         }
         guard let said = variable.map({ readEnvironment($0, at: value) }) ?? text else { return nil }
         guard RequestHeader.isValue(said) else {
             let whose = variable.map { "the variable \($0) holds" } ?? "a header has"
-            note(value.offset, "\(whose) a value with controls, or with blanks around it, or none")
+            note(value.offset, "\(whose) a value that is empty, or has control characters or blanks around it")
             return nil
         }
         return RequestHeader(name: name, value: said)
@@ -174,12 +174,12 @@ struct ListsFileReader {
 
     private mutating func readSecret(_ value: JSONSlice) -> WebhookSecret? {
         guard let name = value.string.flatMap(readVariable) else {
-            note(value.offset, "a secret is \"env:NAME\", by the variable that holds it")
+            note(value.offset, "a secret must be \"env:NAME\", where the variable NAME holds it")
             return nil
         }
         guard let text = readEnvironment(name, at: value) else { return nil }
         let secret = WebhookSecret(text)
-        if secret == nil { note(value.offset, "the variable \(name) holds no secret: \(WebhookSecret.rule)") }
+        if secret == nil { note(value.offset, "the variable \(name) does not hold a secret: \(WebhookSecret.rule)") }
         return secret
     }
 
@@ -191,7 +191,7 @@ struct ListsFileReader {
     /// What a variable holds; its value goes into no message.
     private mutating func readEnvironment(_ name: String, at value: JSONSlice) -> String? {
         guard Self.isVariable(name) else {
-            note(value.offset, "a variable's name has letters, digits and _")
+            note(value.offset, "a variable's name may only contain letters, digits and _")
             return nil
         }
         guard let text = environment(name), !text.isEmpty else {
@@ -217,7 +217,7 @@ struct ListsFileReader {
     private mutating func noteMissing(
         _ name: String, of members: [JSONSlice.Member], at value: JSONSlice, _ whole: String
     ) {
-        if !members.contains(where: { $0.name == name }) { note(value.offset, "\(whole) has a member \"\(name)\"") }
+        if !members.contains(where: { $0.name == name }) { note(value.offset, "\(whole) needs a member \"\(name)\"") }
     }
 
     /// What is wrong with a setting, whose pointers begin at the list.

@@ -106,11 +106,12 @@ extension NamePattern.Failure: CustomStringConvertible {
     /// For whoever wrote the pattern.
     var description: String {
         switch self {
-        case .character: "a name holds letters, digits, ._~:- and segments in braces, as \"orders:{user}\""
-        case .openBrace: "the brace of a segment is not closed"
-        case .segmentName: "a segment's name has 1 to 64 letters, digits, - and _"
-        case .repeatedSegment(let name): "the segment {\(name)} is there twice"
-        case .adjacentSegments(let one, let two): "nothing tells where {\(one)} ends and {\(two)} begins"
+        case .character:
+            "a name may only contain letters, digits, ._~:- and segments in braces, such as \"orders:{user}\""
+        case .openBrace: "a segment's brace is not closed"
+        case .segmentName: "a segment's name must be 1 to 64 letters, digits, - and _"
+        case .repeatedSegment(let name): "duplicate segment {\(name)}"
+        case .adjacentSegments(let one, let two): "nothing separates {\(one)} from {\(two)}"
         case .noName: SessionName.rule
         }
     }

@@ -26,7 +26,7 @@ final class Outages: Sendable {
         }
         guard isTold else { return }
         journal.log(
-            "the source of a list fails: \(reason)", level: "warning",
+            "list source fails: \(reason)", level: "warning",
             [("list", .text(list)), ("session", .text(session))])
     }
 
@@ -35,7 +35,7 @@ final class Outages: Sendable {
         let list = definition.name.text
         guard forget(session, of: list) != false else { return }
         journal.log(
-            "the source of a list is back", level: "info", [("list", .text(list)), ("session", .text(session))])
+            "list source is back", level: "info", [("list", .text(list)), ("session", .text(session))])
     }
 
     /// Another node says that the source answers again, or nobody asks it any more.

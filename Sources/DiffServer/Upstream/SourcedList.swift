@@ -330,7 +330,7 @@ final class SourcedList: @unchecked Sendable {
                     case .failure(let problem):
                         // Who looked meanwhile took the source to be back.
                         isToldStale = false
-                        fail("what it answered is of no use: \(problem.summary)", definition)
+                        fail("its answer is unusable: \(problem.summary)", definition)
                     }
                 }
             }

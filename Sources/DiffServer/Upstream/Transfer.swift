@@ -122,7 +122,7 @@ final class Transfer {
         if length > body.capacity {
             let capacity = max(length, min(2 * body.capacity, request.maxBytes), 16 * 1024)
             guard share.resize(to: capacity) else {
-                obstacle = "too much is on its way in for it"
+                obstacle = "no memory left for its answer"
                 return 0
             }
             body.reserveCapacity(capacity)

@@ -14,17 +14,17 @@ struct URLTemplate: Sendable, Equatable {
 
     /// Why a text is no such URL. No case holds any of it: a URL may hold a secret.
     enum Failure: String, Error {
-        case scheme = "a URL begins with http:// or https://"
-        case userInfo = "a URL names no user and no password; headers say who asks"
-        case segmentInAuthority = "a segment cannot say whom to ask: it stands in the path or in the query"
-        case host = "the URL's host or port is none"
-        case fragment = "a URL has no fragment here: it would not be sent"
-        case character = "a URL holds no blanks, controls or letters beyond ASCII: percent-encode them"
-        case escape = "a % in a URL stands before two hexadecimal digits"
-        case dots = "the URL's path has a segment that is . or .."
-        case openBrace = "the brace of a segment is not closed"
-        case segmentName = "a segment's name has 1 to 64 letters, digits, - and _"
-        case partOfSegment = "a segment fills a whole segment of the URL's path or a whole value of its query"
+        case scheme = "a URL must begin with http:// or https://"
+        case userInfo = "a URL must not contain a user or a password; send credentials in headers"
+        case segmentInAuthority = "a segment cannot be in the host: put it in the path or the query"
+        case host = "the URL's host or port is invalid"
+        case fragment = "a URL must not have a fragment: it would not be sent"
+        case character = "a URL must not contain blanks, control characters or non-ASCII letters: percent-encode them"
+        case escape = "a % in a URL must be followed by two hexadecimal digits"
+        case dots = "the URL's path must not have a segment that is . or .."
+        case openBrace = "a segment's brace is not closed"
+        case segmentName = "a segment's name must be 1 to 64 letters, digits, - and _"
+        case partOfSegment = "a segment must fill a whole segment of the URL's path or a whole value of its query"
     }
 
     init(_ text: String) throws(Failure) {

@@ -65,7 +65,8 @@ final class Upstream: Sendable {
             [journal = service.journal] in
             if case .failure(let problem) = $0 {
                 journal.log(
-                    "\(name) is not in the file of lists any more, but stays: \(problem.detail)", level: "error")
+                    "\(name) is no longer in the lists file but could not be removed: \(problem.detail)", level: "error"
+                )
             }
         }
     }

@@ -81,10 +81,10 @@ final class TLSContext: @unchecked Sendable {
         try checkReadable(key)
         ERR_clear_error()
         guard SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
-            throw .tls(certificate, "no PEM certificate: \(reason())")
+            throw .tls(certificate, "not a PEM certificate: \(reason())")
         }
         guard SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 else {
-            throw .tls(key, "no PEM private key without a passphrase: \(reason())")
+            throw .tls(key, "not a PEM private key without a passphrase: \(reason())")
         }
         guard SSL_CTX_check_private_key(context) == 1 else { throw .tls(key, "not the key of \(certificate)") }
     }
@@ -92,7 +92,7 @@ final class TLSContext: @unchecked Sendable {
     private func verifyClients(_ authorities: String, isRequired: Bool) throws(ListenError) {
         try Self.trust(authorities, in: raw)
         guard let names = SSL_load_client_CA_file(authorities) else {
-            throw .tls(authorities, "no PEM certificates: \(Self.reason())")
+            throw .tls(authorities, "no PEM certificates found: \(Self.reason())")
         }
         SSL_CTX_set_client_CA_list(raw, names)
         SSL_CTX_set_verify(raw, SSL_VERIFY_PEER | (isRequired ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nil)
@@ -103,7 +103,7 @@ final class TLSContext: @unchecked Sendable {
         try checkReadable(authorities)
         ERR_clear_error()
         guard SSL_CTX_load_verify_file(context, authorities) == 1 else {
-            throw .tls(authorities, "no PEM certificates: \(reason())")
+            throw .tls(authorities, "no PEM certificates found: \(reason())")
         }
     }
 

@@ -19,11 +19,11 @@ public enum Dialect: String, Sendable, CaseIterable {
     public var summary: String {
         switch self {
         case .keyed: "operations on ids, in order: the DOM, Compose, SwiftUI"
-        case .indexed: "indexes in the old and the new state: batch rules of one's own"
+        case .indexed: "indexes in the old and the new state: your own batching, logs, tests"
         case .staged: "stages, each safe as one batch: UITableView, UICollectionView"
-        case .diffable: "final ids, and what to draw again: NSDiffableDataSourceSnapshot"
+        case .diffable: "final ids, and what to redraw: NSDiffableDataSourceSnapshot"
         case .sequential: "splices of one flat list, in order: RecyclerView, AppKit, Flutter"
-        case .counts: "numbers of operations, which nobody adopts: \"12 new posts\""
+        case .counts: "numbers of operations only: \"12 new posts\""
         case .jsonPatch: "RFC 6902 on the document"
         }
     }

@@ -120,7 +120,7 @@ import Testing
             """
         try withFile(lists) { path in
             let faults = [
-                "\(path):1:48: every is a number of seconds from 0.1 to 3600",
+                "\(path):1:48: every must be a number of seconds from 0.1 to 3600",
                 "\(path):2:47: the variable HOOK is not set, or empty",
             ]
             #expect(refusal(["--lists", path])?.split(separator: "\n").map(String.init) == faults)

@@ -34,7 +34,7 @@ struct DiffCommandTests {
 
     @Test(arguments: [
         ("--id-at=k", "--id-at"), ("--map", "at least one"), ("--duplicates=last", "at least one"),
-        ("--dialect=none", "--dialect is one of keyed"), ("--idAt=/k", "no option"),
+        ("--dialect=none", "--dialect must be one of keyed"), ("--idAt=/k", "unknown option"),
     ])
     func `what makes no sense is told by its flag`(_ flag: String, _ reason: String) {
         do {

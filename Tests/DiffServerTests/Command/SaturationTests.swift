@@ -14,14 +14,14 @@ import Testing
                     relievedConnections: 0))
         }
         #expect(told(100) == nil, "nobody was refused")
-        #expect(told(100, refused: 1) == "connections are at their limit of 100: more are refused")
+        #expect(told(100, refused: 1) == "connection limit of 100 reached: refusing more")
         #expect(told(99, refused: 5) == nil)
         #expect(told(95, refused: 5) == nil, "one more or less")
         #expect(told(89, refused: 9) == nil, "it goes on")
-        #expect(told(89, refused: 9) == "connections are below their limit again: 89 of 100 are open")
+        #expect(told(89, refused: 9) == "accepting connections again: 89 of 100 open")
         #expect(told(89, refused: 9) == nil)
         #expect(
             told(50, refused: 9, pauses: 1)
-                == "connections are at their limit of 100: no descriptor or memory is left for more")
+                == "cannot accept connections: no file descriptors or memory left")
     }
 }

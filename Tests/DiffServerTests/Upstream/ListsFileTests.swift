@@ -99,76 +99,78 @@ import Testing
 
     // MARK: What is wrong
 
-    private static let name = "a name holds letters, digits, ._~:- and segments in braces, as \"orders:{user}\""
+    private static let name =
+        "a name may only contain letters, digits, ._~:- and segments in braces, such as \"orders:{user}\""
     private static let session =
         "a session's name has 1 to 128 letters, digits and ._~:- and is neither \".\" nor \"..\""
-    private static let variable = "a secret is \"env:NAME\", by the variable that holds it"
-    private static let controls = "a value with controls, or with blanks around it, or none"
+    private static let variable = "a secret must be \"env:NAME\", where the variable NAME holds it"
+    private static let controls = "a value that is empty, or has control characters or blanks around it"
     private static let good = "\"source\":{\"url\":\"http://h/\"}"
 
     /// Files with a `^` before each place where something is wrong, and what.
     static let faulty: [(String, [String])] = [
-        ("^", ["this is no JSON: the text ends too early"]), ("  ^[]", ["a file of lists is an object"]),
-        ("^null", ["a file of lists is an object"]), ("{^a", ["this is no JSON: unexpected byte"]),
-        ("{\"é\":1,^}", ["this is no JSON: unexpected byte"]), ("{}\n ^x", ["this is no JSON: bytes after the value"]),
-        ("{\"a\":{\(good)},^\"a\":{\(good)}}", ["this is no JSON: duplicate member"]),
-        ("{\"a\":{\(good)},^\"\\u0061\":{\(good)}}", ["this is no JSON: duplicate member"]),
-        ("{\"a\":^5}", ["a list is an object"]), ("{^\"a\":{}}", ["a list has a source, or a hook, or both"]),
-        ("{^\"a\":{\"ttl\":5}}", ["a list has a source, or a hook, or both"]),
+        ("^", ["not valid JSON: the text ends too early"]), ("  ^[]", ["a file of lists must be an object"]),
+        ("^null", ["a file of lists must be an object"]), ("{^a", ["not valid JSON: unexpected byte"]),
+        ("{\"é\":1,^}", ["not valid JSON: unexpected byte"]), ("{}\n ^x", ["not valid JSON: bytes after the value"]),
+        ("{\"a\":{\(good)},^\"a\":{\(good)}}", ["not valid JSON: duplicate member"]),
+        ("{\"a\":{\(good)},^\"\\u0061\":{\(good)}}", ["not valid JSON: duplicate member"]),
+        ("{\"a\":^5}", ["a list must be an object"]), ("{^\"a\":{}}", ["a list needs a source, a hook, or both"]),
+        ("{^\"a\":{\"ttl\":5}}", ["a list needs a source, a hook, or both"]),
         ("{\"a\":{\(good),^\"sorce\":{}}}", ["a list has no member \"sorce\""]),
         ("{\"a\":{\(good),^\"x\\ny\\u202e\":{}}}", ["a list has no member \"x\u{FFFD}y\u{FFFD}\""]),
         ("{^\"a b\":{\(good)}}", [name]), ("{^\"\":{\(good)}}", [session]), ("{^\"..\":{\(good)}}", [session]),
-        ("{^\"a{b\":{\(good)}}", ["the brace of a segment is not closed"]),
-        ("{^\"a{}\":{\(good)}}", ["a segment's name has 1 to 64 letters, digits, - and _"]),
-        ("{^\"{b}:{b}\":{\(good)}}", ["the segment {b} is there twice"]),
-        ("{^\"{b}{c}\":{\(good)}}", ["nothing tells where {b} ends and {c} begins"]),
+        ("{^\"a{b\":{\(good)}}", ["a segment's brace is not closed"]),
+        ("{^\"a{}\":{\(good)}}", ["a segment's name must be 1 to 64 letters, digits, - and _"]),
+        ("{^\"{b}:{b}\":{\(good)}}", ["duplicate segment {b}"]),
+        ("{^\"{b}{c}\":{\(good)}}", ["nothing separates {b} from {c}"]),
         (
             "{\"a:{b}\":{\(good)},^\"a:{c}\":{\(good)}}",
-            ["no session is of this list: all that it could name are of \"a:{b}\""]
+            ["no session can belong to this list: \"a:{b}\" has all that it could name"]
         ),
-        ("{\"a\":{\"source\":^[]}}", ["a source is an object"]),
-        ("{\"a\":{\"source\":^{}}}", ["a source has a member \"url\""]),
-        ("{\"a\":{\"source\":{\"url\":^7}}}", ["a URL is a string"]),
-        ("{\"a\":{\"source\":{\"url\":^\"ftp://h/\"}}}", ["a URL begins with http:// or https://"]),
+        ("{\"a\":{\"source\":^[]}}", ["a source must be an object"]),
+        ("{\"a\":{\"source\":^{}}}", ["a source needs a member \"url\""]),
+        ("{\"a\":{\"source\":{\"url\":^7}}}", ["a URL must be a string"]),
+        ("{\"a\":{\"source\":{\"url\":^\"ftp://h/\"}}}", ["a URL must begin with http:// or https://"]),
         (
             "{\"a\":{\"source\":{\"url\":^\"http://u:hidden@h/\"}}}",
-            ["a URL names no user and no password; headers say who asks"]
+            ["a URL must not contain a user or a password; send credentials in headers"]
         ),
         ("{\"a\":{\"source\":{\"url\":^\"http://h/{b}\"}}}", ["the list's name has no segment {b}"]),
         ("{^\"a }\":{\"source\":{\"url\":\"http://h/{b}\"}}}", [name]),
         (
             "{\"a:{b}\":{\"source\":{\"url\":^\"http://{b}/\"}}}",
-            ["a segment cannot say whom to ask: it stands in the path or in the query"]
+            ["a segment cannot be in the host: put it in the path or the query"]
         ),
         (
             "{\"a\":{\"source\":{\"url\":\"http://h/\",\"every\":^0.09,\"timeout\":^60.1,^\"evry\":1}}}",
             [
-                "every is a number of seconds from 0.1 to 3600", "timeout is a number of seconds from 0.1 to 60",
+                "every must be a number of seconds from 0.1 to 3600",
+                "timeout must be a number of seconds from 0.1 to 60",
                 "a source has no member \"evry\"",
             ]
         ),
         (
             "{\"a\":{\"source\":{\"every\":^3601,\"url\":^null}}}",
-            ["every is a number of seconds from 0.1 to 3600", "a URL is a string"]
+            ["every must be a number of seconds from 0.1 to 3600", "a URL must be a string"]
         ),
         (
             "{\"a\":{\"source\":{\"every\":^\"5\",\"url\":\"http://h/\"}}}",
-            ["every is a number of seconds from 0.1 to 3600"]
+            ["every must be a number of seconds from 0.1 to 3600"]
         ),
         (
             "{\"a\":{\"source\":{\"every\":^1e999,\"url\":\"http://h/\"}}}",
-            ["every is a number of seconds from 0.1 to 3600"]
+            ["every must be a number of seconds from 0.1 to 3600"]
         ),
-        ("{\"a\":{\"source\":{\"url\":\"http://h/\",\"headers\":^[]}}}", ["headers is an object"]),
-        ("{\"a\":{\"hook\":^^{}}}", ["a hook has a member \"url\"", "a hook has a member \"secret\""]),
+        ("{\"a\":{\"source\":{\"url\":\"http://h/\",\"headers\":^[]}}}", ["headers must be an object"]),
+        ("{\"a\":{\"hook\":^^{}}}", ["a hook needs a member \"url\"", "a hook needs a member \"secret\""]),
         (
             "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"timeout\":^0,\"secret\":^\"whsec_hidden\",^\"every\":5}}}",
-            ["timeout is a number of seconds from 0.1 to 60", variable, "a hook has no member \"every\""]
+            ["timeout must be a number of seconds from 0.1 to 60", variable, "a hook has no member \"every\""]
         ),
         ("{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^5}}}", [variable]),
         (
             "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:SHORT\"}}}",
-            ["the variable SHORT holds no secret: \(WebhookSecret.rule)"]
+            ["the variable SHORT does not hold a secret: \(WebhookSecret.rule)"]
         ),
         (
             "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:NONE\"}}}",
@@ -180,11 +182,11 @@ import Testing
         ),
         (
             "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:\"}}}",
-            ["a variable's name has letters, digits and _"]
+            ["a variable's name may only contain letters, digits and _"]
         ),
         (
             "{\"a\":{\"hook\":{\"url\":\"http://h/\",\"secret\":^\"env:A B\"}}}",
-            ["a variable's name has letters, digits and _"]
+            ["a variable's name may only contain letters, digits and _"]
         ),
         // What PUT reads as well, each at its place.
         ("{\"a\":{\(good),\"ttl\":^0}}", ["ttl must be a whole number of seconds from 1 to 604800"]),
@@ -218,15 +220,15 @@ import Testing
 
     /// The same of headers: what stands in the braces.
     static let faultyHeaders: [(String, [String])] = [
-        ("\"Accept\":^5", ["a header's value is a string"]), ("\"Accept\":^\"\"", ["a header has \(controls)"]),
+        ("\"Accept\":^5", ["a header's value must be a string"]), ("\"Accept\":^\"\"", ["a header has \(controls)"]),
         ("\"Accept\":^\"a\\r\\nX: y\"", ["a header has \(controls)"]),
         ("\"Accept\":^\"a\\u0000\"", ["a header has \(controls)"]),
         ("\"Accept\":^\" a\"", ["a header has \(controls)"]), ("\"Accept\":^\"\\u007f\"", ["a header has \(controls)"]),
-        ("^\"A b\":\"c\"", ["a header's name has letters, digits and !#$%&'*+-.^_`|~"]),
-        ("^\"\":\"c\"", ["a header's name has letters, digits and !#$%&'*+-.^_`|~"]),
-        ("^\"A:\":\"c\"", ["a header's name has letters, digits and !#$%&'*+-.^_`|~"]),
-        ("^\"é\":\"c\"", ["a header's name has letters, digits and !#$%&'*+-.^_`|~"]),
-        ("\"Accept\":\"a\",^\"accept\":\"b\"", ["the header accept is there twice"]),
+        ("^\"A b\":\"c\"", ["a header's name may only contain letters, digits and !#$%&'*+-.^_`|~"]),
+        ("^\"\":\"c\"", ["a header's name may only contain letters, digits and !#$%&'*+-.^_`|~"]),
+        ("^\"A:\":\"c\"", ["a header's name may only contain letters, digits and !#$%&'*+-.^_`|~"]),
+        ("^\"é\":\"c\"", ["a header's name may only contain letters, digits and !#$%&'*+-.^_`|~"]),
+        ("\"Accept\":\"a\",^\"accept\":\"b\"", ["duplicate header accept"]),
         ("\"X-A\":^\"env:LINES\"", ["the variable LINES holds \(controls)"]),
         ("\"X-A\":^\"env:BLANK\"", ["the variable BLANK holds \(controls)"]),
         ("\"X-A\":^\"env:EMPTY\"", ["the variable EMPTY is not set, or empty"]),
@@ -256,7 +258,7 @@ import Testing
     ])
     func `a secret has no place in the file`(_ header: String) {
         let text = "{\"a\":{\"source\":{\"url\":\"http://h/\",\"headers\":{\"\(header)\":^\"Bearer hidden\"}}}}"
-        expect(text, ["\(header) is a secret: \"env:NAME\", by the variable that holds the whole value"])
+        expect(text, ["\(header) is a secret: write \"env:NAME\", where the variable NAME holds the whole value"])
         let good = text.replacing("^\"Bearer hidden\"", with: "\"env:TOKEN\"")
         #expect(faults(Array(good.utf8)) == [])
     }
@@ -274,11 +276,11 @@ import Testing
         #expect(
             faults(Array(text.utf8)) == [
                 "2:3: \(Self.name)", "2:18: ttl must be a whole number of seconds from 1 to 604800",
-                "2:39: a URL begins with http:// or https://", "4:21: the list's name has no segment {d}",
+                "2:39: a URL must begin with http:// or https://", "4:21: the list's name has no segment {d}",
                 "4:47: the variable NONE is not set, or empty", "4:60: a list has no member \"é\"",
                 "4:75: a list has no member \"extra\"",
                 "5:10: keep must be an array that holds \"expanded\" or nothing",
-                "7:8: a list is an object",
+                "7:8: a list must be an object",
             ])
     }
 
@@ -286,7 +288,7 @@ import Testing
         let text = "{" + (0..<3000).map { "\"\($0)\":0" }.joined(separator: ",\n") + "}"
         let found = faults(Array(text.utf8))
         #expect(found.count == ListsFileError.maxFaults)
-        #expect(found.last == "1000:7: a list is an object")
+        #expect(found.last == "1000:7: a list must be an object")
         let long = faults(
             Array(
                 "{\"\(String(repeating: "é", count: 1000))\":{},\"a\":{\"\(String(repeating: "b", count: 1000))\":1}}"

@@ -115,16 +115,16 @@ import Testing
             (TLSOptions(certificateFile: "/none", keyFile: files.keyFile), "/none: No such file or directory"),
             (
                 TLSOptions(certificateFile: files.keyFile, keyFile: files.keyFile),
-                "\(files.keyFile): no PEM certificate: no start line"
+                "\(files.keyFile): not a PEM certificate: no start line"
             ),
             (
                 TLSOptions(certificateFile: files.authorityFile, keyFile: files.keyFile),
-                "\(files.keyFile): no PEM private key without a passphrase: key values mismatch"
+                "\(files.keyFile): not a PEM private key without a passphrase: key values mismatch"
             ),
             (
                 TLSOptions(
                     certificateFile: files.certificateFile, keyFile: files.keyFile, clientAuthorityFile: files.keyFile),
-                "\(files.keyFile): no PEM certificates: no certificate or crl found"
+                "\(files.keyFile): no PEM certificates found: no certificate or crl found"
             ),
         ]
         for (options, reason) in rows {

@@ -34,7 +34,7 @@ struct Authenticator: Sendable {
                 // 32 bytes in Base64.
                 return .client(token, signature: String(secret.suffix(43)))
             }
-            throw Problem(.unauthenticated, "the key or token is not known, or has expired")
+            throw Problem(.unauthenticated, "the key or token is unknown or has expired")
         }
         guard isLocal, peer.isLoopback, keys.keys.isEmpty || permission == .operate else {
             throw Problem(.unauthenticated, "send Authorization: Bearer with a key or a token")
@@ -51,7 +51,8 @@ struct Authenticator: Sendable {
         let origin = head["origin"]
         let isNamed = origin.map(origins.contains) ?? false
         if let origin, !isNamed, !isOwn(origin: origin, head) {
-            throw Problem(.forbidden, "the origin \"\(origin)\" is not named; name it, or configure a key")
+            throw Problem(
+                .forbidden, "the origin \"\(origin)\" is not allowed; allow it with --origin, or configure a key")
         }
         // A page of a named origin is cross-site too, and says which it is.
         if !isNamed, head.values(of: "sec-fetch-site").contains("cross-site") {

@@ -23,8 +23,8 @@ final class Journal: Sendable {
         guard format != .none else { return }
         output.append(line(message, level, members)) { [self] count in
             let words =
-                count.map { "\($0) lines are missing here" }
-                ?? "the log is not read fast enough: lines are being dropped"
+                count.map { "\($0) log lines were dropped here" }
+                ?? "dropping log lines: the log is not read fast enough"
             return line(words, "warning", [])
         }
     }

@@ -96,20 +96,22 @@ final class Metrics: Sendable {
         }
         text.single("diffserver_received_bytes_total", "counter", "Bytes of requests.", tally.bytesIn)
         text.single("diffserver_sent_bytes_total", "counter", "Bytes of answers.", tally.bytesOut)
-        text.single("diffserver_connections", "gauge", "Connections that are open.", connections?.openConnections ?? 0)
+        text.single("diffserver_connections", "gauge", "Open connections.", connections?.openConnections ?? 0)
         text.single(
-            "diffserver_connections_limit", "gauge", "Connections that may be open.", connections?.connectionLimit ?? 0)
+            "diffserver_connections_limit", "gauge", "Open connections at most.", connections?.connectionLimit ?? 0)
         text.single(
-            "diffserver_connections_accepted_total", "counter", "Connections.", connections?.acceptedConnections ?? 0)
+            "diffserver_connections_accepted_total", "counter", "Connections accepted.",
+            connections?.acceptedConnections ?? 0)
         text.single(
-            "diffserver_connections_refused_total", "counter", "Connections above the limit.",
+            "diffserver_connections_refused_total", "counter", "Connections refused at the limit.",
             connections?.refusedConnections ?? 0)
         text.single(
-            "diffserver_peer_connections_refused_total", "counter", "Connections above the limit of their address.",
+            "diffserver_peer_connections_refused_total", "counter",
+            "Connections refused at the limit of their address.",
             connections?.refusedConnectionsOfPeers ?? 0)
         text.single(
             "diffserver_accept_pauses_total", "counter",
-            "Times that no descriptor or memory was left for a connection.",
+            "Times that no file descriptor or memory was left for a connection.",
             connections?.acceptPauses ?? 0)
         let (sessions, bytes) = store.table.size
         text.single("diffserver_sessions", "gauge", "Sessions in memory.", sessions)
@@ -117,14 +119,17 @@ final class Metrics: Sendable {
         let counts = store.table.counters.values
         text.single("diffserver_sessions_created_total", "counter", "Sessions made.", counts.creations)
         text.single("diffserver_commits_total", "counter", "New revisions of sessions.", counts.commits)
-        text.single("diffserver_evictions_total", "counter", "Sessions that made room for others.", counts.evictions)
-        text.single("diffserver_expirations_total", "counter", "Sessions that nobody used.", counts.expirations)
+        text.single(
+            "diffserver_evictions_total", "counter", "Sessions evicted from memory to make room.", counts.evictions)
+        text.single(
+            "diffserver_expirations_total", "counter", "Sessions whose time to live passed.", counts.expirations)
         text.single(
             "diffserver_store_ready", "gauge", "Whether the store can be reached and written.", store.isReady ? 1 : 0)
         text.single(
-            "diffserver_store_failures_total", "counter", "Requests that the store failed.", tally.storeFailures)
+            "diffserver_store_failures_total", "counter", "Requests that failed because of the store.",
+            tally.storeFailures)
         text.single(
-            "diffserver_store_conflicts_total", "counter", "Writes begun again since another was faster.",
+            "diffserver_store_conflicts_total", "counter", "Writes retried because another was faster.",
             tally.storeConflicts)
         text.family("diffserver_resets_total", "counter", "Answers with a whole state, by reason.")
         for reason in ResetReason.allCases {
@@ -137,11 +142,11 @@ final class Metrics: Sendable {
         ] {
             text.sample("diffserver_operations_total", "kind=\"\(kind)\"", count)
         }
-        text.single("diffserver_streams", "gauge", "Event streams that are open.", tally.streams)
+        text.single("diffserver_streams", "gauge", "Open event streams.", tally.streams)
         text.family("diffserver_stream_lag_seconds", "histogram", "From a commit until a stream was told.")
         text.samples("diffserver_stream_lag_seconds", "", tally.streamLag)
         text.single(
-            "diffserver_log_lines_dropped_total", "counter", "Lines that whoever reads the log was too slow for.",
+            "diffserver_log_lines_dropped_total", "counter", "Log lines dropped because the log was read too slowly.",
             log.dropped)
         ProcessFigures().write(into: &text)
         if let upstream { upstream.tallies.write(upstream.ages, into: &text) }

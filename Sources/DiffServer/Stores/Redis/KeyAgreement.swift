@@ -63,7 +63,7 @@ final class KeyAgreement: Sendable {
     /// - Parameter done: told whether this node has taken over another key than it had.
     func renew(_ done: @escaping @Sendable (_ hasChanged: Bool) -> Void) { ask { [self] in done(take($0)) } }
 
-    private static let otherKey = "used with another --digest-key"
+    private static let otherKey = "in use with a different --digest-key"
 
     private func ask(_ done: @escaping RedisClient.Completion) {
         let proposal = found?.key ?? proposal
@@ -79,7 +79,7 @@ final class KeyAgreement: Sendable {
             return false
         case .success(let reply):
             guard let found = reply.text, given == nil || given == found else {
-                let reason = reply.text == nil ? "its \(RedisScripts.digestKey) is no text" : Self.otherKey
+                let reason = reply.text == nil ? "its \(RedisScripts.digestKey) is not a string" : Self.otherKey
                 state.withLock { $0.key = nil }
                 health.fail(.key, because: "redis: \(reason)")
                 return false

@@ -101,7 +101,7 @@ final class RedisCluster: @unchecked Sendable {
         dialer.ask(
             nodes, RedisCommand("CLUSTER", "SLOTS"),
             { reply, speaker in
-                SlotMap(reply, from: speaker).map { .success($0) } ?? .failure(.unavailable("it knows no slots"))
+                SlotMap(reply, from: speaker).map { .success($0) } ?? .failure(.unavailable("it reports no slots"))
             }, { [weak self] in self?.hear($0) })
     }
 
@@ -117,7 +117,7 @@ final class RedisCluster: @unchecked Sendable {
         guard !isClosed else { return }
         switch answer {
         case .failure(let failure):
-            health.fail(.slots, because: "redis: no node knows the slots; the last one, \(failure)")
+            health.fail(.slots, because: "redis: no node reports its slots; the last error: \(failure)")
             ask(after: max(Self.pause, backOff.next()))
         case .success(let (map, _)):
             backOff.reset()

@@ -95,13 +95,13 @@ final class RedisConnection: @unchecked Sendable {
         do throws(RedisReplyParser.Violation) {
             while socket != nil, let reply = try parser.next(&rest) { deliver(reply) }
         } catch {
-            lose("not what Redis says: \(error)")
+            lose("protocol error: \(error)")
         }
     }
 
     private func deliver(_ reply: RedisReply) {
         if let whenReceived { return whenReceived(reply) }
-        guard let oldest = outstanding.first else { return lose("an answer that nobody asked for") }
+        guard let oldest = outstanding.first else { return lose("unexpected reply") }
         if oldest.preceding > 0 {
             return outstanding.updateFirst {
                 $0.preceding -= 1

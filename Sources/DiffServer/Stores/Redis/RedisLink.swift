@@ -144,7 +144,7 @@ final class RedisLink: @unchecked Sendable {
                 return
             }
             switch result {
-            case .success(let connection) where connection.isLost: fail(.unavailable("lost at once"))
+            case .success(let connection) where connection.isLost: fail(.unavailable("closed at once"))
             case .success(let connection): begin(connection)
             case .failure(let failure): fail(failure)
             }
@@ -159,7 +159,7 @@ final class RedisLink: @unchecked Sendable {
             dialer.askSentinels(sentinels, for: primary) { [self] result in
                 switch result {
                 case .failure(let failure):
-                    arrival(.failure(.unavailable("no sentinel names the primary; the last one, \(failure)")))
+                    arrival(.failure(.unavailable("no sentinel knows the primary; the last error: \(failure)")))
                 case .success(let (server, sentinel)):
                     sentinels = [sentinel] + sentinels.filter { $0 != sentinel }
                     dialer.greet(server, arrival)

@@ -338,7 +338,7 @@ final class RedisStore: SessionStore {
             case .success(.integer(-2)): revocations.refresh { done($0.flatMap { .failure(.conflict) }) }
             case .success(.integer(0)): done(.failure(.conflict))
             // To begin again would not end.
-            case .success: done(.failure(.unavailable("it answers what no commit does")))
+            case .success: done(.failure(.unavailable("unexpected answer to a commit")))
             }
         }
     }

@@ -32,9 +32,9 @@ struct SQLiteFile {
         if count == 0 { return }
         func number(_ offset: Int) -> Int { header[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
         guard count == header.count, header.starts(with: "SQLite format 3\0".utf8) else {
-            throw StoreError("\(path): this is no SQLite database")
+            throw StoreError("\(path): not an SQLite database")
         }
-        guard number(68) == Self.applicationID else { throw StoreError("\(path): this is another program's database") }
+        guard number(68) == Self.applicationID else { throw StoreError("\(path): not a diffserver database") }
         guard number(60) <= Self.format else {
             throw StoreError(
                 "\(path): written by a newer diffserver (format \(number(60)); this one knows \(Self.format))")

@@ -58,8 +58,8 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             for (session, moment) in try connection.revoked() { table.revocations.add(session, upTo: moment) }
         } catch {
             health.warn(
-                "\(path): what tokens were revoked cannot be read (\(error.message)); all that were made before now "
-                    + "are refused")
+                "\(path): cannot read which tokens were revoked (\(error.message)); refusing all tokens made "
+                    + "before now")
             table.revocations.addAll(upTo: WallTime.milliseconds)
         }
         writer = SQLiteWriter(connection, watch, health)

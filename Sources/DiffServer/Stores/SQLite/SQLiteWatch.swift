@@ -56,16 +56,16 @@ final class SQLiteWatch: Sendable {
                 var found = stat()
                 guard stat(file.path, &found) == 0 else {
                     if errno != ENOENT { return "\(file.path): \(String(cString: strerror(errno)))" }
-                    if file.seen != nil { return "\(file.path) was removed while it is in use" }
+                    if file.seen != nil { return "\(file.path) was removed while in use" }
                     continue
                 }
                 let now = Seen(device: found.st_dev, number: found.st_ino, size: Int(found.st_size))
                 if let seen = file.seen {
                     guard seen.device == now.device, seen.number == now.number else {
-                        return "\(file.path) was replaced while it is in use"
+                        return "\(file.path) was replaced while in use"
                     }
                     if now.size < seen.size, !Self.mayBe(now.size, file.kind, database) {
-                        state.damage = "\(file.path) was cut while it is in use; the process has to be started again"
+                        state.damage = "\(file.path) was truncated while in use; restart the process"
                         return state.damage
                     }
                 }

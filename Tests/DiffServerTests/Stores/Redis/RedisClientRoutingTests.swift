@@ -89,7 +89,7 @@ import Testing
             $0.health = StoreHealth { line, _ in notices.withLock { $0.append(line) } }
         }
         #expect(await eventually { notices.withLock { $0.count == 1 } })
-        #expect(notices.withLock { $0 } == ["the store is out of use: redis: no primary has slot 12182"])
+        #expect(notices.withLock { $0 } == ["store unavailable: redis: no primary has slot 12182"])
         #expect(!test.client.isUp)
         #expect(await test.ask("GET", "bar") == .success(.text("a")))
         guard case .failure(.unavailable) = await test.ask("GET", "foo") else {

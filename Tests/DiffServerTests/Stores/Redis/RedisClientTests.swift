@@ -146,8 +146,8 @@ struct RedisClientTests {
         #expect(await test.eventually(.text("PONG"), "PING"))
         let said = notices.withLock { $0 }
         #expect(said.count == 2)
-        #expect(said.first?.hasPrefix("the store is out of use: redis: connection lost: no answer within") == true)
-        #expect(said.last?.hasPrefix("the store is in use again after") == true)
+        #expect(said.first?.hasPrefix("store unavailable: redis: connection lost: no answer within") == true)
+        #expect(said.last?.hasPrefix("store available again after") == true)
     }
 
     @Test(arguments: [

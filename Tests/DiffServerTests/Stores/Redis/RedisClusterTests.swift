@@ -103,7 +103,7 @@ struct RedisClusterTests {
         #expect(world.replicas[2].cli("SPUBLISH", "{foo}", "x") == "1\n")
         #expect(await eventually { subscriber.heard.withLock { $0.suffix(2) == ["{foo}", "{foo} x"] } })
         #expect(await eventually { test.client.isUp })
-        #expect(await eventually { notices.withLock { $0.last?.hasPrefix("the store is in use again") == true } })
+        #expect(await eventually { notices.withLock { $0.last?.hasPrefix("store available again") == true } })
     }
 
     private func commit(_ test: TestClient, _ key: RedisArgument, _ value: RedisArgument) async -> Result<
