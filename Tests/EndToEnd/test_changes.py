@@ -68,6 +68,13 @@ class Posts(ServiceCase):
                                       f'"{body}"' if isinstance(body, str) else body)
                 self.assertProblem(answer, 422, "wrong-shape")
 
+    def test_a_document_of_another_form_is_told_of_the_shape(self):
+        path = session_path("shapes", "changes")
+        errors = self.request("POST", path, {"data": [{"id": 1}]}).json["errors"]
+        self.assertEqual([(each["pointer"], each["code"]) for each in errors], [("/data", "unknown-member"), ("", "wrong-shape")])
+        self.assertIn("?itemsAt=", errors[1]["detail"])
+        self.assertNotIn("?itemsAt=", self.request("POST", path, {"state": [], "edits": []}).text)
+
     def test_return_minimal_answers_the_revisions_only(self):
         session, first = self.made(["a"])
         answer = self.post_changes(session, ["b"], Prefer="return=minimal")

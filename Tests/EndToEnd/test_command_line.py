@@ -182,6 +182,13 @@ class Words(unittest.TestCase):
         self.assertEqual(command("--open", "--help").stdout, command("serve", "--help").stdout)
         self.assertEqual(command("help", "nothing").returncode, 2)
 
+    def test_an_address_that_is_taken_is_named_with_what_to_do(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            ran = command("serve", "--listen", address)
+        self.assertEqual((ran.returncode, ran.stderr.splitlines()[-1]), (
+            1, f"diffserver: {address}: already in use; stop the program that listens there, or choose another --listen"))
+
     def test_an_error_names_the_fault_and_no_secret(self):
         secret = "hunter2hunter2"
         for arguments, fault in (

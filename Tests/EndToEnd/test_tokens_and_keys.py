@@ -92,10 +92,10 @@ class Keys(Guarded):
         self.make(name)
         path, read = session_path(name), token(name, "read")
         for method, place, given, detail in (
-                ("GET", path, TEAM_KEY, "this key is for sessions whose names start otherwise"),
-                ("DELETE", path, read, "this takes a key, and no token"),
-                ("POST", "/v1/diff", read, "this takes a key, and no token"),
-                ("GET", "/v1/sessions", read, "this takes a key, and no token"),
+                ("GET", path, TEAM_KEY, "this key is for sessions whose names start with another prefix"),
+                ("DELETE", path, read, "this requires a key; a token is not enough"),
+                ("POST", "/v1/diff", read, "this requires a key; a token is not enough"),
+                ("GET", "/v1/sessions", read, "this requires a key; a token is not enough"),
                 ("POST", path + "/changes", read, "this token does not allow edits: its scope is not enough"),
                 ("GET", path, token(name, "edit"), "this token does not allow reading: its scope is not enough"),
                 # Whether there is such a session is not told.

@@ -143,7 +143,8 @@ extension Command {
         let flags = Dictionary(given) { _, last in last }
         let sessions = given.filter { $0.flag == "--session" }.map(\.value)
         guard (1...Token.maxSessions).contains(sessions.count) else {
-            throw UsageError("token needs 1 to \(Token.maxSessions) sessions, each as --session NAME")
+            throw UsageError(
+                "token needs 1 to \(Token.maxSessions) sessions, each as --session NAME; \(Help.Topic.token.pointer)")
         }
         let secret = try secret(flags, environment)
         let names = (flags["--scope"] ?? "read").split { $0 == "," || $0 == " " }.map(String.init)

@@ -38,7 +38,8 @@ enum Serve {
                 journal.log("diffserver \(Version.text) listens on \(scheme)://\(address)")
             }
         } catch {
-            fail("\(error)")
+            let advice = "; stop the program that listens there, or choose another --listen"
+            fail("\(error)\(error.isAddressTaken ? advice : "")")
         }
         let limit = server.counters.connectionLimit
         if limit < options.maxConnections {

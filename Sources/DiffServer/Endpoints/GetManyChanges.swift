@@ -49,7 +49,7 @@ enum GetManyChanges {
         let text = value[value.index(after: border)...]
         if text.isEmpty { return (String(value[..<border]), .nothing) }
         guard let revision = Revision(String(text)) else {
-            throw Problem(.malformedRevision, "\"\(text)\" is no revision")
+            throw Problem(.malformedRevision, "\"\(text)\" is not a revision")
         }
         return (String(value[..<border]), .revision(revision))
     }

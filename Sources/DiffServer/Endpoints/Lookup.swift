@@ -146,7 +146,7 @@ extension Parameters {
     /// The revision that is asked for; nil for the head.
     fileprivate func revision() throws(Problem) -> Revision? {
         guard let text = self["revision"] else { return nil }
-        guard let revision = Revision(text) else { throw Problem(.malformedRevision, "\"\(text)\" is no revision") }
+        guard let revision = Revision(text) else { throw Problem(.malformedRevision, "\"\(text)\" is not a revision") }
         return revision
     }
 }

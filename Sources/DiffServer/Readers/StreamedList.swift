@@ -284,5 +284,5 @@ final class StreamedList: SessionReader, @unchecked Sendable {
 
 extension Problem {
     /// More sessions that do not exist are waited for than may be.
-    static var tooManyAwaited: Problem { Problem(.capacity, "too many sessions are waited for that do not exist") }
+    static var tooManyAwaited: Problem { Problem(.capacity, "too many readers wait for sessions that do not exist") }
 }

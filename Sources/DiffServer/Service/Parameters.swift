@@ -80,7 +80,7 @@ struct Parameters: Sendable {
         guard let value = self["since"] else { return .absent }
         if value.isEmpty { return .nothing }
         guard let revision = Revision(value) else {
-            throw Problem(.malformedRevision, "\"\(value)\" is no revision")
+            throw Problem(.malformedRevision, "\"\(value)\" is not a revision")
         }
         return .revision(revision)
     }

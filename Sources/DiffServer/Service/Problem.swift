@@ -92,10 +92,10 @@ extension Problem {
     /// Says what the caller's own credentials lack, and nothing of what is here.
     static func forbidden(_ identity: Identity, _ permission: Permission, _ session: String?) -> Problem {
         guard case .client(let token, _) = identity else {
-            return Problem(.forbidden, "this key is for sessions whose names start otherwise")
+            return Problem(.forbidden, "this key is for sessions whose names start with another prefix")
         }
         switch permission {
-        case .operate, .compute, .list, .write: return Problem(.forbidden, "this takes a key, and no token")
+        case .operate, .compute, .list, .write: return Problem(.forbidden, "this requires a key; a token is not enough")
         case .read, .edit:
             let isOfSession = session.map(token.sessions.contains) ?? true
             guard isOfSession else { return Problem(.forbidden, "this token is not for this session") }
@@ -103,11 +103,11 @@ extension Problem {
             return Problem(.forbidden, "this token does not allow \(action): its scope is not enough")
         }
     }
-    static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "no session \"\(name)\" is here") }
+    static func noSession(_ name: String) -> Problem { Problem(.sessionNotFound, "there is no session \"\(name)\"") }
     static func deleted(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" was deleted") }
     static func expired(_ name: String) -> Problem { Problem(.sessionNotFound, "the session \"\(name)\" expired") }
     static func evicted(_ name: String) -> Problem {
-        Problem(.sessionNotFound, "the session \"\(name)\" made room for others")
+        Problem(.sessionNotFound, "the session \"\(name)\" was evicted to make room")
     }
 
     /// Too much waits for readers.

@@ -73,7 +73,7 @@ enum ProblemType: String, CaseIterable, Sendable {
         switch self {
         case .malformedRequest: "The request is malformed"
         case .malformedJSON: "The body is not JSON"
-        case .malformedRevision: "That is no revision"
+        case .malformedRevision: "That is not a revision"
         case .unknownParameter: "A query parameter is unknown"
         case .unauthenticated: "Credentials are missing or wrong"
         case .forbidden: "That is not allowed"
@@ -101,12 +101,12 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .tooManyRequests: "Too many requests"
         case .tooManyStreams: "Too many readers wait for this session"
         case .headersTooLarge: "The headers are too large"
-        case .internalError: "Something went wrong here"
+        case .internalError: "The server failed"
         case .unsupportedTransferCoding: "The transfer coding is not supported"
         case .httpVersionNotSupported: "The HTTP version is not supported"
-        case .draining: "The server is going down"
+        case .draining: "The server is shutting down"
         case .capacity: "The server is full"
-        case .storeUnavailable: "The store is out of reach"
+        case .storeUnavailable: "The store is unavailable"
         case .hasSource: "The list fetches itself"
         case .sourceUnavailable: "The source of the list does not answer"
         case .editRefused: "The list's owner refuses the edit"
@@ -118,7 +118,7 @@ enum ProblemType: String, CaseIterable, Sendable {
     var advice: String {
         switch self {
         case .malformedRequest:
-            "A header, a query parameter or the path is not of its form. The detail names it; correct it and "
+            "A header, a query parameter or the path is malformed. The detail names it; correct it and "
                 + "send it again."
         case .malformedJSON:
             "The body breaks RFC 8259, holds invalid UTF-8 or a lone surrogate, names a member twice, or nests "
@@ -134,7 +134,7 @@ enum ProblemType: String, CaseIterable, Sendable {
             "The credentials are good, but not for this: another session, a larger scope, or a request that "
                 + "does not come from this machine."
         case .sessionNotFound:
-            "It was never made, was deleted, expired, or made room for others. POST its state to its "
+            "It was never created, was deleted, expired, or was evicted. POST its state to its "
                 + "`changes`, or PUT it."
         case .itemNotFound: "The session has no item with this id, or none at this place."
         case .sectionNotFound: "The session has no section with this id, or none at this place."
@@ -161,7 +161,7 @@ enum ProblemType: String, CaseIterable, Sendable {
         case .tooManyRequests: "`Retry-After` says when to go on."
         case .tooManyStreams: "`Retry-After` says when to try again; plain reads still work."
         case .headersTooLarge: "`limit` is the limit."
-        case .internalError: "It is our fault. The request can be tried again."
+        case .internalError: "This is a bug in the server. The request may be tried again."
         case .unsupportedTransferCoding: "Only `chunked` is."
         case .httpVersionNotSupported: "Speak HTTP/1.1."
         case .draining: "Try again in a moment: another process takes over."

@@ -430,7 +430,7 @@ final class SourcedList: @unchecked Sendable {
         case .failed:
             let seconds = Int(((record.due - now) / .seconds(1)).rounded(.up))
             return Problem(
-                .sourceUnavailable, "the source of this list does not answer as it should", retryAfter: max(1, seconds))
+                .sourceUnavailable, "the source of this list does not answer with a list", retryAfter: max(1, seconds))
         }
     }
 }

@@ -76,6 +76,8 @@ public struct ListenError: Error, Hashable, CustomStringConvertible {
     public let address: String
     /// The reason, without a full stop.
     public let reason: String
+    /// Whether another program listens there.
+    public internal(set) var isAddressTaken = false
     /// Whether the machine does not have the address, or its family.
     var isFamilyMissing = false
 

@@ -181,7 +181,7 @@ extension ListenError {
             default: "\(call): \(String(cString: strerror(code)))"
             }
         return ListenError(
-            address: address.description, reason: reason, isFamilyMissing: code == EAFNOSUPPORT || code == EADDRNOTAVAIL
-        )
+            address: address.description, reason: reason, isAddressTaken: code == EADDRINUSE,
+            isFamilyMissing: code == EAFNOSUPPORT || code == EADDRNOTAVAIL)
     }
 }

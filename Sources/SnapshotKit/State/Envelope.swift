@@ -173,7 +173,7 @@ struct EnvelopeReader {
 
     private mutating func noteUnknown(_ name: String) {
         found.violations.note(
-            "unknown-member", "no member \"\(Violations.shown(Array(name.utf8)))\" is known here",
+            "unknown-member", "unknown member \"\(Violations.shown(Array(name.utf8)))\"",
             at: "/" + JSONPointer.escaped(name.utf8))
     }
 
@@ -195,7 +195,11 @@ struct EnvelopeReader {
         }
         let alternatives = names.filter(members.exactlyOne.contains).count
         if !members.exactlyOne.isEmpty, alternatives != 1 {
-            found.violations.note("wrong-shape", "the body is \(members.expectation): one of these and no more", at: "")
+            let advice =
+                alternatives == 0 && members.allowsBareState
+                ? "; to post another document, say where its list is with ?itemsAt=" : ""
+            found.violations.note(
+                "wrong-shape", "the body is \(members.expectation): one of these and no more\(advice)", at: "")
         }
     }
 

@@ -80,7 +80,7 @@ import Testing
         for name in ["a", "b"] { _ = try table.create(name, session(name)).get().add(readers[name]!, limit: 1) }
         _ = try table.create("c", session("c")).get()
         #expect(names(table, "abc") == "bc")
-        #expect(readers["a"]!.lines == ["the session \"a\" made room for others"])
+        #expect(readers["a"]!.lines == ["the session \"a\" was evicted to make room"])
         _ = try table.create("d", session("d")).get()
         #expect(names(table, "abcd") == "bd")
         #expect(readers["b"]!.lines.isEmpty)
