@@ -55,7 +55,7 @@ final class EventStream: @unchecked Sendable {
     // MARK: Life
 
     private func begin(_ bases: [FollowedBase], _ view: SessionView?) {
-        lists = bases.enumerated().map { StreamedList(self, $0, $1) }
+        lists = bases.map { StreamedList(self, $0) }
         call.follow(lists[0])
         call.service.metrics.streamOpened()
         writer.onClose { self.leave() }

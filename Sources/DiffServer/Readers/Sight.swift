@@ -12,9 +12,6 @@ struct Sight: Hashable, Sendable {
     /// The same, and which rows of that it shows.
     static let parameters = view.union(StateWindow.Parameter.allCases.map(\.rawValue))
 
-    /// All there is, as it is.
-    static let all = Sight()
-
     /// Whether the reader shows all there is.
     var showsAll: Bool { views.isEmpty && window == nil }
 

@@ -7,8 +7,6 @@ final class StreamedList: SessionReader, @unchecked Sendable {
 
     let name: String
     private let stream: EventStream
-    /// Among the sessions of the stream.
-    private let place: Int
     private var slot: SessionSlot?
     /// What the reader has: where the last event led, or, where that is not adopted, what it came with.
     private var sent: Since
@@ -38,8 +36,8 @@ final class StreamedList: SessionReader, @unchecked Sendable {
     /// Until a store that did not bring the session is asked again.
     private static let retry = Duration.seconds(1)
 
-    init(_ stream: EventStream, _ place: Int, _ base: FollowedBase) {
-        (self.stream, self.place, name, sent, hasMoved) = (stream, place, base.session, base.since, base.isOfCursor)
+    init(_ stream: EventStream, _ base: FollowedBase) {
+        (self.stream, name, sent, hasMoved) = (stream, base.session, base.since, base.isOfCursor)
         (options, isResumed) = (stream.form.options, base.isResumed)
     }
 

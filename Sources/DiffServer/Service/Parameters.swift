@@ -5,9 +5,6 @@ import SnapshotKit
 struct Parameters: Sendable {
     private let items: [QueryItem]
 
-    /// None.
-    init() { items = [] }
-
     /// Checks names against what the endpoint knows, which may repeat only those in `lists`.
     init(_ items: [QueryItem], known: Set<String>, lists: Set<String> = []) throws(Problem) {
         var seen: Set<String> = []

@@ -8,7 +8,6 @@ struct EditReader {
     var reader: StateReader
     private let limits: StateLimits
     private let pointer: String
-    private let range: Range<Int>
     private(set) var edits: [Edit] = []
     var ids: [EditID] = []
     var updates: [EditUpdate] = []
@@ -34,7 +33,7 @@ struct EditReader {
         reader = StateReader(base: base, count: range.upperBound, limits: inner)
         reader.scanner.at = range.lowerBound
         reader.store = TokenBuffer(base: tail)
-        (self.limits, self.pointer, self.range) = (limits, pointer, range)
+        (self.limits, self.pointer) = (limits, pointer)
     }
 
     /// Reads all edits; violations are only noted.

@@ -401,7 +401,7 @@ import Testing
         let again = try #require(try await store.opened("s"))
         #expect(again.slot === slot && slot.session != nil && again.session.head.revision == two.head.revision)
         #expect(reader.counts.withLock { $0 } == [1, 0])
-        #expect(again.isUsable(.revision(one.head.revision), .all))
+        #expect(again.isUsable(.revision(one.head.revision), Sight()))
         #expect(await isAway())
         try await store.dropped(slot, again.session, at: two.head.revision)
         #expect(reader.counts.withLock { $0 } == [1, 1])

@@ -89,8 +89,8 @@ import Testing
         guard case .found(let route, let place) = routes.match(head) else { throw Missing() }
         let address = SocketAddress.v4(address: 0x7F00_0001, port: 4000)
         return Call(
-            head: head, peer: Peer(remote: address), loop: .ofTests, route: route,
-            place: place, session: "s", identity: .anyone, parameters: Parameters(), acceptance: Acceptance(head),
+            head: head, peer: Peer(remote: address), loop: .ofTests, route: route, place: place, session: "s",
+            identity: .anyone, parameters: try Parameters([], known: []), acceptance: Acceptance(head),
             service: service)
     }
 
