@@ -33,6 +33,6 @@ extension Errand {
     /// compare states.
     func goOn(_ work: @escaping @Sendable () -> Void) {
         if isLong { return service.workers.run(work) }
-        if loop.isCurrent { work() } else { loop.execute(work) }
+        loop.perform(work)
     }
 }

@@ -65,7 +65,7 @@ final class HookCalls: @unchecked Sendable {
     ) {
         let store = upstream.service.store
         store.takeTurn(.hook, of: session, for: time, isForced: false, on: loop).whenDone { [self] result in
-            let goOn = { @Sendable [self] in
+            loop.perform { [self] in
                 switch result {
                 case .success(.taken): promise.keep(.success(HookTurn(session, self)))
                 case .success where Instant.now < deadline:
@@ -78,7 +78,6 @@ final class HookCalls: @unchecked Sendable {
                     promise.keep(.failure(Problem(failure)))
                 }
             }
-            if loop.isCurrent { goOn() } else { loop.execute(goOn) }
         }
     }
 
@@ -87,7 +86,7 @@ final class HookCalls: @unchecked Sendable {
         loop.execute { [self] in
             let store = upstream.service.store
             store.endTurn(.hook, of: session, nil, next: .zero, on: loop).whenDone { [self] _ in
-                if loop.isCurrent { leave(session) } else { loop.execute { self.leave(session) } }
+                loop.perform { self.leave(session) }
             }
         }
     }

@@ -20,10 +20,10 @@ final class SourcedList: @unchecked Sendable {
     /// Who came while a request was under way, and wants one that begins after that.
     private var later: [Waiter] = []
     /// Until the source is asked again, or this node looks again whether it is its turn.
-    private var timer: Timer?
-    private var staleTimer: Timer?
+    private var timer: Timer? { didSet { oldValue?.cancel() } }
+    private var staleTimer: Timer? { didSet { oldValue?.cancel() } }
     /// Keeps the turn while the source is slow.
-    private var renewal: Timer?
+    private var renewal: Timer? { didSet { oldValue?.cancel() } }
     /// Whether readers were told that nothing is heard of the source.
     private var isToldStale = false
     /// Why the last request failed, for those who may know.
@@ -141,7 +141,6 @@ final class SourcedList: @unchecked Sendable {
     // MARK: Time
 
     private func schedule() {
-        timer?.cancel()
         timer = nil
         guard hasReaders else { return }
         let record = known.withLock { $0 }
@@ -161,7 +160,6 @@ final class SourcedList: @unchecked Sendable {
 
     /// Tells readers once that nothing is heard of the source, and once that something is again.
     private func watchStaleness() {
-        staleTimer?.cancel()
         staleTimer = nil
         let record = known.withLock { $0 }
         let isStale = record.staleness(at: .now) != nil
@@ -177,7 +175,6 @@ final class SourcedList: @unchecked Sendable {
 
     private func ask(isForced: Bool) {
         guard phase == .idle else { return }
-        timer?.cancel()
         timer = nil
         guard let match = upstream.match(name), let source = match.definition.source, let url = match.sourceURL else {
             return end(.failure(.noSession(name)))
@@ -185,7 +182,7 @@ final class SourcedList: @unchecked Sendable {
         phase = .taking
         known.withLock { $0.begin(from: match.origin(by: store.hash), every: source.every, at: .now) }
         store.takeTurn(.source, of: name, for: hold, isForced: isForced, on: loop).whenDone { [self] result in
-            onLoop { [self] in
+            loop.perform { [self] in
                 switch result {
                 case .success(.taken(let note)):
                     adopt(note)
@@ -197,10 +194,6 @@ final class SourcedList: @unchecked Sendable {
                 }
             }
         }
-    }
-
-    private func onLoop(_ work: @escaping @Sendable () -> Void) {
-        if loop.isCurrent { work() } else { loop.execute(work) }
     }
 
     private func adopt(_ note: SourceNote?) {
@@ -248,7 +241,7 @@ final class SourcedList: @unchecked Sendable {
     private func askIfThereIsNone() {
         phase = .taking
         store.load(name, again: false, on: loop).whenDone { [self] result in
-            onLoop { [self] in
+            loop.perform { [self] in
                 phase = .idle
                 if case .success(nil) = result { ask(isForced: true) } else { end(.success(())) }
             }
@@ -320,7 +313,7 @@ final class SourcedList: @unchecked Sendable {
         learn { $0.hear(at: .now) }
         let begin = { @Sendable [self] in
             Transaction(operation, for: errand).run().whenDone { [self] result in
-                onLoop { [self] in
+                loop.perform { [self] in
                     switch result {
                     case .success(let done):
                         switch done.outcome {
@@ -390,7 +383,6 @@ final class SourcedList: @unchecked Sendable {
     private func startOver() {
         // One that was deleted meanwhile is made again by who reads it next.
         guard hasReaders || !waiting.isEmpty || !later.isEmpty else { return giveBack(.success(())) }
-        renewal?.cancel()
         renewal = nil
         phase = .idle
         ask(isForced: true)
@@ -398,13 +390,12 @@ final class SourcedList: @unchecked Sendable {
 
     /// Lets the next one have the turn when it is due, and tells those who wait.
     private func giveBack(_ result: Result<Void, Problem>) {
-        renewal?.cancel()
         renewal = nil
         let (now, record) = (Instant.now, known.withLock { $0 })
         let next = max(record.due - now, .zero)
         store.endTurn(.source, of: name, record.note(at: now), next: next, on: loop).whenDone { [self] _ in
             // Before others could take the turn it would still be this node's, and nobody else's.
-            onLoop { [self] in end(result) }
+            loop.perform { [self] in end(result) }
         }
     }
 
@@ -444,18 +435,4 @@ extension Transfer.Request {
         }
         self.init(url: url, fields: fields, timeout: source.timeout, maxBytes: maxBytes, maxRedirects: 5)
     }
-}
-
-/// On whose behalf a list's state is taken over: nobody's.
-final class FetchErrand: Errand {
-    let session: String
-    private let upstream: Upstream
-    nonisolated(unsafe) var isLong = false
-
-    init(_ session: String, _ upstream: Upstream) { (self.session, self.upstream) = (session, upstream) }
-
-    var service: DiffService { upstream.service }
-    var loop: EventLoop { upstream.loop }
-    var identity: Identity { .anyone }
-    var passes: Int { 1 }
 }

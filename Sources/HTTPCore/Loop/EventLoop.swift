@@ -97,6 +97,11 @@ public final class EventLoop: Sendable {
         if wasEmpty { wake() }
     }
 
+    /// Runs `work` on the loop: at once if the caller does, else soon.
+    public func perform(_ work: @escaping @Sendable () -> Void) {
+        if isCurrent { work() } else { execute(work) }
+    }
+
     /// Runs `work` on the loop after `delay`, not before it and at most some milliseconds later. From any thread.
     @discardableResult
     public func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> Timer {

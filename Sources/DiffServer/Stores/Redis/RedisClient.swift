@@ -52,7 +52,7 @@ final class RedisClient: @unchecked Sendable {
     ///
     /// - Parameter key: of those that it names one; all are in one slot.
     func send(_ command: RedisCommand, about key: RedisArgument = "", _ completion: @escaping Completion) {
-        onLoop { self.send(command, key, Self.attempts, completion) }
+        loop.perform { self.send(command, key, Self.attempts, completion) }
     }
 
     /// Leaves the primary for `server`, which is it now.
@@ -67,10 +67,6 @@ final class RedisClient: @unchecked Sendable {
     }
 
     // MARK: On the loop
-
-    private func onLoop(_ work: @escaping @Sendable () -> Void) {
-        if loop.isCurrent { work() } else { loop.execute(work) }
-    }
 
     private func link(to place: SlotMap.Place) -> RedisLink {
         links.withLock { links in

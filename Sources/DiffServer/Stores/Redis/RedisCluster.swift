@@ -35,7 +35,7 @@ final class RedisCluster: @unchecked Sendable {
         dialer = RedisDialer(address, options, on: loop)
         backOff = BackOff(options.backOff)
         known = Locked(SlotMap(sole: .cluster(seeds)))
-        onLoop { self.ask() }
+        loop.perform { self.ask() }
     }
 
     /// Until nodes have said, all slots are anybody's: whoever is asked will say whose.
@@ -47,12 +47,12 @@ final class RedisCluster: @unchecked Sendable {
     /// Has `follower` called on its loop: at first, and with each change.
     func follow(on loop: EventLoop, _ follower: @escaping @Sendable () -> Void) {
         followers.withLock { $0.append((loop, follower)) }
-        Self.run(follower, on: loop)
+        loop.perform(follower)
     }
 
     /// Asks again, soon.
     func doubt() {
-        onLoop { [self] in
+        loop.perform { [self] in
             guard !isInDoubt else { return }
             isInDoubt = true
             if !isAsking { ask(after: Self.pause) }
@@ -66,7 +66,7 @@ final class RedisCluster: @unchecked Sendable {
     }
 
     func close() {
-        onLoop { [self] in
+        loop.perform { [self] in
             isClosed = true
             alarm?.cancel()
         }
@@ -79,13 +79,7 @@ final class RedisCluster: @unchecked Sendable {
             return map != before
         }
         guard hasChanged else { return }
-        for (loop, follower) in followers.withLock({ $0 }) { Self.run(follower, on: loop) }
-    }
-
-    private func onLoop(_ work: @escaping @Sendable () -> Void) { Self.run(work, on: loop) }
-
-    private static func run(_ work: @escaping @Sendable () -> Void, on loop: EventLoop) {
-        if loop.isCurrent { work() } else { loop.execute(work) }
+        for (loop, follower) in followers.withLock({ $0 }) { loop.perform(follower) }
     }
 
     // MARK: On the loop

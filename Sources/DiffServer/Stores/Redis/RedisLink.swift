@@ -57,7 +57,7 @@ final class RedisLink: @unchecked Sendable {
         dialer = RedisDialer(address, options, on: loop)
         if case .sentinels(let sentinels, _) = place { self.sentinels = sentinels }
         backOff = BackOff(options.backOff)
-        onLoop { self.connect() }
+        loop.perform { self.connect() }
     }
 
     // MARK: From any thread
@@ -67,7 +67,7 @@ final class RedisLink: @unchecked Sendable {
 
     /// Sends a command; `completion` is called once, on the loop.
     func send(_ command: RedisCommand, _ completion: @escaping Completion) {
-        onLoop { [self] in
+        loop.perform { [self] in
             if case .up(let connection) = state {
                 connection.send(command, completion)
             } else if isHopeful, waiting.count < options.maxWaiting {
@@ -81,7 +81,7 @@ final class RedisLink: @unchecked Sendable {
     /// Connects anew because `server` is the primary now, unless that is where the connection leads; what has been sent
     /// is answered first.
     func leave(for server: ConnectAddress) {
-        onLoop { [self] in
+        loop.perform { [self] in
             guard case .up(let connection) = state, connection.destination != server else { return }
             leave(because: "\(server) is the primary now")
         }
@@ -94,7 +94,7 @@ final class RedisLink: @unchecked Sendable {
     func retire() { end { $0.retire() } }
 
     private func end(_ leave: @escaping @Sendable (RedisConnection) -> Void) {
-        onLoop { [self] in
+        loop.perform { [self] in
             let last = state
             state = .closed
             isConnected.store(false, ordering: .relaxed)
@@ -127,10 +127,6 @@ final class RedisLink: @unchecked Sendable {
     func follow(_ whenUp: @escaping (RedisConnection) -> Void) {
         self.whenUp = whenUp
         if case .up(let connection) = state { whenUp(connection) }
-    }
-
-    private func onLoop(_ work: @escaping @Sendable () -> Void) {
-        if loop.isCurrent { work() } else { loop.execute(work) }
     }
 
     private var part: StoreHealth.Part { .connection(ObjectIdentifier(self)) }

@@ -50,7 +50,7 @@ final class RedisWatch: @unchecked Sendable {
     // MARK: From any thread
 
     func start(_ handlers: Handlers) {
-        onLoop { [self] in
+        loop.perform { [self] in
             self.handlers = handlers
             hints = RedisHints(
                 address, options, on: loop, knowing: cluster, probe: RedisScripts.probeKey,
@@ -64,7 +64,7 @@ final class RedisWatch: @unchecked Sendable {
     }
 
     func close() {
-        onLoop { [self] in
+        loop.perform { [self] in
             for subscriber in sentinels { subscriber.close() }
             hints?.close()
             (handlers, hints, sentinels, slots) = (nil, nil, [], [:])
@@ -73,7 +73,7 @@ final class RedisWatch: @unchecked Sendable {
 
     /// Begins or ends watching, by whether the slot has readers now.
     func readersChanged(of slot: SessionSlot) {
-        onLoop { [self] in
+        loop.perform { [self] in
             guard let hints, (slot.readerCount > 0) != (slots[slot.name] === slot) else { return }
             let channel = RedisScripts.key(slot.name)
             if slot.readerCount > 0 {
@@ -88,7 +88,7 @@ final class RedisWatch: @unchecked Sendable {
 
     /// Validates a tenth of what is watched. Called each second.
     func sweep() {
-        onLoop { [self] in
+        loop.perform { [self] in
             tick = (tick + 1) % Self.sweeps
             for slot in slots.values where Int(bitPattern: ObjectIdentifier(slot)) >> 4 % Self.sweeps == tick {
                 validate(slot)
@@ -98,13 +98,9 @@ final class RedisWatch: @unchecked Sendable {
     }
 
     func revalidated(_ slot: SessionSlot) {
-        onLoop { [self] in
+        loop.perform { [self] in
             if validations.removeValue(forKey: ObjectIdentifier(slot)) == true { validate(slot) }
         }
-    }
-
-    private func onLoop(_ work: @escaping @Sendable () -> Void) {
-        if loop.isCurrent { work() } else { loop.execute(work) }
     }
 
     // MARK: Hints

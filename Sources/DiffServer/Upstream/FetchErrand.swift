@@ -1,0 +1,15 @@
+import HTTPCore
+
+/// On whose behalf a list's state is taken over: nobody's.
+final class FetchErrand: Errand {
+    let session: String
+    private let upstream: Upstream
+    nonisolated(unsafe) var isLong = false
+
+    init(_ session: String, _ upstream: Upstream) { (self.session, self.upstream) = (session, upstream) }
+
+    var service: DiffService { upstream.service }
+    var loop: EventLoop { upstream.loop }
+    var identity: Identity { .anyone }
+    var passes: Int { 1 }
+}
