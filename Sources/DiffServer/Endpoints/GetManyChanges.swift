@@ -148,19 +148,16 @@ private final class ManyAnswers: @unchecked Sendable {
             guard share.resize(to: length) else { throw .crowded }
             return answer
         } catch {
-            return member(of: base, ",\"problem\":", error.json(instance: call.instance))
+            return member(of: base, "problem", error.json(instance: call.instance))
         }
     }
 
-    private func later(_ base: FollowedBase) -> [UInt8] { member(of: base, ",\"later\":", Array("true".utf8)) }
+    private func later(_ base: FollowedBase) -> [UInt8] { member(of: base, "later", Array("true".utf8)) }
 
     private func member(of base: FollowedBase, _ name: StaticString, _ value: [UInt8]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.append("{\"session\":")
-        writer.append(string: base.session)
-        writer.append(name)
-        writer.append(value)
-        writer.append("}")
-        return writer.bytes()
+        var object = JSONObject()
+        object.text("session", base.session)
+        object.json(name, value)
+        return object.bytes()
     }
 }

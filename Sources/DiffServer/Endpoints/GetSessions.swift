@@ -42,43 +42,19 @@ enum GetSessions {
     }
 
     private static func response(_ call: Call, _ page: SessionPage) -> Response {
-        var writer = JSONWriter()
-        writer.append("{\"sessions\":[")
-        for (index, entry) in page.entries.enumerated() {
-            if index > 0 { writer.append(byte: UInt8(ascii: ",")) }
-            entry.write(readers: call.service.table.anySlot(entry.name)?.readerCount ?? 0, into: &writer)
+        var object = JSONObject()
+        object.list("sessions", page.entries) { list, entry in
+            list.object {
+                $0.text("session", entry.name)
+                $0.text("revision", entry.revision)
+                $0.number("rows", entry.rows)
+                $0.number("bytes", entry.bytes)
+                $0.text("expiresAt", entry.expires.text)
+                // Who wait for it here.
+                $0.number("readers", call.service.table.anySlot(entry.name)?.readerCount ?? 0)
+            }
         }
-        writer.append("]")
-        if let next = page.next {
-            writer.append(",\"next\":")
-            writer.append(string: next)
-        }
-        writer.append(byte: UInt8(ascii: "}"))
-        return Response(
-            status: 200, fields: [Field("Content-Type", "application/json"), Field("Cache-Control", "no-store")],
-            body: .bytes(writer.bytes()), isCompressible: true)
-    }
-}
-
-extension SessionEntry {
-    /// - Parameter readers: who wait for it here.
-    fileprivate func write(readers: Int, into writer: inout JSONWriter) {
-        writer.append("{\"session\":")
-        writer.append(string: name)
-        writer.append(",\"revision\":")
-        writer.append(string: revision)
-        if let rows {
-            writer.append(",\"rows\":")
-            writer.append(rows)
-        }
-        if let bytes {
-            writer.append(",\"bytes\":")
-            writer.append(bytes)
-        }
-        writer.append(",\"expiresAt\":")
-        writer.append(string: expires.text)
-        writer.append(",\"readers\":")
-        writer.append(readers)
-        writer.append(byte: UInt8(ascii: "}"))
+        object.text("next", page.next)
+        return Response(json: object.bytes())
     }
 }

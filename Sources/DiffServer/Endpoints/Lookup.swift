@@ -72,7 +72,10 @@ struct GetElement<Element: LookupElement>: ReadingEndpoint {
         guard let element = Element.element(id, of: subject) else {
             throw Element.missing(id, at: subject.revision)
         }
-        return subject.reply { element.writeLookup(into: &$0, showsContent: subject.showsContent) }
+        return subject.reply {
+            $0.writer.append(byte: UInt8(ascii: ","))
+            element.writeLookup(into: &$0.writer, showsContent: subject.showsContent)
+        }
     }
 }
 
@@ -104,41 +107,32 @@ struct GetElements<Element: LookupElement>: ReadingEndpoint {
                 ? try Element.element(at: question.value, of: subject)
                 : (Element.element(question.value, of: subject), "")
             if let element {
-                found.append(found.count == 0 ? "{" : ",{")
+                found.append(found.count == 0 ? "[{" : ",{")
                 element.writeLookup(into: &found, showsContent: subject.showsContent)
                 found.append(byte: UInt8(ascii: "}"))
             } else {
-                missing.append(missing.count == 0 ? "{" : ",{")
+                missing.append(missing.count == 0 ? "[{" : ",{")
                 missing.append(isPlace ? "\"at\":" : "\"id\":")
                 if isPlace { missing.append(verbatim: place) } else { missing.append(string: question.value) }
                 missing.append(byte: UInt8(ascii: "}"))
             }
         }
-        return subject.reply { writer in
-            writer.append(byte: UInt8(ascii: "\""))
-            writer.append(Element.list)
-            writer.append("\":[")
-            writer.append(found.bytes())
-            writer.append("],\"missing\":[")
-            writer.append(missing.bytes())
-            writer.append(byte: UInt8(ascii: "]"))
+        found.append(found.count == 0 ? "[]" : "]")
+        missing.append(missing.count == 0 ? "[]" : "]")
+        return subject.reply {
+            $0.json(Element.list, found.bytes())
+            $0.json("missing", missing.bytes())
         }
     }
 }
 
 extension LookupSubject {
     /// `{"revision":…,` and what `members` writes.
-    fileprivate func reply(_ members: (inout JSONWriter) -> Void) -> Reply {
-        var writer = JSONWriter()
-        writer.append("{\"revision\":")
-        writer.append(string: revision.text)
-        writer.append(byte: UInt8(ascii: ","))
-        members(&writer)
-        writer.append(byte: UInt8(ascii: "}"))
-        return .now(
-            Response(
-                status: 200, fields: [Field("Content-Type", "application/json"), Field("Cache-Control", "no-store")],
-                body: .bytes(writer.bytes()), isCompressible: true))
+    fileprivate func reply(_ members: (inout JSONObject) -> Void) -> Reply {
+        var object = JSONObject()
+        object.text("revision", revision.text)
+        members(&object)
+        return .now(Response(json: object.bytes()))
     }
 }
 

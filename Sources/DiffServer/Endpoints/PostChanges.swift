@@ -108,22 +108,15 @@ final class PostChanges: SessionEndpoint {
         var from = before
         if case .revision(let revision) = since { from = revision }
         if since == .nothing { from = nil }
-        var writer = JSONWriter()
-        writer.append("{\"session\":")
-        writer.append(string: call.session)
-        writer.append(",\"from\":")
-        if let from { writer.append(string: from.text) } else { writer.append("null") }
-        writer.append(",\"to\":")
+        var object = JSONObject()
+        object.text("session", call.session)
+        if let from { object.text("from", from.text) } else { object.null("from") }
         let place = options.sight.window == nil ? nil : view.destination(options.sight, from: since.place).window?.place
         let to = view.name(of: ReaderBase(revision: view.session.head.revision, place: place), options.sight)
-        writer.append(string: to.text)
-        warnings.write(into: &writer)
-        writer.append(byte: UInt8(ascii: "}"))
+        object.text("to", to.text)
+        warnings.write(into: &object.writer)
         return Response(
-            status: status,
-            fields: [
-                Field("Content-Type", "application/json"), Field("Cache-Control", "no-store"),
-                Field("Preference-Applied", "return=minimal"),
-            ] + fields, body: .bytes(writer.bytes()))
+            status: status, json: object.bytes(), fields: [Field("Preference-Applied", "return=minimal")] + fields,
+            isCompressible: false)
     }
 }

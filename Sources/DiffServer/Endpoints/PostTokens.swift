@@ -35,16 +35,10 @@ enum PostTokens {
             (problem.limit, problem.actual) = (Token.maxBytes, signed.utf8.count)
             throw problem
         }
-        var writer = JSONWriter()
-        writer.append("{\"token\":")
-        writer.append(string: signed)
-        writer.append(",\"expiresAt\":")
-        writer.append(string: token.expires.text)
-        writer.append(byte: UInt8(ascii: "}"))
-        return .now(
-            Response(
-                status: 201, fields: [Field("Content-Type", "application/json"), Field("Cache-Control", "no-store")],
-                body: .bytes(writer.bytes())))
+        var object = JSONObject()
+        object.text("token", signed)
+        object.text("expiresAt", token.expires.text)
+        return .now(Response(status: 201, json: object.bytes(), isCompressible: false))
     }
 
     // MARK: The body

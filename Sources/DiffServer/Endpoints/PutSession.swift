@@ -33,17 +33,13 @@ final class PutSession: SessionEndpoint {
     func reply(_ outcome: ReplaceSession.Outcome, in slot: SessionSlot?) -> Reply {
         let view = SessionView(slot, outcome.session, of: call.service.table)
         let revision = outcome.session.head.revision.text
-        var writer = JSONWriter()
-        writer.append("{\"session\":")
-        writer.append(string: call.session)
-        writer.append(",\"revision\":")
-        writer.append(string: revision)
-        writer.append(",\"expiresAt\":")
-        writer.append(string: view.table.expiry(of: view.slot).text)
-        warnings.write(into: &writer)
-        writer.append(byte: UInt8(ascii: "}"))
+        var object = JSONObject()
+        object.text("session", call.session)
+        object.text("revision", revision)
+        object.text("expiresAt", view.table.expiry(of: view.slot).text)
+        warnings.write(into: &object.writer)
         var fields = [Field("Content-Type", "application/json"), Field("ETag", "\"\(revision)\"")]
         if outcome.isNew { fields.append(Field("Location", "/v1/sessions/\(call.session)")) }
-        return .now(Response(status: outcome.isNew ? 201 : 200, fields: fields, body: .bytes(writer.bytes())))
+        return .now(Response(status: outcome.isNew ? 201 : 200, fields: fields, body: .bytes(object.bytes())))
     }
 }

@@ -122,14 +122,11 @@ extension SessionView {
     }
 
     private func written(_ destination: Destination) -> [UInt8] {
-        var writer = JSONWriter(capacity: destination.size)
-        writer.append("{\"session\":")
-        writer.append(string: slot.name)
-        writer.append(",\"revision\":")
-        destination.revision?.write(into: &writer)
-        writer.append(",\"state\":")
-        destination.snapshot.writeDocument(into: &writer)
-        writer.append(byte: UInt8(ascii: "}"))
-        return writer.bytes()
+        var object = JSONObject(capacity: destination.size)
+        object.text("session", slot.name)
+        object.revision("revision", destination.revision)
+        object.name("state")
+        destination.snapshot.writeDocument(into: &object.writer)
+        return object.bytes()
     }
 }

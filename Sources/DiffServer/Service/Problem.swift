@@ -36,48 +36,29 @@ struct Problem: Error, Sendable {
 
     /// The problem as JSON on one line.
     func json(instance: String?) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.append("{\"type\":\"/problems/")
-        writer.append(verbatim: type.rawValue)
-        writer.append("\",\"title\":")
-        writer.append(string: type.title)
-        writer.append(",\"status\":")
-        writer.append(type.status)
-        writer.append(",\"detail\":")
-        writer.append(string: detail)
-        if let instance {
-            writer.append(",\"instance\":")
-            writer.append(string: instance)
-        }
-        if let session {
-            writer.append(",\"session\":")
-            writer.append(string: session)
-        }
+        var object = JSONObject()
+        object.text("type", "/problems/\(type.rawValue)")
+        object.text("title", type.title)
+        object.number("status", type.status)
+        object.text("detail", detail)
+        object.text("instance", instance)
+        object.text("session", session)
         if let current {
-            writer.append(",\"current\":")
-            if let current { writer.append(string: current.text) } else { writer.append("null") }
+            if let current { object.text("current", current.text) } else { object.null("current") }
         }
-        for (name, number) in [("offset", offset), ("limit", limit), ("actual", actual)] {
-            guard let number else { continue }
-            writer.append(verbatim: ",\"\(name)\":\(number)")
+        object.number("offset", offset)
+        object.number("limit", limit)
+        object.number("actual", actual)
+        if !errors.isEmpty {
+            object.list("errors", errors) { list, error in
+                list.object {
+                    $0.text("pointer", error.pointer)
+                    $0.text("code", error.code)
+                    $0.text("detail", error.detail)
+                }
+            }
         }
-        if !errors.isEmpty { append(errors, to: &writer) }
-        writer.append(byte: UInt8(ascii: "}"))
-        return writer.bytes()
-    }
-
-    private func append(_ errors: [Violation], to writer: inout JSONWriter) {
-        writer.append(",\"errors\":[")
-        for (index, error) in errors.enumerated() {
-            writer.append(index == 0 ? "{\"pointer\":" : ",{\"pointer\":")
-            writer.append(string: error.pointer)
-            writer.append(",\"code\":")
-            writer.append(string: error.code)
-            writer.append(",\"detail\":")
-            writer.append(string: error.detail)
-            writer.append(byte: UInt8(ascii: "}"))
-        }
-        writer.append(byte: UInt8(ascii: "]"))
+        return object.bytes()
     }
 }
 

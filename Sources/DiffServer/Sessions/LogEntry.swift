@@ -80,7 +80,7 @@ struct LogEntry: Sendable {
     /// - Parameter hash: of the store, for the sum.
     func bytes(by hash: KeyedHash) -> [UInt8] {
         let calendar = Calendar()
-        var meta = RecordWriter()
+        var meta = JSONObject(capacity: 1024)
         meta.number("format", settings == nil ? SessionRecord.format : SessionRecord.settledFormat)
         if let change {
             meta.revision("revision", change.revision)
@@ -93,7 +93,7 @@ struct LogEntry: Sendable {
         }
         if let settings { meta.object("settings") { $0.settings(settings) } }
         if let replay { meta.object("replay") { $0.replay(replay, calendar) } }
-        let parts = [meta.finished(), change?.step?.bytes ?? [], change?.back?.bytes ?? []]
+        let parts = [meta.bytes(), change?.step?.bytes ?? [], change?.back?.bytes ?? []]
         var writer = JSONWriter(capacity: parts.reduce(36) { $0 + $1.count })
         writer.append(hex: version)
         for part in parts { withUnsafeBytes(of: UInt32(part.count).littleEndian) { writer.append($0.baseAddress!, 4) } }

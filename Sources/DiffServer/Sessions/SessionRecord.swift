@@ -42,7 +42,7 @@ struct SessionRecord: Sendable, Equatable {
 
     private static func meta(_ session: Session) -> [UInt8] {
         let calendar = Calendar()
-        var writer = RecordWriter()
+        var writer = JSONObject(capacity: 1024)
         writer.number("format", format(of: session.settings))
         writer.revision("revision", session.head.revision)
         writer.revision("parent", session.head.parent)
@@ -55,7 +55,7 @@ struct SessionRecord: Sendable, Equatable {
         writer.list("replays", session.replays.entries) { writer, replay in
             writer.object { $0.replay(replay, calendar) }
         }
-        return writer.finished()
+        return writer.bytes()
     }
 
     private static func format(of settings: Session.Settings) -> Int {
@@ -165,41 +165,7 @@ extension [String: JSONSlice] {
     }
 }
 
-/// Writes the members of an object; those that are nil are left out.
-struct RecordWriter {
-    var writer = JSONWriter(capacity: 1024)
-    private var isEmpty = true
-
-    init() { writer.append("{") }
-
-    private mutating func name(_ name: StaticString) {
-        writer.append(isEmpty ? "\"" : ",\"")
-        writer.append(name)
-        writer.append("\":")
-        isEmpty = false
-    }
-
-    mutating func number(_ name: StaticString, _ value: Int) {
-        self.name(name)
-        writer.append(value)
-    }
-
-    mutating func text(_ name: StaticString, _ value: String) {
-        self.name(name)
-        writer.append(string: value)
-    }
-
-    mutating func hex(_ name: StaticString, _ value: UInt64) {
-        self.name(name)
-        hex(value)
-    }
-
-    private mutating func hex(_ value: UInt64) {
-        writer.append("\"")
-        writer.append(hex: value)
-        writer.append("\"")
-    }
-
+extension JSONObject {
     mutating func revision(_ name: StaticString, _ revision: Revision?) {
         guard let revision else { return }
         self.name(name)
@@ -232,35 +198,5 @@ struct RecordWriter {
         }
         if settings.keepsExpanded { list("keep", ["expanded"]) { $0.writer.append(string: $1) } }
         if settings.digestEpoch > 0 { number("digestEpoch", settings.digestEpoch) }
-    }
-
-    mutating func list<Element>(
-        _ name: StaticString, _ elements: [Element], _ write: (inout RecordWriter, Element) -> Void
-    ) {
-        self.name(name)
-        writer.append("[")
-        for (index, element) in elements.enumerated() {
-            if index > 0 { writer.append(",") }
-            write(&self, element)
-        }
-        writer.append("]")
-    }
-
-    mutating func object(_ name: StaticString, _ members: (inout RecordWriter) -> Void) {
-        self.name(name)
-        object(members)
-    }
-
-    mutating func object(_ members: (inout RecordWriter) -> Void) {
-        writer.append("{")
-        isEmpty = true
-        members(&self)
-        isEmpty = false
-        writer.append("}")
-    }
-
-    consuming func finished() -> [UInt8] {
-        writer.append("}")
-        return writer.bytes()
     }
 }

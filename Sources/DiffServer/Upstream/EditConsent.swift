@@ -57,21 +57,16 @@ final class EditConsent: Consent {
     ///
     /// - Parameter body: `{"edits":[…]}`, which was read and found good.
     private func payload(_ revision: Revision, _ body: ArraySlice<UInt8>) -> [UInt8] {
-        var writer = JSONWriter(capacity: body.count + 512)
-        writer.append("{\"session\":")
-        writer.append(string: call.session)
-        writer.append(",\"revision\":")
-        revision.write(into: &writer)
-        writer.append(",\"edits\":")
-        writer.append(JSONSlice.members(of: Array(body))?["edits"]?.text ?? Array("[]".utf8))
-        writer.append(",\"token\":")
+        var object = JSONObject(capacity: body.count + 512)
+        object.text("session", call.session)
+        object.revision("revision", revision)
+        object.json("edits", JSONSlice.members(of: Array(body))?["edits"]?.text ?? Array("[]".utf8))
         if case .client = call.identity, let claims = Token.claims(call.head) {
-            writer.append(claims)
+            object.json("token", claims)
         } else {
-            writer.append("null")
+            object.null("token")
         }
-        writer.append(byte: UInt8(ascii: "}"))
-        return writer.bytes()
+        return object.bytes()
     }
 }
 

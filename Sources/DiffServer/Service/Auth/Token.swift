@@ -33,33 +33,17 @@ struct Token: Sendable, Equatable {
     /// Signs the token, under an id of its own (RFC 7519 §4.1.7), so that two of one session that end at the same time
     /// are two.
     func signed(by secret: [UInt8]) -> String {
-        var claims = JSONWriter()
+        var claims = JSONObject()
         if sessions.count == 1 {
-            claims.append("{\"sub\":")
-            claims.append(string: sessions[0])
+            claims.text("sub", sessions[0])
         } else {
-            claims.append("{\"sessions\":")
-            for (index, session) in sessions.enumerated() {
-                claims.append(index == 0 ? "[" : ",")
-                claims.append(string: session)
-            }
-            claims.append("]")
+            claims.list("sessions", sessions) { $0.writer.append(string: $1) }
         }
-        claims.append(",\"scope\":")
-        claims.append(string: scopes.map(\.text).sorted().reversed().joined(separator: " "))
-        if let made {
-            claims.append(",\"iat\":")
-            claims.append(verbatim: "\(made / 1000)." + String(made % 1000 + 1000).dropFirst())
-        }
-        if let view {
-            claims.append(",\"view\":")
-            claims.append(view.json)
-        }
-        claims.append(",\"exp\":")
-        claims.append(Int(expires.seconds))
-        claims.append(",\"jti\":")
-        claims.append(string: Base64URL.encode(Digests.random(9)))
-        claims.append(byte: UInt8(ascii: "}"))
+        claims.text("scope", scopes.map(\.text).sorted().reversed().joined(separator: " "))
+        if let made { claims.json("iat", Array("\(made / 1000).\(String(made % 1000 + 1000).dropFirst())".utf8)) }
+        if let view { claims.json("view", view.json) }
+        claims.number("exp", Int(expires.seconds))
+        claims.text("jti", Base64URL.encode(Digests.random(9)))
         let text =
             Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8)) + "." + Base64URL.encode(claims.bytes())
         return text + "." + Base64URL.encode(Digests.hmacSHA256(Array(text.utf8), key: secret))

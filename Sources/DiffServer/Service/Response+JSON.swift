@@ -1,0 +1,11 @@
+import HTTPCore
+
+extension Response {
+    /// A JSON text that no cache keeps.
+    init(status: Int = 200, json: [UInt8], fields: [Field] = [], isCompressible: Bool = true) {
+        self.init(
+            status: status,
+            fields: [Field("Content-Type", "application/json"), Field("Cache-Control", "no-store")] + fields,
+            body: .bytes(json), isCompressible: isCompressible)
+    }
+}

@@ -1,0 +1,83 @@
+/// Writes an object, member by member; those whose values are nil are left out.
+package struct JSONObject: Sendable {
+    /// What is written so far. Whatever is appended to it is a value, or whole members behind the first one.
+    package var writer: JSONWriter
+    private var isEmpty = true
+
+    package init(capacity: Int = 256) {
+        writer = JSONWriter(capacity: capacity)
+        writer.append("{")
+    }
+
+    /// Begins a member, whose value is appended to `writer` next.
+    package mutating func name(_ name: StaticString) {
+        writer.append(isEmpty ? "\"" : ",\"")
+        writer.append(name)
+        writer.append("\":")
+        isEmpty = false
+    }
+
+    package mutating func number(_ name: StaticString, _ value: Int?) {
+        guard let value else { return }
+        self.name(name)
+        writer.append(value)
+    }
+
+    package mutating func text(_ name: StaticString, _ value: String?) {
+        guard let value else { return }
+        self.name(name)
+        writer.append(string: value)
+    }
+
+    /// A string of 16 hexadecimal digits.
+    package mutating func hex(_ name: StaticString, _ value: UInt64) {
+        self.name(name)
+        writer.append("\"")
+        writer.append(hex: value)
+        writer.append("\"")
+    }
+
+    /// A value that is JSON already.
+    package mutating func json(_ name: StaticString, _ value: [UInt8]) {
+        self.name(name)
+        writer.append(value)
+    }
+
+    package mutating func null(_ name: StaticString) {
+        self.name(name)
+        writer.append("null")
+    }
+
+    package mutating func list<Element>(
+        _ name: StaticString, _ elements: some Sequence<Element>, _ write: (inout JSONObject, Element) -> Void
+    ) {
+        self.name(name)
+        writer.append("[")
+        var list = JSONList()
+        for element in elements {
+            list.separate(&writer)
+            write(&self, element)
+        }
+        writer.append("]")
+    }
+
+    package mutating func object(_ name: StaticString, _ members: (inout JSONObject) -> Void) {
+        self.name(name)
+        object(members)
+    }
+
+    /// An object as an element of a list.
+    package mutating func object(_ members: (inout JSONObject) -> Void) {
+        writer.append("{")
+        isEmpty = true
+        members(&self)
+        isEmpty = false
+        writer.append("}")
+    }
+
+    /// The whole object; consumes the writer.
+    package consuming func bytes() -> [UInt8] {
+        writer.append("}")
+        return writer.bytes()
+    }
+}
