@@ -38,18 +38,12 @@ public struct JSONSlice: Sendable {
 extension JSONSlice {
     /// The members of a JSON object; nil if the text is anything else, or not JSON.
     public static func members(of json: [UInt8]) -> [String: JSONSlice]? {
-        let padded = json + JSONScanner.zeros
-        return padded.withUnsafeBytes { memory -> [String: JSONSlice]? in
-            var scanner = JSONScanner(base: memory.baseAddress!, count: json.count, maxDepth: 64)
-            guard (try? scanner.skipValue(depth: 0)) != nil, (try? scanner.finish()) != nil else { return nil }
-            return JSONSlice(bytes: padded, range: 0..<json.count).members
-        }
+        (try? JSONSlice(document: json, maxDepth: 64))?.members
     }
 
     /// The members of an object; nil if the value is anything else.
     public var members: [String: JSONSlice]? {
         withCursor { (cursor, base) -> [String: JSONSlice]? in
-            cursor.skipSpace()
             guard cursor.byte == UInt8(ascii: "{") else { return nil }
             var members: [String: JSONSlice] = [:]
             guard cursor.enter() else { return members }
@@ -64,7 +58,6 @@ extension JSONSlice {
     /// The elements of an array; nil if the value is anything else.
     public var elements: [JSONSlice]? {
         withCursor { (cursor, base) -> [JSONSlice]? in
-            cursor.skipSpace()
             guard cursor.byte == UInt8(ascii: "[") else { return nil }
             var elements: [JSONSlice] = []
             guard cursor.enter() else { return elements }

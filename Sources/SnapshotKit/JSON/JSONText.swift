@@ -11,18 +11,8 @@ public struct JSONText: Sendable {
     /// - Throws: `JSONError` unless it is exactly one JSON value.
     public init(_ bytes: consuming [UInt8]) throws(JSONError) {
         let count = bytes.count
-        bytes.append(contentsOf: JSONScanner.zeros)
-        let range = try bytes.withUnsafeBufferPointer { (text) throws(JSONError) -> Range<Int> in
-            var scanner = JSONScanner(
-                base: UnsafeRawPointer(text.baseAddress!), count: count, maxDepth: JSONScanner.mostDepth)
-            scanner.skipSpace()
-            let start = scanner.at
-            try scanner.skipValue(depth: 0)
-            let end = scanner.at
-            try scanner.finish()
-            return start..<end
-        }
-        padded = range == 0..<count ? bytes : Array(bytes[range]) + JSONScanner.zeros
+        let slice = try JSONSlice(document: bytes)
+        padded = slice.range == 0..<count ? slice.bytes : Array(slice.bytes[slice.range]) + JSONScanner.zeros
     }
 
     /// Checks a text.
