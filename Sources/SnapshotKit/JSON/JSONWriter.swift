@@ -135,6 +135,20 @@ public struct JSONWriter: Sendable {
         }
     }
 
+    /// Appends an array, each element as `write` writes it.
+    @inline(__always)
+    mutating func append<Elements: Sequence, Failure: Error>(
+        array elements: Elements, _ write: (inout JSONWriter, Elements.Element) throws(Failure) -> Void
+    ) throws(Failure) {
+        append(byte: UInt8(ascii: "["))
+        var list = JSONList()
+        for element in elements {
+            list.separate(&self)
+            try write(&self, element)
+        }
+        append(byte: UInt8(ascii: "]"))
+    }
+
     /// Appends a member's name as it was written, and its colon.
     mutating func append(name: JSONString) {
         append(name.start - 1, name.count + 2)

@@ -156,12 +156,13 @@ extension StateShape {
             separator = UInt8(ascii: ",")
             writer.append(string: member.rawValue)
             writer.append(byte: UInt8(ascii: ":"))
-            if texts.count != 1 { writer.append(byte: UInt8(ascii: "[")) }
-            for (index, text) in texts.enumerated() {
-                if index > 0 { writer.append(byte: UInt8(ascii: ",")) }
-                if text == "true" { writer.append("true") } else { writer.append(string: text) }
+            if texts == ["true"] {
+                writer.append("true")
+            } else if texts.count == 1 {
+                writer.append(string: texts[0])
+            } else {
+                writer.append(array: texts) { $0.append(string: $1) }
             }
-            if texts.count != 1 { writer.append(byte: UInt8(ascii: "]")) }
         }
         if separator == UInt8(ascii: "{") { writer.append(byte: separator) }
         writer.append(byte: UInt8(ascii: "}"))

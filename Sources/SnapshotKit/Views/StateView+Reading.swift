@@ -55,8 +55,6 @@ private struct ViewMembers {
 
     subscript(name: String) -> JSONSlice? { values[name] }
 
-    var count: Int { values.count }
-
     /// The names that are there, of several.
     func names(of names: [String]) -> [String] { names.filter { values[$0] != nil } }
 
@@ -155,13 +153,7 @@ private struct ViewReader {
         }
         parts.sections = ids
         write(name: "sections")
-        writer.append("[")
-        var list = JSONList()
-        for id in ids.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-            list.separate(&writer)
-            writer.append(string: id)
-        }
-        writer.append("]")
+        writer.append(array: ids.sorted { $0.lexicographicallyPrecedes($1) }) { $0.append(string: $1) }
     }
 
     // MARK: Tests
@@ -288,15 +280,8 @@ private struct ViewReader {
         }
         guard let cut = ContentCut(Array(fields)) else { return nil }
         write(name: name)
-        writer.append("[")
-        var list = JSONList()
-        for field in fields.filter(\.isInContent).map(\.pointer.description).sorted(by: {
-            Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8))
-        }) {
-            list.separate(&writer)
-            writer.append(string: field)
-        }
-        writer.append("]")
+        let pointers = fields.filter(\.isInContent).map { Array($0.pointer.description.utf8) }
+        writer.append(array: pointers.sorted { $0.lexicographicallyPrecedes($1) }) { $0.append(string: $1) }
         return cut
     }
 }
