@@ -90,14 +90,10 @@ struct FirstNames {
     /// Takes a name in, once, if it is among the first.
     mutating func meet(_ name: String) {
         guard wants(name) else { return }
-        var (low, high) = (0, found.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if found[middle] < name { low = middle + 1 } else { high = middle }
-        }
-        if low < found.count, found[low] == name { return }
+        let place = found.indices.border { found[$0] < name }
+        if place < found.count, found[place] == name { return }
         if found.count > range.limit { found.removeLast() }
-        found.insert(name, at: low)
+        found.insert(name, at: place)
         if found.count > range.limit {
             starts = starts.lowerBound...max(starts.lowerBound, NameStart(found[range.limit]))
         }

@@ -280,14 +280,7 @@ extension NodeFlags {
 
 extension [Int] {
     /// The last index whose value is not above another; the first value is not.
-    fileprivate func lastIndex(notAbove value: Int) -> Int {
-        var (low, high) = (0, count - 1)
-        while low < high {
-            let middle = (low + high + 1) / 2
-            if self[middle] <= value { low = middle } else { high = middle - 1 }
-        }
-        return low
-    }
+    fileprivate func lastIndex(notAbove value: Int) -> Int { indices.border { self[$0] <= value } - 1 }
 }
 
 /// Reads what `DeltaWriter` wrote; nil where that ends too early.

@@ -70,14 +70,7 @@ struct SpliceTracker {
     /// Leavers that are still there.
     var leaversLeft: Int { leavers.count }
 
-    private func firstStay(where isBehind: (Stay) -> Bool) -> Int {
-        var (low, high) = (0, stays.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if isBehind(stays[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
-    }
+    private func firstStay(where isBehind: (Stay) -> Bool) -> Int { stays.indices.border { !isBehind(stays[$0]) } }
 }
 
 /// Prefix sums over zeros and ones.

@@ -112,12 +112,8 @@ struct EditedStateWriter {
 
     /// The first cut behind an item.
     private func cut(behind item: Int) -> Int {
-        var (low, high) = (0, cuts.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if cuts[middle] <= item { low = middle + 1 } else { high = middle }
-        }
-        return low < cuts.count ? cuts[low] : .max
+        let place = cuts.indices.border { cuts[$0] <= item }
+        return place < cuts.count ? cuts[place] : .max
     }
 
     private func check(_ level: Int, _ vertex: Int) throws(EditError) {

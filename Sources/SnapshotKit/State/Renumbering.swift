@@ -50,14 +50,10 @@ final class Renumbering: Sendable {
     /// The one among the items that came which has this hash and is meant. O(log count).
     @inline(__always)
     func arrival(_ hash: UInt32, where matches: (Int) -> Bool) -> Int? {
-        var (low, high) = (0, arrivals.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if arrivals[middle].hash < hash { low = middle + 1 } else { high = middle }
-        }
-        while low < arrivals.count, arrivals[low].hash == hash {
-            if matches(arrivals[low].item) { return arrivals[low].item }
-            low += 1
+        var index = arrivals.indices.border { arrivals[$0].hash < hash }
+        while index < arrivals.count, arrivals[index].hash == hash {
+            if matches(arrivals[index].item) { return arrivals[index].item }
+            index += 1
         }
         return nil
     }
@@ -81,12 +77,7 @@ extension [ReusedRun] {
 
     /// The first run that ends behind an item of the old state, in ascending order of which they are. O(log runs).
     fileprivate func firstIndex(endingBehind old: Int) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle].old + self[middle].count <= old { low = middle + 1 } else { high = middle }
-        }
-        return low
+        indices.border { self[$0].old + self[$0].count <= old }
     }
 
     /// The index in the new state of an item of the old one, in ascending order of which they are. O(log runs).

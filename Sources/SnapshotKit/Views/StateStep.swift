@@ -150,11 +150,7 @@ private struct StepFinder {
 extension [Int] {
     /// Whether a number is among numbers in ascending order. O(log n).
     fileprivate func contains(sorted number: Int) -> Bool {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < number { low = middle + 1 } else { high = middle }
-        }
-        return low < count && self[low] == number
+        let place = indices.border { self[$0] < number }
+        return place < count && self[place] == number
     }
 }

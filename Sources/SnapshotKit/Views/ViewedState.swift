@@ -139,12 +139,8 @@ extension ViewedState {
 
     /// Which of the sections shown is this one of the state.
     func span(ofSection section: Int) -> Int? {
-        var (low, high) = (0, spans.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if Int(spans[middle].section) < section { low = middle + 1 } else { high = middle }
-        }
-        return low < spans.count && Int(spans[low].section) == section ? low : nil
+        let span = spans.indices.border { Int(spans[$0].section) < section }
+        return span < spans.count && Int(spans[span].section) == section ? span : nil
     }
 
     /// The number of items that the view shows, including hidden ones. O(1).
@@ -177,9 +173,6 @@ extension ViewedState {
         guard !columns.nodes[item].flags.contains(.isHidden) else { return nil }
         return position(ofItem: item, in: columns).map(row(atOrBehind:))
     }
-
-    /// The items that a section of the view begins with, of which the first stands at this row.
-    func firstRow(ofSection section: Int) -> Int { row(atOrBehind: positions(ofSection: section).lowerBound) }
 }
 
 extension ArraySlice<UInt32> {
@@ -201,14 +194,7 @@ extension ArraySlice<UInt32> {
 
 extension [UInt32] {
     /// The first index of a number that is not below another, of numbers in ascending order. O(log n).
-    func firstIndex(notBelow number: Int) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if Int(self[middle]) < number { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    func firstIndex(notBelow number: Int) -> Int { indices.border { Int(self[$0]) < number } }
 }
 
 // MARK: Choosing
@@ -291,24 +277,18 @@ struct ItemOrder {
     /// The first place among items in order, of a range of them in its section, before which this one does not come.
     /// O(log n).
     func place(of item: Int, in items: [UInt32], _ range: Range<Int>) -> Int {
-        var (low, high) = (range.lowerBound, range.upperBound)
         let pivot = orders.first.map { ($0, OrderKey(columns.value(ofItem: item, at: $0.place)).bits) }
         let parent = columns.nodes[item].parent
-        while low < high {
-            let middle = (low + high) / 2
-            let other = Int(items[middle])
-            let isBefore: Bool
+        return range.border {
+            let other = Int(items[$0])
             // Nearly always the keys of two siblings say which comes first.
             if let (order, key) = pivot, columns.nodes[other].parent == parent,
                 case let otherKey = OrderKey(columns.value(ofItem: other, at: order.place)).bits, otherKey != key
             {
-                isBefore = (otherKey < key) != order.isDescending
-            } else {
-                isBefore = precedes(other, item)
+                return (otherKey < key) != order.isDescending
             }
-            if isBefore { low = middle + 1 } else { high = middle }
+            return precedes(other, item)
         }
-        return low
     }
 
     private func comesBefore(_ one: Int, _ other: Int) -> Bool {
