@@ -106,7 +106,7 @@ extension EditBatch {
             path.sections = "/sections"
             path.firstSection = edit.operands.lowerBound
         }
-        return path.id(ofItem: node, nodes, ordinals)
+        return path.id(ofItem: node, nodes) { "\(ordinals[$0])" }
     }
 }
 

@@ -34,14 +34,7 @@ struct DocumentPointers {
         return path
     }
 
-    /// Where an item's id stood, from its ancestors. O(levels).
-    func id<Nodes: RandomAccessCollection<Node>>(
-        ofItem item: Int, _ nodes: Nodes, _ ordinals: SiblingOrdinals
-    ) -> String where Nodes.Index == Int {
-        id(ofItem: item, nodes) { "\(ordinals[$0])" }
-    }
-
-    /// The same, where `step` tells an item from its siblings.
+    /// Where an item's id stood, from its ancestors; `step` tells an item from its siblings. O(levels).
     func id<Nodes: RandomAccessCollection<Node>>(
         ofItem item: Int, _ nodes: Nodes, step: (Int) -> String
     ) -> String where Nodes.Index == Int {
