@@ -4,11 +4,6 @@
 // known, and most often hears that it is the head); a write is tried on what the table holds, and Redis compares. So no
 // answer is ever stale, and no write is ever based on what is no longer there, however late a hint comes: hints only
 // wake readers.
-//
-// What a read brings is taken into the table only in place of what it was asked with; otherwise somebody else was
-// faster, and it is asked again. So a slot never goes back to an older value. A request goes on with what it has read
-// whether or not that is still in the table: else sessions that are read at once and do not fit into memory together
-// would push each other out for ever.
 
 import Dispatch
 import HTTPCore
@@ -26,16 +21,16 @@ final class RedisStore: SessionStore {
     private let client: RedisClient
     private let clients = Locked<[ObjectIdentifier: RedisClient]>([:])
     private let watch: RedisWatch
-    private let agreement: KeyAgreement
-    private let revocations: RedisRevocations
+    let agreement: KeyAgreement
+    let revocations: RedisRevocations
     private let pendingWrites = PendingWrites()
-    private let workers: Workers
+    let workers: Workers
     /// For what is written, and for large records that come. Small ones are read in the turn in which they come.
-    private let gate: RecordGate
-    private let largeLoads = SharedLoads<LargeRecord, SessionView?>()
+    let gate: RecordGate
+    let largeLoads = SharedLoads<LargeRecord, SessionView?>()
 
     /// Records above this take longer to read than the other requests of a loop should wait.
-    private static let largeRecord = 256 * 1024
+    static let largeRecord = 256 * 1024
 
     /// Waits for a first answer; a Redis that cannot be reached or used now may come later.
     ///
@@ -84,7 +79,7 @@ final class RedisStore: SessionStore {
     }
 
     /// The client of a request's loop.
-    private func client(on loop: EventLoop) -> RedisClient {
+    func client(on loop: EventLoop) -> RedisClient {
         guard loop !== self.loop else { return client }
         return clients.withLock { clients in
             if let client = clients[ObjectIdentifier(loop)] { return client }
@@ -117,122 +112,7 @@ final class RedisStore: SessionStore {
     }
 
     private func open(_ name: String, on loop: EventLoop, _ done: @escaping Completion<SessionView?>) {
-        let known = table.view(name)
-        read(name, known, version: known?.session.version, keepingFor: .zero, on: loop, done)
-    }
-
-    /// - Parameters:
-    ///   - known: what the table has of it, in place of which comes what is found.
-    ///   - followsLog: whether the log from there on is enough.
-    ///   - version: of which only that it is the head has to be told; then the answer is `known`.
-    ///   - longer: what is added to its time to live.
-    ///   - most: the largest record that may come; a larger one is loaded when its turn comes.
-    ///   - attempts: how often it is asked at most.
-    private func read(
-        _ name: String, _ known: SessionView?, version: UInt64?, keepingFor longer: Duration, most: Int = largeRecord,
-        followsLog: Bool = true, attempts: Int = 4, on loop: EventLoop, _ done: @escaping Completion<SessionView?>
-    ) {
-        guard agreement.holds else { return done(.failure(.disagreed)) }
-        let again = { @Sendable [self] (result: Result<Void, StoreFailure>) in
-            if case .failure(let failure) = result { return done(.failure(failure)) }
-            read(
-                name, known?.renewed ?? known, version: version, keepingFor: longer, most: most, followsLog: followsLog,
-                attempts: attempts - 1, on: loop, done)
-        }
-        guard revocations.areKnown else { return revocations.refresh(again) }
-        let slot = known?.slot ?? table.awaySlot(name)
-        let revision = known?.session.head.revision ?? slot?.revision
-        let log = followsLog && known?.session.log.entries.isEmpty == false ? known?.session : nil
-        var keys = [RedisArgument(RedisScripts.key(name))]
-        var arguments = [
-            .version(version ?? 0), RedisArgument(Int(longer / .milliseconds(1))),
-            log.map { RedisArgument($0.log.last) } ?? "",
-            RedisArgument(log.map { LogEntry.digits($0.version) } ?? []), RedisArgument(most),
-        ]
-        revocations.compare(&keys, &arguments)
-        client(on: loop).run(RedisScripts.read, keys: keys, arguments) { [self] result in
-            switch result {
-            case .failure(let failure): done(.failure(StoreFailure(failure)))
-            case .success(.null):
-                if let slot, let revision { _ = table.drop(slot, at: revision) }
-                done(.success(nil))
-            // It may have left memory meanwhile, and was the head all the same.
-            case .success(.array(let parts)) where parts.isEmpty: done(.success(known?.renewed ?? known))
-            case .success(.array(let parts)) where parts.count == 1:
-                // Whoever asks may have come with a token that is refused now.
-                guard attempts > 0 else { return done(.failure(.unavailable("its revocations come too fast"))) }
-                revocations.refresh(again)
-            case .success(let reply):
-                if most < .max, let large = LargeRecord(reply, of: name) { return load(large, known, on: loop, done) }
-                guard let found = FoundRecord(reply, behind: known?.session.log.last ?? 0) else {
-                    return done(.failure(.damaged(name)))
-                }
-                let takeOver = { @Sendable [self] in
-                    adopt(found, name, inPlaceOf: known, most, attempts, on: loop, done)
-                }
-                if found.bytes > Self.largeRecord || known?.isLong ?? false {
-                    workers.run(takeOver)
-                } else {
-                    takeOver()
-                }
-            }
-        }
-    }
-
-    /// Loads a large record: once for all who were told that it is the head, and when there is room for it.
-    private func load(
-        _ large: LargeRecord, _ known: SessionView?, on loop: EventLoop, _ done: @escaping Completion<SessionView?>
-    ) {
-        guard largeLoads.join(large, done) else { return }
-        // As a reply, and as the session that is made of it.
-        let bytes = 2 * large.size
-        gate.enter(bytes) { [self] in
-            read(large.name, known, version: known?.session.version, keepingFor: .zero, most: .max, on: loop) {
-                [self] result in
-                for done in largeLoads.taken(large) { done(result) }
-                gate.leave(bytes)
-            }
-        }
-    }
-
-    private func adopt(
-        _ found: FoundRecord, _ name: String, inPlaceOf known: SessionView?, _ most: Int, _ attempts: Int,
-        on loop: EventLoop, _ done: @escaping Completion<SessionView?>
-    ) {
-        do throws(SessionRecord.Failure) {
-            let session = try found.session(
-                after: known?.session,
-                by: SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true))
-            let adopted = table.adopt(session, as: name, inPlaceOf: known)
-            // Where somebody else was faster, it is asked again, so that nobody here is told something older than his
-            // neighbour. At the last what was read is the answer: it was the head while it was asked for, and a write
-            // that stands on it is compared.
-            guard let slot = adopted ?? (attempts > 1 ? nil : table.anySlot(name)) else {
-                let known = table.view(name)
-                let left = max(1, attempts - 1)
-                return read(
-                    name, known, version: known?.session.version, keepingFor: .zero, most: most, attempts: left,
-                    on: loop, done)
-            }
-            done(.success(SessionView(slot, session, of: table)))
-        } catch {
-            switch error {
-            case .damaged where found.record == nil:
-                // A change as large as the state is only in the checkpoint; or what is known does not lead there.
-                read(
-                    name, known, version: nil, keepingFor: .zero, most: most, followsLog: false, attempts: attempts,
-                    on: loop, done)
-            case .damaged:
-                // Perhaps nodes have agreed on another key since.
-                agreement.renew { [self] hasChanged in
-                    if hasChanged { forgetOldKey() }
-                    guard hasChanged, attempts > 1 else { return done(.failure(.damaged(name))) }
-                    read(
-                        name, nil, version: nil, keepingFor: .zero, most: most, attempts: attempts - 1, on: loop, done)
-                }
-            case .format(let format): done(.failure(.unavailable("the record of \"\(name)\" has format \(format)")))
-            }
-        }
+        read(RedisSearch(name, table.view(name), on: loop, done))
     }
 
     // MARK: Writing
@@ -330,8 +210,7 @@ final class RedisStore: SessionStore {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
             case .success(.integer(1)): done(.success(()))
             case .success(.integer(-1)):
-                agreement.renew { [self] hasChanged in
-                    if hasChanged { forgetOldKey() }
+                renewKey { [self] _ in
                     done(.failure(agreement.holds ? .conflict : .disagreed))
                 }
             // Begun again, a write of a token that is refused now is refused.
@@ -401,13 +280,13 @@ final class RedisStore: SessionStore {
         // Redis hears of each use itself.
         _ = table.usedSinceStored()
         watch.sweep()
-        if !agreement.holds { assertKey() }
+        if !agreement.holds { renewKey() }
         // Nobody may write to a process that is not ready, so it has to find out by itself that it is again.
         if options.health.isFailing(.writes) { probe() }
     }
 
     private func reassure() {
-        assertKey()
+        renewKey()
         probe()
         revocations.refresh { _ in }
     }
@@ -433,93 +312,26 @@ final class RedisStore: SessionStore {
         let known = table.view(slot.name)
         // Of one that is away, it is enough to hear that nothing is new.
         let version = known?.session.version ?? slot.version
-        read(slot.name, known, version: version, keepingFor: RedisWatch.period * 2, on: loop) { [watch] _ in
-            watch.revalidated(slot)
-        }
+        var search = RedisSearch(slot.name, known, on: loop) { [watch] _ in watch.revalidated(slot) }
+        (search.version, search.longer) = (version, RedisWatch.period * 2)
+        read(search)
     }
 
     // MARK: The key
 
     /// Puts the key back where the store was emptied, or takes over the one that another node put there first.
-    private func assertKey() {
-        agreement.renew { [self] hasChanged in
-            if hasChanged { forgetOldKey() }
+    func renewKey(_ done: @escaping @Sendable (_ hasChanged: Bool) -> Void = { _ in }) {
+        agreement.renew { [table] hasChanged in
+            // What is in memory was made with a key that nobody uses any more.
+            if hasChanged { table.sendAllAway() }
+            done(hasChanged)
         }
-    }
-
-    /// What is in memory was made with a key that nobody uses any more.
-    private func forgetOldKey() { table.sendAllAway() }
-}
-
-/// A record that `read` did not bring since it is so large.
-private struct LargeRecord: Hashable {
-    let name: String
-    let version: String
-    let size: Int
-
-    init?(_ reply: RedisReply, of name: String) {
-        guard let parts = reply.elements, parts.count == 2, let version = parts[0].text,
-            case .integer(let size) = parts[1]
-        else { return nil }
-        (self.name, self.version, self.size) = (name, version, Int(size))
-    }
-}
-
-/// What `read` brings.
-private struct FoundRecord: Sendable {
-    let version: UInt64
-    /// Nil where the log goes on from what is known.
-    let record: SessionRecord?
-    /// The positions of the last entry that the record holds, and of the first one that there is.
-    let covered, first: UInt64
-    /// The position of the first one that was brought.
-    let start: UInt64
-    /// Nil for one that is not there.
-    let entries: [[UInt8]?]
-
-    /// - Parameter known: the position of what it was asked with.
-    init?(_ reply: RedisReply, behind known: UInt64) {
-        guard let parts = reply.elements, [4, 6].contains(parts.count),
-            let version = parts[0].text.flatMap({ UInt64($0, radix: 16) }),
-            let covered = parts[1].text.flatMap({ UInt64($0) }), let first = parts[2].text.flatMap({ UInt64($0) })
-        else { return nil }
-        (self.version, self.covered, self.first, entries) = (version, covered, first, Self.entries(parts[3]))
-        start = parts.count == 4 ? known + 1 : first
-        switch (parts.count, parts[parts.count - 2], parts[parts.count - 1]) {
-        case (4, _, _): record = nil
-        case (_, .bytes(let meta), .bytes(let head)): record = SessionRecord(meta: meta, head: head)
-        default: return nil
-        }
-    }
-
-    private static func entries(_ reply: RedisReply) -> [[UInt8]?] {
-        (reply.elements ?? []).map { if case .bytes(let bytes) = $0 { bytes } else { nil } }
-    }
-
-    var bytes: Int { entries.reduce(record?.bytes ?? 0) { $0 + ($1?.count ?? 0) } }
-
-    func session(
-        after known: Session?, by transition: SessionTransition
-    ) throws(SessionRecord.Failure) -> Session {
-        let found = entries.enumerated().map { FoundEntry(start + UInt64($0), $1, by: transition.hash) }
-        let session: Session
-        if let record {
-            let border = found.firstIndex { $0.id > covered } ?? found.count
-            session = try .found(
-                record, covered: Array(found[..<border]), behind: Array(found[border...]), version: version,
-                by: transition)
-        } else {
-            guard let known else { throw .damaged }
-            session = try known.following(found, from: first, covered: covered, by: transition)
-        }
-        guard session.version == version else { throw .damaged }
-        return session
     }
 }
 
 extension StoreFailure {
     /// Nodes have not agreed on a key, so nobody else could read what this one writes.
-    fileprivate static let disagreed = StoreFailure.unavailable("its key is not known")
+    static let disagreed = StoreFailure.unavailable("its key is not known")
 
     /// In words for a client, who is told no addresses; the log has the reason.
     init(_ failure: RedisFailure) {

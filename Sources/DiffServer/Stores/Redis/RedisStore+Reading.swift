@@ -1,0 +1,198 @@
+// What a read brings is taken into the table only in place of what it was asked with; otherwise somebody else was
+// faster, and it is asked again. So a slot never goes back to an older value. A request goes on with what it has read
+// whether or not that is still in the table: else sessions that are read at once and do not fit into memory together
+// would push each other out for ever.
+
+import HTTPCore
+import SnapshotKit
+
+/// What Redis is asked about a session.
+struct RedisSearch: Sendable {
+    let name: String
+    /// What the table has of it, in place of which comes what is found.
+    var known: SessionView?
+    /// Of which only that it is the head has to be told; then the answer is `known`.
+    var version: UInt64?
+    /// What is added to its time to live.
+    var longer = Duration.zero
+    /// The largest record that may come; a larger one is loaded when its turn comes.
+    var most = RedisStore.largeRecord
+    /// Whether the log from what is known on is enough.
+    var followsLog = true
+    /// How often it is asked at most.
+    var attempts = 4
+    let loop: EventLoop
+    var done: Completion<SessionView?>
+
+    init(_ name: String, _ known: SessionView?, on loop: EventLoop, _ done: @escaping Completion<SessionView?>) {
+        (self.name, self.known, self.loop, self.done) = (name, known, loop, done)
+        version = known?.session.version
+    }
+
+    /// The same once more, with what there is by now.
+    fileprivate func again(with known: SessionView?, attempts: Int) -> RedisSearch {
+        var next = RedisSearch(name, known, on: loop, done)
+        (next.most, next.attempts) = (most, attempts)
+        return next
+    }
+}
+
+extension RedisStore {
+    func read(_ search: RedisSearch) {
+        let (name, known, done) = (search.name, search.known, search.done)
+        guard agreement.holds else { return done(.failure(.disagreed)) }
+        let again = { @Sendable [self] (result: Result<Void, StoreFailure>) in
+            if case .failure(let failure) = result { return done(.failure(failure)) }
+            var next = search
+            (next.known, next.attempts) = (known?.renewed ?? known, search.attempts - 1)
+            read(next)
+        }
+        guard revocations.areKnown else { return revocations.refresh(again) }
+        let slot = known?.slot ?? table.awaySlot(name)
+        let revision = known?.session.head.revision ?? slot?.revision
+        let log = search.followsLog && known?.session.log.entries.isEmpty == false ? known?.session : nil
+        var keys = [RedisArgument(RedisScripts.key(name))]
+        var arguments = [
+            .version(search.version ?? 0), RedisArgument(Int(search.longer / .milliseconds(1))),
+            log.map { RedisArgument($0.log.last) } ?? "",
+            RedisArgument(log.map { LogEntry.digits($0.version) } ?? []), RedisArgument(search.most),
+        ]
+        revocations.compare(&keys, &arguments)
+        client(on: search.loop).run(RedisScripts.read, keys: keys, arguments) { [self] result in
+            switch result {
+            case .failure(let failure): done(.failure(StoreFailure(failure)))
+            case .success(.null):
+                if let slot, let revision { _ = table.drop(slot, at: revision) }
+                done(.success(nil))
+            // It may have left memory meanwhile, and was the head all the same.
+            case .success(.array(let parts)) where parts.isEmpty: done(.success(known?.renewed ?? known))
+            case .success(.array(let parts)) where parts.count == 1:
+                // Whoever asks may have come with a token that is refused now.
+                guard search.attempts > 0 else { return done(.failure(.unavailable("its revocations come too fast"))) }
+                revocations.refresh(again)
+            case .success(let reply):
+                if search.most < .max, let large = LargeRecord(reply, of: name) { return load(large, search) }
+                guard let found = FoundRecord(reply, behind: known?.session.log.last ?? 0) else {
+                    return done(.failure(.damaged(name)))
+                }
+                let takeOver = { @Sendable [self] in adopt(found, search) }
+                if found.bytes > Self.largeRecord || known?.isLong ?? false {
+                    workers.run(takeOver)
+                } else {
+                    takeOver()
+                }
+            }
+        }
+    }
+
+    /// Loads a large record: once for all who were told that it is the head, and when there is room for it.
+    private func load(_ large: LargeRecord, _ search: RedisSearch) {
+        guard largeLoads.join(large, search.done) else { return }
+        // As a reply, and as the session that is made of it.
+        let bytes = 2 * large.size
+        var next = RedisSearch(large.name, search.known, on: search.loop) { [self] result in
+            for done in largeLoads.taken(large) { done(result) }
+            gate.leave(bytes)
+        }
+        next.most = .max
+        gate.enter(bytes) { [self, next] in read(next) }
+    }
+
+    private func adopt(_ found: FoundRecord, _ search: RedisSearch) {
+        let (name, known, done) = (search.name, search.known, search.done)
+        do throws(SessionRecord.Failure) {
+            let session = try found.session(
+                after: known?.session,
+                by: SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true))
+            let adopted = table.adopt(session, as: name, inPlaceOf: known)
+            // Where somebody else was faster, it is asked again, so that nobody here is told something older than his
+            // neighbour. At the last what was read is the answer: it was the head while it was asked for, and a write
+            // that stands on it is compared.
+            guard let slot = adopted ?? (search.attempts > 1 ? nil : table.anySlot(name)) else {
+                return read(search.again(with: table.view(name), attempts: max(1, search.attempts - 1)))
+            }
+            done(.success(SessionView(slot, session, of: table)))
+        } catch {
+            switch error {
+            case .damaged where found.record == nil:
+                // A change as large as the state is only in the checkpoint; or what is known does not lead there.
+                var next = search.again(with: known, attempts: search.attempts)
+                (next.version, next.followsLog) = (nil, false)
+                read(next)
+            case .damaged:
+                // Perhaps nodes have agreed on another key since.
+                renewKey { [self] hasChanged in
+                    guard hasChanged, search.attempts > 1 else { return done(.failure(.damaged(name))) }
+                    read(search.again(with: nil, attempts: search.attempts - 1))
+                }
+            case .format(let format): done(.failure(.unavailable("the record of \"\(name)\" has format \(format)")))
+            }
+        }
+    }
+}
+
+/// A record that `read` did not bring since it is so large.
+struct LargeRecord: Hashable {
+    let name: String
+    let version: String
+    let size: Int
+
+    init?(_ reply: RedisReply, of name: String) {
+        guard let parts = reply.elements, parts.count == 2, let version = parts[0].text,
+            case .integer(let size) = parts[1]
+        else { return nil }
+        (self.name, self.version, self.size) = (name, version, Int(size))
+    }
+}
+
+/// What `read` brings.
+private struct FoundRecord: Sendable {
+    let version: UInt64
+    /// Nil where the log goes on from what is known.
+    let record: SessionRecord?
+    /// The positions of the last entry that the record holds, and of the first one that there is.
+    let covered, first: UInt64
+    /// The position of the first one that was brought.
+    let start: UInt64
+    /// Nil for one that is not there.
+    let entries: [[UInt8]?]
+
+    /// - Parameter known: the position of what it was asked with.
+    init?(_ reply: RedisReply, behind known: UInt64) {
+        guard let parts = reply.elements, [4, 6].contains(parts.count),
+            let version = parts[0].text.flatMap({ UInt64($0, radix: 16) }),
+            let covered = parts[1].text.flatMap({ UInt64($0) }), let first = parts[2].text.flatMap({ UInt64($0) })
+        else { return nil }
+        (self.version, self.covered, self.first, entries) = (version, covered, first, Self.entries(parts[3]))
+        start = parts.count == 4 ? known + 1 : first
+        switch (parts.count, parts[parts.count - 2], parts[parts.count - 1]) {
+        case (4, _, _): record = nil
+        case (_, .bytes(let meta), .bytes(let head)): record = SessionRecord(meta: meta, head: head)
+        default: return nil
+        }
+    }
+
+    private static func entries(_ reply: RedisReply) -> [[UInt8]?] {
+        (reply.elements ?? []).map { if case .bytes(let bytes) = $0 { bytes } else { nil } }
+    }
+
+    var bytes: Int { entries.reduce(record?.bytes ?? 0) { $0 + ($1?.count ?? 0) } }
+
+    func session(
+        after known: Session?, by transition: SessionTransition
+    ) throws(SessionRecord.Failure) -> Session {
+        let found = entries.enumerated().map { FoundEntry(start + UInt64($0), $1, by: transition.hash) }
+        let session: Session
+        if let record {
+            let border = found.firstIndex { $0.id > covered } ?? found.count
+            session = try .found(
+                record, covered: Array(found[..<border]), behind: Array(found[border...]), version: version,
+                by: transition)
+        } else {
+            guard let known else { throw .damaged }
+            session = try known.following(found, from: first, covered: covered, by: transition)
+        }
+        guard session.version == version else { throw .damaged }
+        return session
+    }
+}
