@@ -28,6 +28,13 @@ struct Recency {
     /// Whether the session is awake, and was used since it was last asked whether it may rest.
     fileprivate(set) var isAwake = false
     fileprivate var wasUsed = false
+
+    /// A commit has put it there, which every store has heard of.
+    mutating func begin(_ timeToLive: Duration) {
+        self.timeToLive = timeToLive
+        expires = .now + timeToLive
+        stored = expires
+    }
 }
 
 /// Who leaves before whom.

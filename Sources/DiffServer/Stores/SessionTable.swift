@@ -31,18 +31,6 @@ final class SessionTable: Sendable {
     /// Answers that are kept for those who ask the same.
     let answers: AnswerCaches
 
-    struct Registry {
-        var slots: [String: SessionSlot] = [:]
-        /// Slots that somebody still holds though their sessions have left memory, see `SessionTable+Away`.
-        var away: [String: AwaySlot] = [:]
-        var places = SlotPlaces()
-        var order = RecencyOrder()
-        var ends = ExpiryWheel()
-        var used = UsedSlots()
-        var awake: AwakeSlots
-        var bytes = 0
-    }
-
     private let freed: EvictedMemory
     /// Messages on their way take room from sessions.
     let messages: MessageMemory
@@ -79,9 +67,7 @@ final class SessionTable: Sendable {
                 registry.remove(slot)
                 return (nil, slot)
             }
-            slot.recency.expires = now + slot.recency.timeToLive
-            registry.order.touch(slot)
-            if isCache { registry.used.note(slot) }
+            registry.use(slot, at: now, isCache: isCache)
             return (slot, nil)
         }
         if let expired { expire(expired) }
@@ -93,9 +79,7 @@ final class SessionTable: Sendable {
         registry.withLock { registry in
             slot.remove(reader)
             guard slot.recency.isListed else { return }
-            slot.recency.expires = .now + slot.recency.timeToLive
-            registry.order.touch(slot)
-            if isCache { registry.used.note(slot) }
+            registry.use(slot, at: .now, isCache: isCache)
         }
     }
 
@@ -145,9 +129,7 @@ final class SessionTable: Sendable {
             }
             registry.away[name] = nil
             slot.recency.isFetched = isFetched
-            slot.recency.timeToLive = session.settings.timeToLive
-            slot.recency.expires = .now + session.settings.timeToLive
-            slot.recency.stored = slot.recency.expires
+            slot.recency.begin(session.settings.timeToLive)
             registry.add(slot)
             tired = registry.awake.wake(slot)
             registry.charge(slot, session)
@@ -173,9 +155,7 @@ final class SessionTable: Sendable {
         let evicted = registry.withLock { registry -> [Evicted] in
             guard slot.recency.isListed || registry.takeBack(slot) else { return [] }
             tired = registry.awake.wake(slot)
-            slot.recency.timeToLive = next.settings.timeToLive
-            slot.recency.expires = .now + next.settings.timeToLive
-            slot.recency.stored = slot.recency.expires
+            slot.recency.begin(next.settings.timeToLive)
             registry.ends.update(slot)
             registry.charge(slot, next)
             return registry.evict(within: room, sparing: slot, isCache: isCache)
@@ -317,55 +297,5 @@ final class SessionTable: Sendable {
     func endReaders(because problem: Problem) {
         let slots = registry.withLock { Array($0.slots.values) + $0.away.values.compactMap(\.slot) }
         for slot in slots { slot.endReaders(because: problem) }
-    }
-}
-
-extension SessionTable.Registry {
-    mutating func charge(_ slot: SessionSlot, _ session: Session) {
-        charge(slot, session.footprint)
-        slot.recency.stateBytes = session.head.footprint
-    }
-
-    mutating func charge(_ slot: SessionSlot, _ bytes: Int) {
-        self.bytes += bytes - slot.recency.bytes
-        slot.recency.bytes = bytes
-    }
-
-    /// Lists a slot whose recency is set.
-    mutating func add(_ slot: SessionSlot) {
-        slots[slot.name] = slot
-        places.add(slot)
-        order.add(slot)
-        ends.add(slot)
-    }
-
-    mutating func remove(_ slot: SessionSlot) {
-        guard slot.recency.isListed else { return }
-        slots[slot.name] = nil
-        places.remove(slot)
-        order.remove(slot)
-        ends.remove(slot)
-        bytes -= slot.recency.bytes
-        slot.recency.bytes = 0
-    }
-
-    /// Takes out the least recently used until the rest is within bounds; those with readers last, `spared` never.
-    mutating func evict(
-        within bounds: SessionTable.Bounds, sparing spared: SessionSlot?, isCache: Bool
-    ) -> [SessionTable.Evicted] {
-        var evicted: [SessionTable.Evicted] = []
-        let evict = { (registry: inout Self, slot: SessionSlot) in
-            let bytes = slot.recency.bytes
-            registry.remove(slot)
-            evicted.append((slot, bytes, isCache ? registry.sendAway(slot) : nil))
-        }
-        // Whoever may read what can be fetched must not throw out what cannot.
-        while order.fetchedCount > max(1, bounds.sessions / 2), let slot = order.nextFetched(sparing: spared) {
-            evict(&self, slot)
-        }
-        while bytes > bounds.bytes || slots.count > bounds.sessions, let slot = order.next(sparing: spared) {
-            evict(&self, slot)
-        }
-        return evicted
     }
 }
