@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// What the kernel allows the process at most (cgroups(7)), as a container or a service manager has set it.
 struct ControlGroup {
     /// What stands before `/proc` and `/sys`.
@@ -35,7 +33,5 @@ struct ControlGroup {
         }
     }
 
-    private func text(_ path: String) -> String {
-        (try? String(contentsOfFile: root + path, encoding: .utf8)) ?? ""
-    }
+    private func text(_ path: String) -> String { Files.text(root + path) }
 }

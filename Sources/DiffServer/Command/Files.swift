@@ -8,6 +8,11 @@ enum Files {
         let reason: String
     }
 
+    /// What the kernel says in a file; nothing where it cannot be read.
+    static func text(_ path: String) -> String {
+        do throws(Failure) { return String(decoding: try read(path), as: UTF8.self) } catch { return "" }
+    }
+
     /// All bytes of a file; `-` is standard input.
     ///
     /// - Parameter limit: a file with more bytes is a failure.

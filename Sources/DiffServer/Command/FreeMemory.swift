@@ -1,6 +1,5 @@
 import CDiffSystem
 import Dispatch
-import FoundationEssentials
 import Glibc
 import Synchronization
 
@@ -21,18 +20,12 @@ struct FreeMemory {
     ///   - resident: the process's memory in bytes; nil if it is not known.
     ///   - trim: gives back what it can.
     mutating func giveBack(
-        used: Int, resident: () -> Int? = { Self.resident }, trim: () -> Void = { malloc_trim(0) }
+        used: Int, resident: () -> Int? = { ProcessFigures.memory?.resident }, trim: () -> Void = { malloc_trim(0) }
     ) {
         guard let before = resident(), before > used + slack else { return useless = nil }
         if let useless, before > useless - slack / 4, before < useless + slack / 4 { return }
         trim()
         useless = resident().flatMap { $0 > before - slack / 4 ? $0 : nil }
-    }
-
-    /// Memory of the process that is in use, in bytes (proc(5), statm).
-    private static var resident: Int? {
-        let words = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-        return words?.dropFirst().first.flatMap { Int($0) }.map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }
     }
 }
 

@@ -12,10 +12,11 @@ struct ProcessFigures {
         return Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime)
     }
 
-    /// Pages that the process has addresses for, and those that are in memory (proc_pid_statm(5)).
-    private var pages: (virtual: Int, resident: Int)? {
-        let numbers = Self.text("/proc/self/statm").split(separator: " ").prefix(2).compactMap { Int($0) }
-        return numbers.count == 2 ? (numbers[0], numbers[1]) : nil
+    /// Bytes that the process has addresses for, and those that are in memory (proc_pid_statm(5)).
+    static var memory: (virtual: Int, resident: Int)? {
+        let pages = Files.text("/proc/self/statm").split(separator: " ").prefix(2).compactMap { Int($0) }
+        let size = Int(getpagesize())
+        return pages.count == 2 ? (pages[0] * size, pages[1] * size) : nil
     }
 
     /// Linux 6.2 and later tell the count as the folder's size; before, each has to be looked at.
@@ -30,7 +31,7 @@ struct ProcessFigures {
     /// now, for a service manager may hide /proc/stat.
     private static let start: Double? = {
         // The name, in parentheses, may hold blanks; behind it the start is the twentieth number (proc_pid_stat(5)).
-        let numbers = text("/proc/self/stat").split(separator: ")").last?.split(separator: " ") ?? []
+        let numbers = Files.text("/proc/self/stat").split(separator: ")").last?.split(separator: " ") ?? []
         guard numbers.count > 19, let ticks = Double(numbers[19]) else { return nil }
         return clock(CLOCK_REALTIME) - clock(CLOCK_BOOTTIME) + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
     }()
@@ -40,12 +41,9 @@ struct ProcessFigures {
         text.sample("diffserver_build_info", "version=\"\(Version.text)\"", 1)
         text.family("process_cpu_seconds_total", "counter", "Processor time, user and system.")
         text.sample("process_cpu_seconds_total", "", processorSeconds)
-        if let pages {
-            let size = Int(getpagesize())
-            text.single(
-                "process_resident_memory_bytes", "gauge", "Memory that the process has.", pages.resident * size)
-            text.single(
-                "process_virtual_memory_bytes", "gauge", "Memory that it has addresses for.", pages.virtual * size)
+        if let memory = Self.memory {
+            text.single("process_resident_memory_bytes", "gauge", "Memory that the process has.", memory.resident)
+            text.single("process_virtual_memory_bytes", "gauge", "Memory that it has addresses for.", memory.virtual)
         }
         if let openDescriptors {
             text.single("process_open_fds", "gauge", "Descriptors that are open.", openDescriptors)
@@ -64,8 +62,4 @@ struct ProcessFigures {
     }
 
     private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-
-    private static func text(_ path: String) -> String {
-        do throws(Files.Failure) { return String(decoding: try Files.read(path), as: UTF8.self) } catch { return "" }
-    }
 }
