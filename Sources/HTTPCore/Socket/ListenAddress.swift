@@ -19,15 +19,7 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
             self = .unix(path: path)
             return
         }
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            return nil
-        }
-        var host = String(text[..<colon])
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = String(host.dropFirst().dropLast())
-        } else if host.contains(":") {
-            return nil
-        }
+        guard let (host, written) = SocketAddress.hostAndPort(text[...]), let port = written else { return nil }
         self = .tcp(host: host, port: port)
     }
 

@@ -67,6 +67,19 @@ public enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SocketAddress {
+    /// Reads `host:port` and `[address]:port`, each also without the port; nil for anything else.
+    public static func hostAndPort(_ text: Substring) -> (host: String, port: UInt16?)? {
+        var (host, port) = (text, UInt16?.none)
+        let bracket = text.lastIndex(of: "]")
+        if let colon = text.lastIndex(of: ":"), bracket.map({ $0 < colon }) ?? true {
+            port = UInt16(text[text.index(after: colon)...])
+            if port == nil { return nil }
+            host = text[..<colon]
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") { return (String(host.dropFirst().dropLast()), port) }
+        return host.contains(":") ? nil : (String(host), port)
+    }
+
     /// From what the kernel filled in; nil for a family that is not served.
     init?(_ storage: sockaddr_storage, unixPath: String = "") {
         var storage = storage

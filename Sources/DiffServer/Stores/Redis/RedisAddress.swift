@@ -93,20 +93,8 @@ struct RedisAddress: Sendable, Hashable {
     }
 
     private static func destination(_ text: Substring, defaultPort: UInt16) -> ConnectAddress? {
-        var host = text
-        var port = defaultPort
-        let bracket = text.lastIndex(of: "]")
-        if let colon = text.lastIndex(of: ":"), bracket.map({ $0 < colon }) ?? true {
-            guard let number = UInt16(text[text.index(after: colon)...]), number > 0 else { return nil }
-            port = number
-            host = text[..<colon]
-        }
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = host.dropFirst().dropLast()
-        } else if host.contains(":") {
-            return nil
-        }
-        return host.isEmpty ? nil : .tcp(host: String(host), port: port)
+        guard let (host, port) = SocketAddress.hostAndPort(text), !host.isEmpty, port != 0 else { return nil }
+        return .tcp(host: host, port: port ?? defaultPort)
     }
 
     private static func decoded(_ text: Substring) -> String? {
