@@ -60,7 +60,7 @@ struct GetChanges: SessionEndpoint {
     private static func wait(_ call: Call) throws(Problem) -> Int? {
         if let wait = try call.parameters.count("wait") { return min(wait, longestWait) }
         guard let text = call.head.preferences.first(where: { $0.name == "wait" })?.value else { return nil }
-        return Parameters.count(text).map { min($0, longestWait) }
+        return text.wholeNumber.map { min($0, longestWait) }
     }
 
     /// The id of the last event that a reconnecting reader saw; one of no revision's form is no base.

@@ -16,7 +16,7 @@ extension StateItem: LookupElement {
     static func element(
         at place: String, of subject: LookupSubject
     ) throws(Problem) -> (StateItem?, place: String) {
-        let numbers = place.split(separator: ",", omittingEmptySubsequences: false).map { Parameters.count($0) }
+        let numbers = place.split(separator: ",", omittingEmptySubsequences: false).map { $0.wholeNumber }
         guard numbers.count == 2, let section = numbers[0], let row = numbers[1], max(section, row) < .max else {
             throw .malformed("at is an index path as \"0,3\", not \"\(place)\"")
         }

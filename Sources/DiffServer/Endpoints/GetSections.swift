@@ -15,7 +15,7 @@ extension StateSection: LookupElement {
     static func element(
         at place: String, of subject: LookupSubject
     ) throws(Problem) -> (StateSection?, place: String) {
-        guard let index = Parameters.count(place), index < .max else {
+        guard let index = place.wholeNumber, index < .max else {
             throw .malformed("at must be a section's index, not \"\(place)\"")
         }
         let section = subject.state.sections.indices.contains(index) ? subject.state.sections[index] : nil

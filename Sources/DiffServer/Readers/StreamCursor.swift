@@ -1,3 +1,5 @@
+import SnapshotKit
+
 /// Where a reader of several sessions is: the id of an event, which a browser says again when it comes back. Opaque to
 /// clients.
 ///
@@ -15,7 +17,7 @@ enum StreamCursor {
         var revisions: [Int: Revision] = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let pair = part.split(separator: "=", omittingEmptySubsequences: false)
-            guard pair.count == 2, let place = Parameters.count(pair[0]), place < count,
+            guard pair.count == 2, let place = pair[0].wholeNumber, place < count,
                 let revision = Revision(String(pair[1])), revisions.updateValue(revision, forKey: place) == nil
             else { return nil }
         }

@@ -40,7 +40,7 @@ struct Parameters: Sendable {
     /// A whole number of at least 0.
     func count(_ name: String) throws(Problem) -> Int? {
         guard let value = self[name] else { return nil }
-        guard let count = Self.count(value) else { throw .malformed("\(name) is a whole number, not \"\(value)\"") }
+        guard let count = value.wholeNumber else { throw .malformed("\(name) is a whole number, not \"\(value)\"") }
         return count
     }
 
@@ -64,12 +64,6 @@ struct Parameters: Sendable {
         case "true": return true
         case let value?: throw .malformed("\(name) is true or false, not \"\(value)\"")
         }
-    }
-
-    /// Digits as a number; nil for anything else. A number that does not fit is as large as can be.
-    static func count(_ text: some StringProtocol) -> Int? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
-        return Int(text) ?? .max
     }
 
     /// Where the reader stands.

@@ -69,7 +69,7 @@ extension StateWindow {
         case "start": return .start
         case "end": return .end
         default:
-            guard let row = wholeNumber(text) else {
+            guard let row = text.wholeNumber else {
                 throw Failure(parameter: .at, detail: "at is start, end, or the number of a row from 0 on")
             }
             return .row(row)
@@ -78,16 +78,10 @@ extension StateWindow {
 
     private static func number(_ parameter: Parameter, _ text: String?) throws(Failure) -> Int? {
         guard let text else { return nil }
-        guard let number = wholeNumber(text), number <= maxRows else {
+        guard let number = text.wholeNumber, number <= maxRows else {
             throw Failure(parameter: parameter, detail: "\(parameter.rawValue) is a number from 0 to \(maxRows)")
         }
         return number
-    }
-
-    /// Digits as a number; one beyond all rows where they are too many.
-    private static func wholeNumber(_ text: String) -> Int? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
-        return Int(text) ?? .max
     }
 }
 
@@ -117,9 +111,7 @@ public struct WindowPlace: Sendable, Hashable {
     /// Reads what `description` wrote; nil for anything else.
     public init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        let numbers = parts.compactMap { part in
-            part.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 } ? Int(part) : nil
-        }
+        let numbers = parts.compactMap { $0.wholeNumber }
         guard parts.count == 3, numbers.count == 3 else { return nil }
         self.init(above: numbers[0], rows: numbers[1], anchor: numbers[2])
     }
