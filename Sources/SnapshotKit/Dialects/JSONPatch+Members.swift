@@ -65,8 +65,8 @@ extension JSONPatch {
     /// Starts an operation at the place.
     private mutating func operation(_ name: StaticString, _ rest: StaticString) {
         begin(name)
-        writePlace()
-        write { $0.append(rest) }
+        writer.append(place, from: 0)
+        writer.append(rest)
     }
 
     private mutating func updateKind(_ isSame: Bool, _ old: NodeFlags, _ item: Int) {
@@ -74,11 +74,7 @@ extension JSONPatch {
         guard !isSame || old.contains(.hasKind) != hasKind else { return }
         guard hasKind else { return operation("remove", "/kind\"}") }
         operation(old.contains(.hasKind) ? "replace" : "add", "/kind\",\"value\":")
-        let kind = changeset.new.kind(ofItem: item)
-        write {
-            $0.append(kind)
-            $0.append(byte: UInt8(ascii: "}"))
-        }
+        writer.emit("", changeset.new.kind(ofItem: item), "}")
     }
 
     private mutating func updateExpanded(_ old: NodeFlags, _ new: NodeFlags) {
@@ -98,10 +94,7 @@ extension JSONPatch {
         case (_?, nil): operation("remove", "/content\"}")
         case (nil, let new?):
             operation("add", "/content\",\"value\":")
-            write {
-                $0.append(new)
-                $0.append(byte: UInt8(ascii: "}"))
-            }
+            writer.emit("", new, "}")
         case (let old?, let new?):
             before.load(old)
             after.load(new)
@@ -125,7 +118,7 @@ extension JSONPatch {
         }
         let start = position
         let comma = start.list.isEmpty ? 0 : 1
-        let operation = comma + placeLength + #"{"op":"replace","path":"","value":}"#.utf8.count
+        let operation = comma + place.count + #"{"op":"replace","path":"","value":}"#.utf8.count
         let whole = start.count + operation + new.text.count
         patchMembers(old.members, new.members, limit: min(limit, whole))
         if writer.count > whole {
@@ -136,10 +129,7 @@ extension JSONPatch {
 
     private mutating func writeValue(_ value: UnsafeRawBufferPointer, by name: StaticString) {
         operation(name, "\",\"value\":")
-        write {
-            $0.append(value)
-            $0.append(byte: UInt8(ascii: "}"))
-        }
+        writer.emit("", value, "}")
     }
 
     /// Stops once there is more text than `limit`. Otherwise many short members at a long path would be more text than

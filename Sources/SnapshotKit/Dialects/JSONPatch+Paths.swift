@@ -28,13 +28,6 @@ extension JSONPatch {
         place.truncate(to: length)
     }
 
-    mutating func writePlace() { writer.append(place, from: 0) }
-
-    var placeLength: Int { place.count }
-
-    /// Adds raw pieces of an operation.
-    mutating func write(_ body: (inout JSONWriter) -> Void) { body(&writer) }
-
     /// Forgets everything after a position that `begin` was called at.
     mutating func withdraw(to start: (count: Int, list: JSONList)) {
         writer.truncate(to: start.count)

@@ -187,8 +187,9 @@ struct JSONPatch {
             if case .item(let item) = array, partner(item) >= 0, !oldTree.hasChildren(partner(item)) {
                 openArray(of: item)
             }
-            let arrivedWithContainer = arrives(array)
-            for child in children { place(child, in: array, arrivedWithContainer: arrivedWithContainer) }
+            // One that is new brought its new elements along.
+            let isNew = old(array) == nil
+            for child in children { place(child, in: array, arrivedWithContainer: isNew) }
         }
         let range = newTree.itemRange(of: array, changeset.new)
         var child = range.lowerBound
@@ -197,9 +198,6 @@ struct JSONPatch {
             child = Int(changeset.new.nodes[child].end)
         }
     }
-
-    /// Whether an array is new, and so brought its new elements along.
-    private func arrives(_ array: DocumentArray) -> Bool { old(array) == nil }
 
     /// An item that had no children gets its array, with the children that are new.
     private mutating func openArray(of item: Int) {
