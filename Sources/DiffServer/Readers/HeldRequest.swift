@@ -40,7 +40,7 @@ final class HeldRequest: SessionReader {
         for time: Duration, _ pending: Pending
     ) {
         guard let slot = view?.slot ?? call.service.table.slotToAwait(call.session) else {
-            return pending.answer(call.finish(Problem.tooManyAwaited.response(instance: call.instance)))
+            return pending.answer(call.refusal(.tooManyAwaited))
         }
         let request = HeldRequest(call, slot, since, from: base, options, pending)
         switch slot.add(request, limit: call.service.table.bounds.readers) {
@@ -130,9 +130,7 @@ final class HeldRequest: SessionReader {
         answer(problem)
     }
 
-    private func answer(_ problem: Problem) {
-        pending.answer(call.finish(problem.response(instance: call.instance)))
-    }
+    private func answer(_ problem: Problem) { pending.answer(call.refusal(problem)) }
 
     /// Stops waiting; true for the first caller.
     @discardableResult

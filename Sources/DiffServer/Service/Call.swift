@@ -112,12 +112,15 @@ final class Call: Errand {
             case .later(let begin): begin(pending)
             }
         } catch {
-            pending.answer(finish(error.response(instance: instance)))
+            pending.answer(refusal(error))
         }
     }
 
     /// An answer about the session, counted.
     func told(_ answer: ChangesAnswer) -> ChangesAnswer { service.told(answer, of: session) }
+
+    /// The answer to a request that is refused.
+    func refusal(_ problem: Problem) -> Response { finish(problem.response(instance: instance)) }
 
     /// What every answer gets.
     func finish(_ response: consuming Response) -> Response { service.finish(response, head, route: route.name) }

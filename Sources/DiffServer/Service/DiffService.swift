@@ -34,9 +34,7 @@ final class DiffService: Service {
         self.options = options
         self.store = store
         table = store.table
-        self.messages = messages
-        self.access = access
-        self.journal = journal
+        (self.messages, self.access, self.journal) = (messages, access, journal)
         rateLimit = RateLimit(perSecond: options.rate)
         peerRateLimit = RateLimit(perSecond: options.peerRate)
         crossOrigin = CrossOrigin(origins: access.origins)
@@ -204,7 +202,7 @@ final class DiffService: Service {
         if call.isLong || table.isCache {
             call.share = share ?? MemoryShare(of: messages.incoming)
             guard call.share?.resize(to: body.count) == true else {
-                return .now(call.finish(Problem(Refusal.memoryExhausted).response(instance: call.instance)))
+                return .now(call.refusal(Problem(Refusal.memoryExhausted)))
             }
         }
         guard call.isLong else { return answer(call, prepared, body) }
@@ -220,11 +218,11 @@ final class DiffService: Service {
     }
 
     private func answer(_ call: Call, _ prepared: Answer, _ body: consuming [UInt8]) -> Reply {
-        do throws(Problem) { return finish(try prepared(body), call) } catch { return refuse(call, error) }
+        do throws(Problem) { return finish(try prepared(body), call) } catch { return .now(call.refusal(error)) }
     }
 
     private func answer(_ call: Call, _ work: (Call) throws(Problem) -> Reply) -> Reply {
-        do throws(Problem) { return finish(try work(call), call) } catch { return refuse(call, error) }
+        do throws(Problem) { return finish(try work(call), call) } catch { return .now(call.refusal(error)) }
     }
 
     private func answer(
@@ -240,10 +238,6 @@ final class DiffService: Service {
         case .now(let response): .now(call.finish(response))
         case .later(let begin): .later(begin)
         }
-    }
-
-    private func refuse(_ call: Call, _ problem: Problem) -> Reply {
-        .now(call.finish(problem.response(instance: call.instance)))
     }
 
     /// What every answer gets.
