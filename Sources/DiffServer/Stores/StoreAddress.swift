@@ -24,22 +24,18 @@ enum StoreAddress: Sendable, Equatable {
         }
     }
 
+    private var redis: RedisAddress? { if case .redis(let address) = self { address } else { nil } }
+
     /// Whether it is reached over TLS.
-    var usesTLS: Bool {
-        if case .redis(let address) = self { return address.usesTLS }
-        return false
-    }
+    var usesTLS: Bool { redis?.usesTLS ?? false }
 
     /// Whether its sessions are divided among several Redis. Nodes cannot agree on a key of the digests there, since no
     /// commit can compare one that another Redis has.
-    var isCluster: Bool {
-        if case .redis(let address) = self { return address.isCluster }
-        return false
-    }
+    var isCluster: Bool { redis?.isCluster ?? false }
 
     /// The same with a password; nil where none is wanted, or one is there.
     func with(password: String) -> StoreAddress? {
-        guard case .redis(var address) = self, address.credentials?.password.isEmpty ?? true else { return nil }
+        guard var address = redis, address.credentials?.password.isEmpty ?? true else { return nil }
         address.credentials = RedisAddress.Credentials(user: address.credentials?.user, password: password)
         return .redis(address)
     }

@@ -5,14 +5,10 @@ import SnapshotKit
 /// loop of its `Upstream`, but for what says otherwise.
 final class HookCalls: @unchecked Sendable {
     private unowned let upstream: Upstream
-    private var lines: [String: Line] = [:]
+    /// Those who want to call the hook of one session, but for the one who does.
+    private var lines: [String: [(promise: Promise<HookTurn, Problem>, timer: Timer)]] = [:]
     /// Sessions whose hooks are being called.
     private var underWay = 0
-
-    /// Those who want to call the hook of one session, but for the one who does.
-    private struct Line {
-        var waiting: [(promise: Promise<HookTurn, Problem>, timer: Timer)] = []
-    }
 
     /// Calls of one node at a time.
     static let most = 64
@@ -42,20 +38,20 @@ final class HookCalls: @unchecked Sendable {
 
     private func enter(_ session: String, within time: Duration, _ promise: Promise<HookTurn, Problem>) {
         if lines[session] != nil {
-            guard lines[session]!.waiting.count < Self.longestLine else { return promise.keep(.failure(.hookBusy)) }
+            guard lines[session]!.count < Self.longestLine else { return promise.keep(.failure(.hookBusy)) }
             let timer = loop.schedule(after: time * Self.longestLine) { self.giveUp(promise, session) }
-            lines[session]!.waiting.append((promise, timer))
+            lines[session]!.append((promise, timer))
             return
         }
         guard underWay < Self.most else { return promise.keep(.failure(.hookBusy)) }
         underWay += 1
-        lines[session] = Line()
+        lines[session] = []
         takeTurn(session, until: .now + time * 2, holding: time * 2, promise)
     }
 
     private func giveUp(_ promise: Promise<HookTurn, Problem>, _ session: String) {
-        guard let index = lines[session]?.waiting.firstIndex(where: { $0.promise === promise }) else { return }
-        lines[session]!.waiting.remove(at: index)
+        guard let index = lines[session]?.firstIndex(where: { $0.promise === promise }) else { return }
+        lines[session]!.remove(at: index)
         promise.keep(.failure(.hookBusy))
     }
 
@@ -93,12 +89,12 @@ final class HookCalls: @unchecked Sendable {
 
     /// Lets the next one in the line have the turn.
     private func leave(_ session: String) {
-        guard lines[session]?.waiting.isEmpty == false else {
+        guard lines[session]?.isEmpty == false else {
             lines[session] = nil
             underWay -= 1
             return
         }
-        let (promise, timer) = lines[session]!.waiting.removeFirst()
+        let (promise, timer) = lines[session]!.removeFirst()
         // It would hold the turn with the promise.
         timer.cancel()
         let time = upstream.match(session)?.definition.hook?.timeout ?? .seconds(1)

@@ -28,11 +28,11 @@ enum Identity: Sendable {
         }
     }
 
+    /// Nil for who needs none.
+    var token: Token? { if case .client(let token, _) = self { token } else { nil } }
+
     /// When the identity ends by itself.
-    var expires: WallTime? {
-        if case .client(let token, _) = self { return token.expires }
-        return nil
-    }
+    var expires: WallTime? { token?.expires }
 
     /// Whether it has a permission for a session (nil: for some session, which whoever asks has to ask for then).
     func has(_ permission: Permission, session: String?) -> Bool {
@@ -49,10 +49,7 @@ enum Identity: Sendable {
     }
 
     /// What every answer is seen through; nil: all there is is shown.
-    var view: StateView? {
-        if case .client(let token, _) = self { return token.view }
-        return nil
-    }
+    var view: StateView? { token?.view }
 
     /// What the names of its sessions start with; empty for all.
     var prefix: String {
@@ -61,14 +58,8 @@ enum Identity: Sendable {
     }
 
     /// Whether it may send whole states, not edits alone.
-    var maySendStates: Bool {
-        if case .client = self { return false }
-        return true
-    }
+    var maySendStates: Bool { if case .client = self { false } else { true } }
 
     /// What its edits may do; nil: anything.
-    var operations: Set<EditOperation>? {
-        if case .client(let token, _) = self { return token.operations }
-        return nil
-    }
+    var operations: Set<EditOperation>? { token?.operations }
 }

@@ -55,7 +55,8 @@ struct SQLiteFile {
             // Made before the log is: the header has to tell, whenever the process ends.
             let format = try database.integer("PRAGMA user_version")
             if try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
-                try create(database)
+                try change(
+                    database, by: SQLiteDatabase.schema + ["PRAGMA application_id = \(Self.applicationID)"])
             } else if format < Self.format {
                 try change(database, by: SQLiteDatabase.upgrade(from: format))
             }
@@ -75,10 +76,6 @@ struct SQLiteFile {
         do throws(SQLiteDatabase.Failure) {
             try database.startClock(wall: wall)
         } catch { throw StoreError("\(path): \(error.message)") }
-    }
-
-    private func create(_ database: SQLiteDatabase) throws(SQLiteDatabase.Failure) {
-        try change(database, by: SQLiteDatabase.schema + ["PRAGMA application_id = \(Self.applicationID)"])
     }
 
     private func change(_ database: SQLiteDatabase, by statements: [String]) throws(SQLiteDatabase.Failure) {
