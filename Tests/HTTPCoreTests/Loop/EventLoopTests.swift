@@ -27,6 +27,20 @@ import Testing
         #expect(eventually { gone.count.load(ordering: .relaxed) == given })
     }
 
+    @Test func itsOwnThreadNeedNotWaitForIt() throws {
+        let loop = try EventLoop.standalone()
+        defer { loop.end() }
+        let (steps, isDone) = (Locked<[String]>([]), Turned())
+        // The first one comes from another thread.
+        loop.perform {
+            loop.perform { steps.withLock { $0.append("inner") } }
+            steps.withLock { $0.append("outer") }
+            isDone.count.add(1, ordering: .relaxed)
+        }
+        #expect(eventually { isDone.count.load(ordering: .relaxed) == 1 })
+        #expect(steps.withLock { $0 } == ["inner", "outer"])
+    }
+
     private final class Ended: Sendable {
         private let told: @Sendable () -> Void
 
