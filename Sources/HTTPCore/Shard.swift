@@ -25,16 +25,10 @@ final class Shard: @unchecked Sendable {
         loop: EventLoop, options: ServerOptions, capacity: ConnectionCapacity, service: any Service, workers: Workers,
         counters: ServerCounters, tls: Certificates, relief: BacklogRelief
     ) {
-        self.loop = loop
-        self.options = options
-        self.capacity = capacity
+        (self.loop, self.options, self.capacity) = (loop, options, capacity)
         limits = options.connectionLimits
         timeouts = Timeouts(options.connectionLimits)
-        self.service = service
-        self.workers = workers
-        self.counters = counters
-        self.tls = tls
-        self.relief = relief
+        (self.service, self.workers, self.counters, self.tls, self.relief) = (service, workers, counters, tls, relief)
     }
 
     func listen(_ socket: ListeningSocket) {

@@ -22,9 +22,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
             opened: @escaping () -> Void, received: @escaping (UnsafeRawBufferPointer) -> Void,
             closed: @escaping (Loss) -> Void
         ) {
-            self.opened = opened
-            self.received = received
-            self.closed = closed
+            (self.opened, self.received, self.closed) = (opened, received, closed)
         }
     }
 

@@ -29,10 +29,7 @@ final class Listener: EventReceiver {
     private static let pause = Duration.milliseconds(100)
 
     init(descriptor: Int32, address: SocketAddress, isShared: Bool, isTLS: Bool, shard: Shard) {
-        self.descriptor = descriptor
-        self.address = address
-        self.isShared = isShared
-        self.isTLS = isTLS
+        (self.descriptor, self.address, self.isShared, self.isTLS) = (descriptor, address, isShared, isTLS)
         self.shard = shard
     }
 

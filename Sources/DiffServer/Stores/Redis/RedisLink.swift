@@ -50,10 +50,7 @@ final class RedisLink: @unchecked Sendable {
         _ address: RedisAddress, at place: RedisAddress.Place, _ options: RedisOptions, on loop: EventLoop,
         whenAway: @escaping @Sendable () -> Void = {}
     ) {
-        self.loop = loop
-        self.place = place
-        self.options = options
-        self.whenAway = whenAway
+        (self.loop, self.place, self.options, self.whenAway) = (loop, place, options, whenAway)
         dialer = RedisDialer(address, options, on: loop)
         if case .sentinels(let sentinels, _) = place { self.sentinels = sentinels }
         backOff = BackOff(options.backOff)

@@ -41,10 +41,7 @@ final class RedisWatch: @unchecked Sendable {
 
     /// - Parameter cluster: what is known of it, if it is one.
     init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop, knowing cluster: RedisCluster? = nil) {
-        self.address = address
-        self.options = options
-        self.loop = loop
-        self.cluster = cluster
+        (self.address, self.options, self.loop, self.cluster) = (address, options, loop, cluster)
     }
 
     // MARK: From any thread
