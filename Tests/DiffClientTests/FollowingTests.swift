@@ -12,7 +12,9 @@ struct FollowingTests {
     }
 
     static let ways = [ListClient.Form.keyed, .staged(), .staged(compact: true), .diffable].flatMap { form in
-        [(false, false), (true, false), (false, true), (true, true)].map { Way(form: form, receivesPatches: $0, polls: $1) }
+        [(false, false), (true, false), (false, true), (true, true)].map {
+            Way(form: form, receivesPatches: $0, polls: $1)
+        }
     }
 
     /// A list of two sections, with rows from 0 to 11 in some order; contents differ now and then.

@@ -15,8 +15,9 @@ struct ListDistanceTests {
         #expect(try await client.distance(since: nil).change == .reset(reason: "initial", rows: 4))
         var updates = client.updates.makeAsyncIterator()
         let shown = try #require(try await updates.next())
-        let none = Distance.Change.operations(sections: OperationCounts(), items: OperationCounts())
-        #expect(try await client.distance(since: shown.revision) == Distance(revision: shown.revision, change: none))
+        let none = ListDistance.Change.operations(sections: OperationCounts(), items: OperationCounts())
+        #expect(
+            try await client.distance(since: shown.revision) == ListDistance(revision: shown.revision, change: none))
         let next = #"{"sections":[{"id":"x","items":["a",{"id":"c","content":1}]},{"id":"y","items":["e","f"]}]}"#
         _ = try await client.post(state: JSONText(next))
         for _ in 0..<2 {
@@ -43,7 +44,7 @@ struct ListDistanceTests {
         #"{"to":"1-0","changes":{"items":{"added":1}}}"#,
     ])
     func `what is no count is refused`(_ answer: String) throws {
-        #expect(throws: ApplyError.self) { try Distance(JSONText(answer).slice) }
+        #expect(throws: ApplyError.self) { try ListDistance(JSONText(answer).slice) }
     }
 
     @Test func `changes that would be longer than the list are a reset where that is preferred`() async throws {
