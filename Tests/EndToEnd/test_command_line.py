@@ -252,6 +252,8 @@ class Words(unittest.TestCase):
                 self.assertEqual(command("healthcheck", "--listen", address, *options).returncode, 0, address)
                 if options:
                     self.assertGreater(command("healthcheck", "--listen", address).returncode, 0, "without encryption")
+                    server.signal(signal.SIGHUP)
+                    server.wait_for_line("^certificates reloaded$")
                 self.assertEqual(server.stop(), 0)
                 self.assertGreater(command("healthcheck", "--listen", address, *options).returncode, 0, address)
 

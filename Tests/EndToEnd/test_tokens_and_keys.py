@@ -520,6 +520,9 @@ class Rotation(ServiceCase):
         self.say(self.NEW)
         self.assertEqual((self.status(old), self.status(new)), (401, 200))
 
+    def test_the_log_names_nothing_that_is_not_there(self):
+        self.assertNotIn("certificates", "\n".join(self.server.lines))
+
     def test_a_file_that_is_of_no_use_changes_nothing(self):
         self.say("short", line="token secrets not reloaded, old ones stay in use")
         self.assertEqual(self.status(token("list", secret=self.OLD)), 200)
