@@ -4,7 +4,7 @@
 #   docker run --rm --read-only --cap-drop all -p 127.0.0.1:8080:8080 diffserver
 #   docker run --rm --read-only --cap-drop all -p 127.0.0.1:8080:8080 -v lists:/data diffserver serve --store sqlite:/data/sessions.db
 #
-# In a container the server listens on every address, so it wants a key: --key NAME:SHA256, or the one that it prints at the start.
+# In a container the server listens on every address, so it needs a key: --key NAME:SHA256, or the one that it prints at the start.
 
 ARG SWIFT_IMAGE=docker.io/library/swift:6.3.1-bookworm
 ARG BASE_IMAGE=docker.io/library/debian:12.12-slim

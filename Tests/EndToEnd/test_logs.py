@@ -1,4 +1,4 @@
-"""What the log says of requests, and what it never says: issue "seen from outside"."""
+"""What the log says of requests, what it never says, and that docs/operations.md quotes it."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ import unittest
 
 from support.case import ServiceCase
 from support.client import Client, RawConnection, session_path
-from support.server import Server, binary, environment
+from support.server import ROOT, Server, binary, environment
 from support.store import names_its_stores
 from support.tokens import SECRET, token
 
@@ -155,3 +155,15 @@ class ToAFile(unittest.TestCase):
         while not (path.exists() and text in path.read_text()):
             self.assertLess(time.monotonic(), deadline, f"{path} never said {text!r}")
             time.sleep(0.02)
+
+
+class Documented(unittest.TestCase):
+    def test_the_lines_of_the_page_are_those_of_the_server(self):
+        """Literally, but for what stands for a value, `…`."""
+        code = "\n".join(path.read_text() for path in (ROOT / "Sources").rglob("*.swift"))
+        table = re.search(r"^\| line \| what to do \|\n\|.*\n((?:\|.*\n)+)", (ROOT / "docs/operations.md").read_text(), re.MULTILINE)[1]
+        lines = re.findall(r"`([^`]+)`", table)
+        self.assertGreater(len(lines), 15)
+        for line in lines:
+            for words in line.split("…"):
+                self.assertIn(words.strip(), code, line)
