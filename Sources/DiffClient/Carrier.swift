@@ -16,9 +16,9 @@ final class Carrier: Sendable {
     private final class Routes: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         private let lock = NSLock()
         /// The lock's.
-        private var inboxes: [Int: EventInbox] = [:]
+        private var inboxes: [Int: NewsInbox] = [:]
 
-        subscript(task: URLSessionTask) -> EventInbox? {
+        subscript(task: URLSessionTask) -> NewsInbox? {
             get { lock.withLock { inboxes[task.taskIdentifier] } }
             set { lock.withLock { inboxes[task.taskIdentifier] = newValue } }
         }
@@ -54,19 +54,18 @@ final class Carrier: Sendable {
     }
 
     /// Opens a stream.
-    func open(_ request: URLRequest) -> EventStream {
+    func open(_ request: URLRequest) -> OpenRequest {
         let task = session.dataTask(with: request)
-        let inbox = EventInbox()
+        let inbox = NewsInbox()
         routes[task] = inbox
         task.resume()
-        return EventStream(task, inbox)
+        return OpenRequest(inbox) { DispatchQueue.global().async { task.cancel() } }
     }
 
     /// Carries a request to the server and its answer back, until the task is cancelled.
     ///
-    /// As `URLSession.data(for:)`, but for one thing: there, on Linux, a task that is cancelled waits for the queue that
-    /// is about to resume it, and that for the task, both for ever (swift-corelibs-foundation). Here nobody waits for
-    /// the queue.
+    /// As `URLSession.data(for:)`, but for one thing: there, on Linux, a task that is cancelled waits for the queue
+    /// that is about to resume it, and that for the task, both forever (swift-corelibs-foundation). Here nobody waits.
     func carry(_ request: URLRequest) async throws -> (Data, URLResponse) {
         let carried = Carried()
         return try await withTaskCancellationHandler {

@@ -1,9 +1,9 @@
 // A client of one session. It holds no diff code: the server says what changed, and SnapshotKit's appliers do it.
 //
-// Reading is by one stream of events, opened while somebody waits for updates, or by long polls where streams do not get
-// through. Both are pulled: an answer leads from what is shown to what the server holds, and where more events come than
-// are read, the stream is given up and a new one brings the rest in one step. So an animation that takes its time keeps
-// no queue growing, neither here nor on the server.
+// Reading is by one stream of events, opened while somebody waits for updates, or by long polls where streams do not
+// get through. Both are pulled: an answer leads from what is shown to what the server holds, and where more events come
+// than are read, the stream is given up and a new one brings the rest in one step. So an animation that takes its time
+// keeps no queue growing, neither here nor on the server.
 
 import Foundation
 import SnapshotKit
@@ -113,27 +113,24 @@ extension ListClient {
 // MARK: Requests
 
 extension ListClient {
-    /// Asks what changed since a revision, and lets the server hold the request so long while that is nothing; nil if
-    /// the request was given up before an answer came.
-    func nextChanges(
-        since revision: String?, wait: TimeInterval, unlessEditedSince moment: Int
-    ) async throws(ServerProblem) -> [UInt8]? {
-        try await held(since: moment) { rows throws(ServerProblem) in
-            let seconds = Int(max(0, min(wait, 60)))
-            let url = changesURL(
-                [URLQueryItem(name: "wait", value: "\(seconds)")] + readingQuery(since: revision), in: rows)
-            // Beyond what the server holds it, the request is lost.
-            return try await answer(to: URLRequest(url: url, timeoutInterval: Double(seconds) + 20))
-        }
+    /// Asks what changed since a revision, and lets the server hold the request so long while that is nothing.
+    func changes(
+        since revision: String?, wait: TimeInterval, in rows: StateWindow?
+    ) async throws(ServerProblem) -> [UInt8] {
+        let seconds = Int(max(0, min(wait, 60)))
+        let query = [URLQueryItem(name: "wait", value: "\(seconds)")] + readingQuery(since: revision)
+        // Beyond what the server holds it, the request is lost.
+        return try await answer(
+            to: URLRequest(url: changesURL(query, in: rows), timeoutInterval: Double(seconds) + 20))
     }
 
-    /// Waits for what a stream brings next; nil if that was given up, or took longer than `seconds`.
+    /// Waits for what a reader brings next; nil if that was given up, or took longer than `seconds`.
     func nextNews(
-        of stream: StreamedChanges, since revision: String?, within seconds: TimeInterval?,
+        of reader: ChangesReader, since revision: String?, by way: ChangesReader.Way, within seconds: TimeInterval?,
         unlessEditedSince moment: Int
-    ) async throws(ServerProblem) -> EventStream.News? {
+    ) async throws(ServerProblem) -> OpenRequest.News? {
         try await held(since: moment) { rows throws(ServerProblem) in
-            try await stream.next(of: self, rows: rows, since: revision, within: seconds)
+            try await reader.next(of: self, rows: rows, since: revision, by: way, within: seconds)
         }
     }
 
@@ -151,7 +148,7 @@ extension ListClient {
 
     /// A request for a stream.
     func streamRequest(since revision: String?, in rows: StateWindow?) async throws(ServerProblem) -> URLRequest {
-        // By then `EventStream` has given it up.
+        // By then `NewsInbox` has given it up.
         var request = URLRequest(url: changesURL(readingQuery(since: revision), in: rows), timeoutInterval: 90)
         request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
         try await authorize(&request)

@@ -59,9 +59,13 @@ public struct ListUpdates: AsyncSequence, Sendable {
         /// When edits were last looked at.
         private var moment = -1
         private var failures = 0
-        private let stream = StreamedChanges()
+        private let reader = ChangesReader()
         /// How many polls until a stream is tried again.
         private var polls = 0
+        /// Whether an answer is wanted that nobody holds.
+        private var isUrgent: Bool
+        /// Whether that is since a stream was silent.
+        private var isProbing = false
         /// Whether the server was asked for a session that it does not have; from then on it is waited for.
         private var isMissing = false
         /// Until when nothing is asked: for good, or until there is a reason to ask anew.
@@ -71,6 +75,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
             self.client = client
             self.followed = followed
             shown = followed.list
+            isUrgent = followed.revision == nil
         }
 
         /// Waits until the list is another one; nil when the task is cancelled.
@@ -81,9 +86,9 @@ public struct ListUpdates: AsyncSequence, Sendable {
                 if let update = editedUpdate() { return update }
                 do throws(ServerProblem) {
                     if try await isPaused() { continue }
-                    if let update = try await readsStream ? event() : poll() { return update }
+                    if let update = try await read() { return update }
                 } catch {
-                    stream.close()
+                    reader.close()
                     if Task.isCancelled { return nil }
                     let isRenewable = client.renewsToken && error.status == 401
                     guard error.isPassing || isRenewable else {
@@ -93,6 +98,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
                     // Nobody need wait to ask for what the server waits for itself.
                     let isSoon = error.isStale || error.status == 404 && !isMissing
                     isMissing = error.status == 404
+                    (isUrgent, isProbing) = (followed.revision == nil && !isMissing, false)
                     let delay = isSoon && failures == 0 ? 0 : delay(error.retryAfter)
                     failures += 1
                     rest(for: delay, isNamed: error.retryAfter != nil)
@@ -100,11 +106,6 @@ public struct ListUpdates: AsyncSequence, Sendable {
                 }
             }
             return nil
-        }
-
-        /// A session that may not be there is asked for first, so that its user learns that; a stream would wait for it.
-        private var readsStream: Bool {
-            !client.polls && client.transport == nil && polls == 0 && (followed.revision != nil || isMissing)
         }
 
         private mutating func rest(for seconds: TimeInterval, isNamed: Bool) {
@@ -129,53 +130,59 @@ public struct ListUpdates: AsyncSequence, Sendable {
             return slept == nil
         }
 
-        /// What the stream brings next, by the client's rule; nil if that is nothing new.
-        private mutating func event() async throws(ServerProblem) -> ListUpdate? {
+        /// How to ask next. A session that may not be there is asked for first, so that its user learns that: a stream
+        /// would wait for it.
+        private var way: ChangesReader.Way {
+            if isUrgent { return .poll(0) }
+            return client.polls || client.transport != nil || polls > 0 ? .poll(client.wait) : .stream
+        }
+
+        /// What comes next, by the client's rule; nil if that is nothing new.
+        private mutating func read() async throws(ServerProblem) -> ListUpdate? {
             let isBehind = client.pending.isAnswered(beyond: followed)
-            if isBehind, !stream.isOpen { return try await poll() }
+            if isBehind, reader.way == nil { isUrgent = true }
+            let (way, start) = reader.way ?? (way, start: .uptime)
             // What was answered is told in a moment, unless it was told already, with what came behind it. And a stream
             // says something at once, unless there is no session: then its user learns that from an answer.
-            let limit = isBehind ? 0.25 : stream.isSettled || isMissing ? nil : 2
+            let isSilent = way == .stream && !reader.isSettled && !isMissing && !isProbing
+            let limit = way == .poll(0) ? nil : isBehind ? 0.25 : isSilent ? 2 : nil
+            let began = TimeInterval.uptime
             let news = try await client.nextNews(
-                of: stream, since: followed.revision, within: limit, unlessEditedSince: moment)
-            switch news {
-            case .changes(let answer): return try adopt(answer, readTime: nil)
-            case .revision(let revision):
+                of: reader, since: followed.revision, by: way, within: limit, unlessEditedSince: moment)
+            switch (news, way) {
+            case (.changes(let answer), .stream):
+                isProbing = false
+                return try adopt(answer, readTime: nil)
+            case (.changes(let answer), .poll(let wait)): return try adopt(answer, since: start, heldFor: wait)
+            case (.revision(let revision), _):
+                isProbing = false
                 heard()
                 if followed.revision != revision { moment = -1 }  // edits that were pending may be confirmed by that
                 followed.advance(to: revision)
-            case .overrun: stream.close()
-            case .unavailable:
-                stream.close()
+            case (.overrun, _): reader.close()
+            case (.unavailable, _):
+                reader.close()
                 polls = 5
-            case nil:
-                guard limit != nil, client.pending.held.moment == moment else { break }
-                stream.settle()
-                return try await poll(waits: false)
+            case (nil, _):
+                guard let limit, .uptime >= began + limit else { break }
+                reader.close()
+                (isUrgent, isProbing) = (true, isSilent)
             }
             return nil
         }
 
-        /// One request, and the client's rule on its answer; nil if it brought nothing new.
-        private mutating func poll(waits: Bool = true) async throws(ServerProblem) -> ListUpdate? {
-            let start = TimeInterval.uptime
-            let isBehind = client.pending.isAnswered(beyond: followed)
-            let waits = waits && !isBehind && (followed.revision != nil || isMissing)
-            guard
-                let answer = try await client.nextChanges(
-                    since: followed.revision, wait: waits ? client.wait : 0, unlessEditedSince: moment)
-            else { return nil }
+        /// Adopts a poll's answer.
+        private mutating func adopt(
+            _ answer: [UInt8], since start: TimeInterval, heldFor wait: TimeInterval
+        ) throws(ServerProblem) -> ListUpdate? {
+            reader.close()
+            isUrgent = false
             if polls > 0 { polls -= 1 }
-            let (before, update) = (followed.revision, try adopt(answer, readTime: start))
-            // It leads from what it sent last.
-            if followed.revision != before { stream.close() }
-            if update == nil, isBehind {
-                moment = -1  // what was answered is no change, or none that is seen
-            } else if update == nil, waits, .uptime - start < 1 {
-                // Where something on the way does not let the server hold the request, it must not go in a circle.
-                rest(for: delay(nil), isNamed: false)
-            }
-            return update
+            if let update = try adopt(answer, readTime: start) { return update }
+            moment = -1  // edits that were answered are no change, or none that is seen
+            // Where something on the way does not let the server hold the request, it must not go in a circle.
+            if wait > 0, .uptime - start < 1 { rest(for: delay(nil), isNamed: false) }
+            return nil
         }
 
         /// The server has said something that fits.

@@ -3,9 +3,9 @@
 // when it is refused.
 //
 // An edit is pending for a list until the list is known to hold it, which is not when the edit is answered: the list
-// may be behind that. A read that begins after the answer sees it, so each list is read once more then, not held. Lists
-// are many (each loop over `updates` has its own), so answered edits stay here for those that still have to read; each
-// tells by the time of its last read which ones it holds.
+// may be behind that. Its revision tells, or a read that began after the answer, for which each list asks where nothing
+// comes in time. Lists are many (each loop over `updates` has its own), so answered edits stay here for those that are
+// behind.
 
 import Foundation
 import SnapshotKit
@@ -21,9 +21,13 @@ final class PendingEdits: @unchecked Sendable {
         var answer: (time: TimeInterval, revision: String)?
 
         func isIn(_ followed: FollowedList) -> Bool {
-            guard let answer else { return false }
-            return answer.revision == followed.revision || followed.readTime.map { answer.time < $0 } ?? false
+            guard let answer, let revision = followed.revision else { return false }
+            return sequence(of: answer.revision) <= sequence(of: revision)
+                || followed.readTime.map { answer.time < $0 } ?? false
         }
+
+        /// Between resets a larger one is later.
+        private func sequence(of revision: String) -> Int { Int(revision.prefix { $0 != "-" }) ?? 0 }
     }
 
     /// Answered edits that are kept for lists which nobody waits for at the moment.

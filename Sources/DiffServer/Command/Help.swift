@@ -55,8 +55,8 @@ enum Help {
         """
         Usage: diffserver [serve] [OPTION…]
 
-        Serves on http://127.0.0.1:8080 until SIGTERM or SIGINT. SIGHUP reloads certificates, lists and token secrets. Exit
-        status: 0 after a clean shutdown, 1 if it cannot start, 2 for wrong options, 70 if it was stuck.
+        Serves on http://127.0.0.1:8080 until SIGTERM or SIGINT. SIGHUP reloads certificates, lists and token secrets.
+        Exit status: 0 after a clean shutdown, 1 if it cannot start, 2 for wrong options, 70 if it was stuck.
 
         Examples:
 
@@ -104,8 +104,8 @@ enum Help {
         """
         Usage: diffserver key [NAME]
 
-        Makes a writer's key, and prints it with the server option that accepts it, which holds only its hash. The key is
-        stored nowhere: keep it. The name (default: writer) is for people.
+        Makes a writer's key, and prints it with the server option that accepts it, which holds only its hash. The key
+        is stored nowhere: keep it. The name (default: writer) is for people.
 
         Example:
 

@@ -126,7 +126,7 @@ enum OptionTable {
         .count("--rate", "requests per second of one key or token (default no limit)", \.rate),
         .count("--peer-rate", "requests per second of one IPv4 address or IPv6 /64 (default no limit)", \.peerRate),
         .bytes(
-            "--max-body", "body of a request, on the wire and decompressed, at most 1 GiB", \.maxBodyBytes, 1...1 << 30),
+            "--max-body", "body of a request, compressed or not, at most 1 GiB", \.maxBodyBytes, 1...1 << 30),
         .count("--max-sections", "sections in a state", \.stateLimits.maxSections),
         .count("--max-items", "items in a state, including children", \.stateLimits.maxItems),
         .count("--max-nesting", "levels of nested items, at most 64", \.stateLimits.maxNesting, 1...64),

@@ -5,8 +5,8 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// A stream of server-sent events that is open. It closes with this object.
-final class EventStream: Sendable {
+/// A stream that is open, or a poll that is under way. It is given up with this object.
+final class OpenRequest: Sendable {
     /// What comes of waiting for it.
     enum News: Sendable {
         case changes([UInt8])
@@ -17,18 +17,29 @@ final class EventStream: Sendable {
         case unavailable
     }
 
-    private let task: URLSessionTask
-    private let inbox: EventInbox
+    private let inbox: NewsInbox
+    private let giveUp: @Sendable () -> Void
 
-    init(_ task: URLSessionTask, _ inbox: EventInbox) {
-        self.task = task
+    /// - Parameter giveUp: ends what fills the inbox.
+    init(_ inbox: NewsInbox, giveUp: @escaping @Sendable () -> Void) {
         self.inbox = inbox
+        self.giveUp = giveUp
     }
 
-    deinit {
-        let task = task
-        DispatchQueue.global().async { task.cancel() }
+    /// A poll, of which one answer comes.
+    convenience init(asking: @escaping @Sendable () async throws(ServerProblem) -> [UInt8]) {
+        let inbox = NewsInbox(longestStart: .infinity)
+        let request = Task {
+            do throws(ServerProblem) {
+                inbox.take(answer: try await asking())
+            } catch {
+                inbox.fail(error)
+            }
+        }
+        self.init(inbox) { request.cancel() }
     }
+
+    deinit { giveUp() }
 
     /// Waits for the next event; nil when the task is cancelled, or so many seconds are over. Then nothing is lost.
     ///
@@ -54,9 +65,9 @@ final class EventStream: Sendable {
     }
 }
 
-/// What a stream has brought and nobody has read yet.
-final class EventInbox: @unchecked Sendable {
-    typealias Outcome = Result<EventStream.News, ServerProblem>
+/// What a request has brought and nobody has read yet.
+final class NewsInbox: @unchecked Sendable {
+    typealias Outcome = Result<OpenRequest.News, ServerProblem>
 
     /// How much is read of an answer that is no stream, but may be a problem.
     private static let longestProblem = 1 << 16
@@ -65,7 +76,7 @@ final class EventInbox: @unchecked Sendable {
     private let lock = NSLock()
     // All of these are the lock's.
     private var parser = EventParser()
-    private var news: [EventStream.News] = []
+    private var news: [OpenRequest.News] = []
     /// How many answers are in `news`.
     private var unread = 0
     private var end: Outcome?
@@ -110,6 +121,18 @@ final class EventInbox: @unchecked Sendable {
             return nil
         }
     }
+
+    /// Takes in what a poll was answered.
+    func take(answer: [UInt8]) {
+        lock.withLock {
+            news.append(.changes(answer))
+            unread += 1
+            deliver()
+        }
+    }
+
+    /// Ends it, since asking failed.
+    func fail(_ problem: ServerProblem) { lock.withLock { finish(.failure(problem)) } }
 
     /// Takes the head of the answer in.
     func take(_ response: URLResponse) {
