@@ -110,7 +110,7 @@ private final class Screen: Sendable {
         let settled = batches.indices.filter {
             // What was made since the update was asked for, or just before, it need not have seen.
             batches[$0].time + .milliseconds(50) > asked
-                || fates[$0].revision.map { World.holds(update.revision, $0) } ?? fates[$0].isRefused
+                || fates[$0].isRefused || fates[$0].revision.map { World.holds(update.revision, $0) } ?? false
         }
         // Long ago is long known.
         let maybe = settled.suffix(9)
