@@ -81,6 +81,8 @@ final class NewsInbox: @unchecked Sendable {
     private var unread = 0
     private var end: Outcome?
     private var waiting: CheckedContinuation<Outcome?, Never>?
+    /// What is to be resumed when the lock is free.
+    private var resumed: [(CheckedContinuation<Outcome?, Never>, Outcome?)] = []
     private var refusal: (response: HTTPURLResponse, body: Data)?
     private var hasBegun = false
     private var lastHeard = TimeInterval.uptime
@@ -97,8 +99,8 @@ final class NewsInbox: @unchecked Sendable {
 
     /// Resumes one with the next event or the end; another that waits already is interrupted.
     func wait(_ continuation: CheckedContinuation<Outcome?, Never>) {
-        lock.withLock {
-            waiting?.resume(returning: nil)
+        locked {
+            resume(with: nil)
             waiting = continuation
             deliver()
         }
@@ -106,15 +108,12 @@ final class NewsInbox: @unchecked Sendable {
 
     /// Lets go who waits.
     func interrupt() {
-        lock.withLock {
-            waiting?.resume(returning: nil)
-            waiting = nil
-        }
+        locked { resume(with: nil) }
     }
 
     /// For how long nothing may come from now on; nil at the end, which is now where that time is over.
     func secondsUntilSilent() -> TimeInterval? {
-        lock.withLock {
+        locked {
             let left = lastHeard + (hasBegun ? longestSilence : longestStart) - .uptime
             if left > 0, end == nil { return left }
             finish(hasBegun ? .failure(ServerProblem(title: "The server fell silent")) : .success(.unavailable))
@@ -124,7 +123,7 @@ final class NewsInbox: @unchecked Sendable {
 
     /// Takes in what a poll was answered.
     func take(answer: [UInt8]) {
-        lock.withLock {
+        locked {
             news.append(.changes(answer))
             unread += 1
             deliver()
@@ -132,11 +131,11 @@ final class NewsInbox: @unchecked Sendable {
     }
 
     /// Ends it, since asking failed.
-    func fail(_ problem: ServerProblem) { lock.withLock { finish(.failure(problem)) } }
+    func fail(_ problem: ServerProblem) { locked { finish(.failure(problem)) } }
 
     /// Takes the head of the answer in.
     func take(_ response: URLResponse) {
-        lock.withLock {
+        locked {
             guard let response = response as? HTTPURLResponse else { return finish(.success(.unavailable)) }
             guard (200..<300).contains(response.statusCode) else { return refusal = (response, Data()) }
             let type = response.value(forHTTPHeaderField: "Content-Type") ?? ""
@@ -146,7 +145,7 @@ final class NewsInbox: @unchecked Sendable {
 
     /// Takes bytes in; false if no more are wanted.
     func take(_ bytes: Data) -> Bool {
-        lock.withLock {
+        locked {
             lastHeard = .uptime
             if let refusal {
                 self.refusal?.body.append(bytes)
@@ -174,7 +173,7 @@ final class NewsInbox: @unchecked Sendable {
 
     /// The request is over.
     func finish(with error: (any Error)?) {
-        lock.withLock {
+        locked {
             if let refusal, refusal.response.statusCode == 406 { return finish(.success(.unavailable)) }
             if let refusal { return finish(.failure(ServerProblem(refusal.response, refusal.body))) }
             let title = hasBegun ? "The stream broke off" : "No connection"
@@ -190,16 +189,32 @@ final class NewsInbox: @unchecked Sendable {
 
     /// Hands over what there is, if somebody waits. In the lock.
     private func deliver() {
-        guard let waiting else { return }
+        guard waiting != nil else { return }
         if let first = news.first {
             news.removeFirst()
             if case .changes = first { unread -= 1 }
-            waiting.resume(returning: .success(first))
+            resume(with: .success(first))
         } else if let end {
-            waiting.resume(returning: end)
-        } else {
-            return
+            resume(with: end)
         }
+    }
+
+    /// Lets go who waits, when the lock is free. In the lock.
+    private func resume(with outcome: Outcome?) {
+        guard let waiting else { return }
+        resumed.append((waiting, outcome))
         self.waiting = nil
+    }
+
+    /// Does `body` in the lock, and resumes behind it: a task that is cancelled meanwhile holds a lock that resuming it
+    /// takes, and wants this one.
+    private func locked<Value>(_ body: () -> Value) -> Value {
+        let (value, resumed) = lock.withLock {
+            let value = body()
+            defer { self.resumed = [] }
+            return (value, self.resumed)
+        }
+        for (waiting, outcome) in resumed { waiting.resume(returning: outcome) }
+        return value
     }
 }
