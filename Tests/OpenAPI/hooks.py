@@ -51,7 +51,7 @@ def make_fit(case, query):
     for name in sorted({"item", "section"} & set(path)):
         if mostly():
             path["session"], path[name] = SESSIONS[-1], dice.choice(IDS[name])
-    for name in sorted(validator.POINTERS & set(query)):
+    for name in sorted(validator.SHAPE & set(query)):
         if mostly():
             del query[name]
     if "view" in query and mostly():

@@ -24,15 +24,15 @@ ROUTES = ["diff", "session", "changes", "changesOfMany", "item", "items", "secti
 
 
 def without_own_json(document):
-    """The description less the pointers, with which a body may be any JSON, so that no body would be against it."""
+    """The description less the shape, with which a body may be any JSON, so that no body would be against it."""
     document = json.loads(json.dumps(document))
-    for name in validator.POINTERS:
+    for name in validator.SHAPE:
         del document["components"]["parameters"][name]
     for item in document["paths"].values():
         for operation in item.values() if isinstance(item, dict) else ():
             if isinstance(operation, dict) and "parameters" in operation:
                 operation["parameters"] = [
-                    each for each in operation["parameters"] if each["$ref"].rsplit("/", 1)[1] not in validator.POINTERS]
+                    each for each in operation["parameters"] if each["$ref"].rsplit("/", 1)[1] not in validator.SHAPE]
     for body in document["components"]["requestBodies"].values():
         media = body["content"]["application/json"]
         if "anyOf" in media["schema"]:

@@ -71,7 +71,10 @@ GENERIC_HEADERS = {
     "transfer-encoding", "vary", "x-accel-buffering", "x-content-type-options", "x-frame-options",
 }
 
-POINTERS = {"sectionsAt", "sectionIdAt", "itemsAt", "idAt"}
+# With any of these a body may be any document.
+SHAPE = {
+    "sectionsAt", "sectionIdAt", "itemsAt", "idAt", "kindAt", "childrenAt", "expandedAt", "map", "rest", "duplicates",
+}
 
 
 class Description:
@@ -305,7 +308,7 @@ class _Case:
         if session and isinstance(value, dict) and "shape" in value:
             self.description.shaped.add(session[0])
         own = [name for name in ("OwnJSON", "OwnDiffBody") if {"$ref": f"#/components/schemas/{name}"} in described.get("anyOf", [])]
-        has_shape = POINTERS & {name for name, _ in self.query()} or session and session[0] in self.description.shaped
+        has_shape = SHAPE & {name for name, _ in self.query()} or session and session[0] in self.description.shaped
         if own and not has_shape:
             refused = {f"#/components/schemas/{name}" for name in own}
             described = {"anyOf": [each for each in described["anyOf"] if each.get("$ref") not in refused]}
