@@ -64,10 +64,9 @@ public struct ListUpdates: AsyncSequence, Sendable {
         private var polls = 0
         /// Whether an answer is wanted that nobody holds.
         private var isUrgent: Bool
-        /// Whether that is since a stream was silent.
-        private var isProbing = false
-        /// Whether the server was asked for a session that it does not have; from then on it is waited for.
-        private var isMissing = false
+        /// Whether it was asked for since a stream was silent, or says that there is no session: streams may be silent
+        /// then, and wait for it.
+        private var isAsked = false
         /// Until when nothing is asked: for good, or until there is a reason to ask anew.
         private var pause: (end: TimeInterval, isNamed: Bool, moment: Int)?
 
@@ -96,10 +95,10 @@ public struct ListUpdates: AsyncSequence, Sendable {
                         throw error
                     }
                     // Nobody need wait to ask for what the server waits for itself.
-                    let isSoon = error.isStale || error.status == 404 && !isMissing
-                    isMissing = error.status == 404
-                    (isUrgent, isProbing) = (followed.revision == nil && !isMissing, false)
-                    let delay = isSoon && failures == 0 ? 0 : delay(error.retryAfter)
+                    let isMissing = error.status == 404
+                    let isSoon = (error.isStale || isMissing) && failures == 0
+                    (isUrgent, isAsked) = (followed.revision == nil && !isMissing, isMissing)
+                    let delay = isSoon ? 0 : delay(error.retryAfter)
                     failures += 1
                     rest(for: delay, isNamed: error.retryAfter != nil)
                     client.onStatus?(.waiting(error, seconds: delay))
@@ -144,18 +143,18 @@ public struct ListUpdates: AsyncSequence, Sendable {
             let (way, start) = reader.way ?? (way, start: .uptime)
             // What was answered is told in a moment, unless it was told already, with what came behind it. And a stream
             // says something at once, unless there is no session: then its user learns that from an answer.
-            let isSilent = way == .stream && !reader.isSettled && !isMissing && !isProbing
+            let isSilent = way == .stream && !reader.isSettled && !isAsked
             let limit = way == .poll(0) ? nil : isBehind ? 0.25 : isSilent ? 2 : nil
             let began = TimeInterval.uptime
             let news = try await client.nextNews(
                 of: reader, since: followed.revision, by: way, within: limit, unlessEditedSince: moment)
             switch (news, way) {
             case (.changes(let answer), .stream):
-                isProbing = false
+                isAsked = false
                 return try adopt(answer, readTime: nil)
             case (.changes(let answer), .poll(let wait)): return try adopt(answer, since: start, heldFor: wait)
             case (.revision(let revision), _):
-                isProbing = false
+                isAsked = false
                 heard()
                 if followed.revision != revision { moment = -1 }  // edits that were pending may be confirmed by that
                 followed.advance(to: revision)
@@ -166,7 +165,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
             case (nil, _):
                 guard let limit, .uptime >= began + limit else { break }
                 reader.close()
-                (isUrgent, isProbing) = (true, isSilent)
+                (isUrgent, isAsked) = (true, isSilent)
             }
             return nil
         }
@@ -187,7 +186,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
 
         /// The server has said something that fits.
         private mutating func heard() {
-            (failures, isMissing) = (0, false)
+            failures = 0
             client.onStatus?(.live)
         }
 

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 #if canImport(FoundationNetworking)
@@ -77,8 +76,6 @@ final class NewsInbox: @unchecked Sendable {
     // All of these are the lock's.
     private var parser = EventParser()
     private var news: [OpenRequest.News] = []
-    /// How many answers are in `news`.
-    private var unread = 0
     private var end: Outcome?
     private var waiting: CheckedContinuation<Outcome?, Never>?
     /// What is to be resumed when the lock is free.
@@ -125,7 +122,6 @@ final class NewsInbox: @unchecked Sendable {
     func take(answer: [UInt8]) {
         locked {
             news.append(.changes(answer))
-            unread += 1
             deliver()
         }
     }
@@ -155,15 +151,16 @@ final class NewsInbox: @unchecked Sendable {
             parser.read(bytes) { event in
                 guard end == nil else { return }
                 switch event {
-                case .changes(let answer):
-                    news.append(.changes(answer))
-                    unread += 1
-                case .revision(let revision): news.append(.revision(revision))
+                case .changes(let answer): news.append(.changes(answer))
+                case .revision(let revision):
+                    // Of several the last counts.
+                    if case .revision = news.last { news.removeLast() }
+                    news.append(.revision(revision))
                 case .end(let problem): end = .failure(ServerProblem(json: Data(problem)))
                 }
             }
             deliver()
-            if unread > 1 {
+            if news.count(where: { if case .changes = $0 { true } else { false } }) > 1 {
                 news = []
                 finish(.success(.overrun))
             }
@@ -192,7 +189,6 @@ final class NewsInbox: @unchecked Sendable {
         guard waiting != nil else { return }
         if let first = news.first {
             news.removeFirst()
-            if case .changes = first { unread -= 1 }
             resume(with: .success(first))
         } else if let end {
             resume(with: end)

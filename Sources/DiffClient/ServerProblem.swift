@@ -35,18 +35,17 @@ public struct ServerProblem: Error, Sendable, Equatable {
         self.isStale = isStale
     }
 
-    /// One that a stream ends with.
-    init(json: Data) {
+    /// One that a stream ends with, or an answer has; `title` stands in for one that it lacks.
+    init(json: Data, title: String = "The stream has ended") {
         let members = try? JSONDecoder().decode(Members.self, from: json)
         (status, type, detail) = (members?.status, members?.type, members?.detail)
-        title = members?.title ?? "The stream has ended"
+        self.title = members?.title ?? title
         current = members?.current
     }
 
     init(_ response: HTTPURLResponse, _ body: Data) {
-        self.init(json: body)
+        self.init(json: body, title: HTTPURLResponse.localizedString(forStatusCode: response.statusCode))
         status = response.statusCode
-        if type == nil { title = HTTPURLResponse.localizedString(forStatusCode: response.statusCode) }
         retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Self.delay($0, from: Date()) }
     }
 

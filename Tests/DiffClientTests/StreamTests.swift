@@ -182,4 +182,25 @@ struct StreamTests {
             return
         }
     }
+
+    @Test("of many revisions that nobody read the last is kept")
+    func unreadRevisions() async throws {
+        let inbox = NewsInbox()
+        for sequence in 1...1_000 { #expect(inbox.take(Data("id: \(sequence)-0\n\n".utf8))) }
+        let stream = OpenRequest(inbox) {}
+        guard case .revision("1000-0") = try await stream.next() else {
+            Issue.record("another one comes first")
+            return
+        }
+        if let more = try await stream.next(within: 0.01) { Issue.record("\(more)") }
+    }
+
+    @Test("a problem keeps its title, with a type or without", arguments: ["", #""type":"/problems/x","#])
+    func title(type: String) async throws {
+        let body = #"{\#(type)"title":"Closed for today","status":403}"#
+        let server = try ScriptedServer { _, _ in [Self.json(body, status: "403 Forbidden")] }
+        var updates = client(server).updates.makeAsyncIterator()
+        let problem = await #expect(throws: ServerProblem.self) { try await updates.next() }
+        #expect(problem?.title == "Closed for today")
+    }
 }

@@ -1,7 +1,7 @@
 /// The id of a section or an item, as JSON writes it: a string, or an integer of any size.
 ///
-/// Ids are compared by the UTF-8 bytes of their text: `1` and `"1"` are equal; a composed and a decomposed `é` are not,
-/// although Swift's strings are.
+/// Ids are compared by the UTF-8 bytes of their text: `1` and `"1"` are equal; a composed and a decomposed `é` are
+/// not, although Swift's strings are.
 public struct ElementID: Sendable {
     /// The text: what the string says, or the integer's digits.
     public let text: String

@@ -23,9 +23,7 @@ final class ScriptedServer: Sendable {
     /// - Parameter script: the answer to a request, by its head and by how many came before.
     init(_ script: @escaping @Sendable (_ head: String, _ number: Int) -> [Part]) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var address = sockaddr_in(loopback: 0)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let listener = listener
         let isBound = withUnsafeMutablePointer(to: &address) {

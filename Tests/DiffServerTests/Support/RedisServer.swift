@@ -106,16 +106,6 @@ final class RedisServer: @unchecked Sendable {
     private static let next = Atomic<Int>(0)
 }
 
-extension sockaddr_in {
-    /// A port of 127.0.0.1.
-    init(loopback port: UInt16) {
-        self.init()
-        sin_family = sa_family_t(AF_INET)
-        sin_port = port.bigEndian
-        sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    }
-}
-
 /// A server on a Unix socket, or on a port of this machine, that says what it is told, to one client after the other.
 final class FakeServer: @unchecked Sendable {
     let path: String

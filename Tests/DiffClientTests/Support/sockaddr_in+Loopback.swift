@@ -1,0 +1,1 @@
+../../DiffServerTests/Support/sockaddr_in+Loopback.swift
