@@ -65,6 +65,11 @@ public struct RequestHead: @unchecked Sendable {
     /// are repaired.
     public subscript(name: String) -> String? { withValue(of: name) { String(decoding: $0, as: UTF8.self) } }
 
+    /// Whether the first value of a field is this text, regardless of case; nil if there is no such field.
+    public func value(of name: String, is text: StaticString) -> Bool? {
+        withValue(of: name) { $0.spellsIgnoringCase(text) }
+    }
+
     /// All values of a field, in order, one for each line.
     public func values(of name: String) -> [String] {
         var values: [String] = []
@@ -112,9 +117,11 @@ public struct RequestHead: @unchecked Sendable {
         return result
     }
 
-    /// Calls `body` with the value of each field of a name, until it returns false.
+    /// Calls `body` with the value of each field of a name, until it returns false. Most names that are asked for are
+    /// in few heads, and their length tells.
     @inline(__always)
     func forEach(_ name: String, _ body: (UnsafeRawBufferPointer) -> Bool) {
+        guard parts.header.nameLengths & Parts.bit(ofLength: name.utf8.count) != 0 else { return }
         var name = name
         name.withUTF8 { name in
             let name = UnsafeRawBufferPointer(name)
@@ -148,6 +155,8 @@ extension RequestHead {
         /// An expectation that nobody can meet.
         let expectsOther: Bool
         var fieldCount = 0
+        /// A bit for the length of each field's name; the last one is for all that are longer.
+        var nameLengths: UInt64 = 0
         var byteCount = 0
     }
 
@@ -157,6 +166,7 @@ extension RequestHead {
             -> Parts
         {
             (found.fieldCount, found.byteCount) = (fields.count, bytes.count)
+            for field in fields { found.nameLengths |= bit(ofLength: Int(field.nameEnd - field.nameStart)) }
             let stride = MemoryLayout<FieldSpan>.stride
             let parts = create(minimumCapacity: fields.count + (bytes.count + stride - 1) / stride) { [found] _ in found
             }
@@ -167,6 +177,9 @@ extension RequestHead {
             }
             return unsafeDowncast(parts, to: Parts.self)
         }
+
+        @inline(__always)
+        static func bit(ofLength length: Int) -> UInt64 { 1 << UInt64(min(length, 63)) }
 
         @inline(__always)
         func withBytes<R>(_ body: (UnsafeRawBufferPointer, UnsafeBufferPointer<FieldSpan>) -> R) -> R {
