@@ -15,14 +15,10 @@ struct DeltaWriter {
         writer.append(byte: 0)
     }
 
-    consuming func finished() -> [UInt8] {
-        var bytes = writer.bytes()
-        bytes[0] = UInt8(truncatingIfNeeded: flags.rawValue)
-        return bytes
-    }
-
+    /// Writes the instructions and hands them out.
+    ///
     /// - Parameter runs: items that are the same, in ascending order of the target.
-    mutating func write(reusing runs: [ReusedRun]) {
+    mutating func write(reusing runs: [ReusedRun]) -> [UInt8] {
         writeList()
         append(target.sections.count)
         append(target.nodes.count)
@@ -35,6 +31,8 @@ struct DeltaWriter {
             item = run.new + run.count
         }
         while item < target.nodes.count { item = writeItems(from: item, to: target.nodes.count) }
+        writer.replaceFirst(by: UInt8(truncatingIfNeeded: flags.rawValue))
+        return writer.takeBytes()
     }
 
     private mutating func writeList() {

@@ -45,8 +45,7 @@ public struct SnapshotDelta: Sendable, Equatable {
                     source, target,
                     sections: isBack ? change.sections.newOfOld : change.sections.oldOfNew,
                     items: isBack ? change.items.newOfOld : change.items.oldOfNew)
-                writer.write(reusing: toTarget)
-                return writer.finished()
+                return writer.write(reusing: toTarget)
             }
         }
     }
@@ -58,8 +57,7 @@ public struct SnapshotDelta: Sendable, Equatable {
                 var writer = DeltaWriter(
                     source, target, sections: [Int32](repeating: -1, count: target.sections.count),
                     items: [Int32](repeating: -1, count: target.nodes.count))
-                writer.write(reusing: [])
-                return writer.finished()
+                return writer.write(reusing: [])
             }
         }
     }

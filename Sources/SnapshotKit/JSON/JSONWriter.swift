@@ -15,6 +15,13 @@ public struct JSONWriter: Sendable {
         return storage
     }
 
+    /// Hands out the bytes written, and begins again with none.
+    mutating func takeBytes() -> [UInt8] {
+        storage.removeLast(storage.count - count)
+        count = 0
+        return exchange(&storage, with: [])
+    }
+
     @inline(__always)
     private mutating func reserve(_ more: Int) {
         if storage.count - count < more { grow(more) }
@@ -46,6 +53,9 @@ public struct JSONWriter: Sendable {
         storage[count] = byte
         count += 1
     }
+
+    /// Writes over the first byte, of a binary text whose start depends on what follows.
+    mutating func replaceFirst(by byte: UInt8) { storage[0] = byte }
 
     /// Appends bytes unchanged.
     public mutating func append(_ bytes: [UInt8]) {

@@ -97,13 +97,10 @@ public final class Fingerprints: Sendable {
         guard others * 2 < new.nodes.count else { return (items, sections, hash.sum(items, sections, new)) }
         var sum = sum
         // The first of a run is linked to something that may be another.
-        let kept = runs.map { ReusedRun(old: $0.old + 1, new: $0.new + 1, count: $0.count - 1) }
-        kept.forOthers(of: new.nodes.count) { sum &+= hash.summand(ofItem: $0, new, items[$0]) }
-        let isInOrder = zip(kept, kept.dropFirst()).allSatisfy { $0.old < $1.old }
-        let byOld = (isInOrder ? kept : kept.sorted { $0.old < $1.old }).map {
-            ReusedRun(old: $0.old, new: $0.old, count: $0.count)
-        }
-        byOld.forOthers(of: old.nodes.count) { sum &-= hash.summand(ofItem: $0, old, self.items[$0]) }
+        runs.lazy.map { ReusedRun(old: $0.old, new: $0.new + 1, count: $0.count - 1) }
+            .forOthers(of: new.nodes.count) { sum &+= hash.summand(ofItem: $0, new, items[$0]) }
+        runs.sortedByOld.lazy.map { ReusedRun(old: $0.old, new: $0.old + 1, count: $0.count - 1) }
+            .forOthers(of: old.nodes.count) { sum &-= hash.summand(ofItem: $0, old, self.items[$0]) }
         for section in 0..<max(old.sections.count, new.sections.count) {
             if section < old.sections.count, section < new.sections.count, self.sections[section] == sections[section],
                 old.hasSameLinks(section: section, as: new)

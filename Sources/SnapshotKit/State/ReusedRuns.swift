@@ -38,7 +38,12 @@ public final class ReusedRuns: Sendable {
 extension [ReusedRun] {
     /// The same from the other state's side.
     var reversedDirection: [ReusedRun] {
-        map { ReusedRun(old: $0.new, new: $0.old, count: $0.count) }.sorted { $0.new < $1.new }
+        sortedByOld.map { ReusedRun(old: $0.new, new: $0.old, count: $0.count) }
+    }
+
+    /// The runs in ascending order of the old state, as they are already unless items have moved.
+    var sortedByOld: [ReusedRun] {
+        zip(self, dropFirst()).allSatisfy { $0.old < $1.old } ? self : sorted { $0.old < $1.old }
     }
 
     /// Appends a run, as part of the last one where it goes on with that.
