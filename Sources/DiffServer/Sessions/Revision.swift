@@ -9,10 +9,11 @@ struct Revision: Hashable, Sendable {
     /// Of the state: equal states of one session have equal digests. Of what a reader sees through views: of the
     /// sequence, the state's digest and the views.
     var digest: UInt64
-    /// Which of its rows a reader shows; nil for all of them.
-    private(set) var place: WindowPlace?
-    /// How a client wrote it, if not as we would: it is echoed so.
-    private var written: String?
+    /// What few have, so that the others are cheap to copy.
+    private var rest: Rest?
+
+    /// Which of its rows a reader shows, and how a client wrote it, if not as we would.
+    private indirect enum Rest: Hashable, Sendable { case some(place: WindowPlace?, written: String?) }
 
     init(sequence: UInt64, digest: UInt64) {
         self.sequence = sequence
@@ -33,15 +34,20 @@ struct Revision: Hashable, Sendable {
         self.digest = digest
         if let border {
             guard let place = WindowPlace(String(text[text.index(after: border)...])) else { return nil }
-            self.place = place
+            rest = .some(place: place, written: nil)
         }
-        if ours != text { written = String(text) }
+        if ours != text { rest = .some(place: place, written: String(text)) }
     }
+
+    /// Which of its rows a reader shows; nil for all of them.
+    var place: WindowPlace? { if case .some(let place, _)? = rest { place } else { nil } }
+    /// How a client wrote it, if not as we would: it is echoed so.
+    private var written: String? { if case .some(_, let written)? = rest { written } else { nil } }
 
     /// The same for a reader who shows so many of its rows.
     func showing(_ place: WindowPlace?) -> Revision {
         var revision = Revision(sequence: sequence, digest: digest)
-        revision.place = place
+        revision.rest = place.map { .some(place: $0, written: nil) }
         return revision
     }
 
