@@ -42,17 +42,20 @@ struct ChangesAnswer: Sendable {
     var from: Revision?
     var to: Revision?
     var reset: ResetReason?
-    var counts = OperationCounts()
+    var counts: OperationCounts
     /// Of the window that it leads to.
-    private(set) var anchor: ElementID?
+    let anchor: ElementID?
     /// Whether it says that the session's source is silent.
     private(set) var isStale = false
     let form: ChangesForm
 
     private init(
-        _ own: [UInt8], _ rest: SharedBody?, from: Revision?, to: Revision?, reset: ResetReason?, form: ChangesForm
+        _ own: [UInt8], _ rest: SharedBody? = nil, from: Revision?, to destination: Destination,
+        reset: ResetReason? = nil, counts: OperationCounts = OperationCounts(), anchor: ElementID? = nil,
+        form: ChangesForm
     ) {
-        (self.own, self.rest, self.from, self.to, self.reset, self.form) = (own, rest, from, to, reset, form)
+        (self.own, self.rest, self.from, self.to, self.reset) = (own, rest, from, destination.revision, reset)
+        (self.counts, self.anchor, self.form) = (counts, anchor, form)
     }
 
     /// The same, all of which may be sent to others.
@@ -70,7 +73,7 @@ struct ChangesAnswer: Sendable {
     }
 
     /// The same with warnings, which are its alone. A bare patch has no place for them.
-    func with(_ warnings: Warnings) -> ChangesAnswer {
+    consuming func with(_ warnings: Warnings) -> ChangesAnswer {
         warnings.isEmpty ? self : with { warnings.write(into: &$0) }
     }
 
@@ -158,16 +161,15 @@ extension ChangesAnswer {
     init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm) {
         let start = Self.start(ofReset: reset, from: from, to: destination, form)
         self.init(
-            start + Self.end(ofReset: destination, form), nil, from: from, to: destination.revision, reset: reset,
-            form: form)
-        anchor = destination.window?.anchor
+            start + Self.end(ofReset: destination, form), from: from, to: destination, reset: reset,
+            anchor: destination.window?.anchor, form: form)
     }
 
     /// The same, of which all but the start is shared.
     init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm, sharing end: SharedBody)
     {
         let start = Self.start(ofReset: reset, from: from, to: destination, form)
-        self.init(start, end, from: from, to: destination.revision, reset: reset, form: form)
+        self.init(start, end, from: from, to: destination, reset: reset, form: form)
     }
 
     /// What of a reset tells one reader from another.
@@ -229,10 +231,8 @@ extension ChangesAnswer {
         if !form.isBarePatch { writer.append(byte: UInt8(ascii: "}")) }
         let body = (consume writer).bytes()
         self.init(
-            form.isEvent ? Event.ended(body, jsonFrom: start) : body, nil, from: from, to: destination.revision,
-            reset: nil, form: form)
-        counts = changeset.counts
-        anchor = destination.window?.anchor
+            form.isEvent ? Event.ended(body, jsonFrom: start) : body, from: from, to: destination,
+            counts: changeset.counts, anchor: destination.window?.anchor, form: form)
     }
 
     /// Writes what of an event stands before its JSON.

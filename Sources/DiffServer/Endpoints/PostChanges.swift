@@ -34,12 +34,12 @@ final class PostChanges: SessionEndpoint {
         let said = call.parameters.shapeMembers + (isReload ? ["reload"] : [])
         let fingerprint = key == nil ? nil : RequestFingerprint(of: copy bytes, said, by: call.service.store.hash)
         let consent = call.service.upstream == nil ? nil : EditConsent(call, key: key, body: copy bytes)
-        let options = call.service.options
+        let service = call.service
         let body = PostedBody(
             StateDocument(consume bytes),
             PostedBody.Reading(
                 shape: shape, takesStates: call.identity.maySendStates, operations: call.identity.operations,
-                limits: options.stateLimits, defaults: options.defaultSettings))
+                limits: service.options.stateLimits, defaults: service.options.defaultSettings))
         self.body = body
         // The session that is here, if any, most likely is the one that is written to, and resembles what is to be.
         let hasSource = call.service.upstream?.hasSource(call.session) ?? false

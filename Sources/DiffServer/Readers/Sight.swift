@@ -29,7 +29,8 @@ extension Sight {
     /// The same where a request shows all that it sees.
     init(viewOf call: Call) throws(Problem) {
         let asked = try call.parameters.view(of: call.head)
-        views = [call.identity.view, asked].compactMap { $0 }.filter { !$0.isAll }
+        if let view = call.identity.view, !view.isAll { views.append(view) }
+        if let asked, !asked.isAll { views.append(asked) }
         call.passes = passes
     }
 }
@@ -44,6 +45,7 @@ extension Parameters {
     }
 
     fileprivate func window() throws(Problem) -> StateWindow? {
+        if isEmpty { return nil }
         do throws(StateWindow.Failure) { return try StateWindow { self[$0.rawValue] } } catch {
             throw .malformed(error.detail)
         }

@@ -117,7 +117,7 @@ final class Call: Errand {
     }
 
     /// An answer about the session, counted.
-    func told(_ answer: ChangesAnswer) -> ChangesAnswer { service.told(answer, of: session) }
+    func told(_ answer: consuming ChangesAnswer) -> ChangesAnswer { service.told(answer, of: session) }
 
     /// The answer to a request that is refused.
     func refusal(_ problem: Problem) -> Response { finish(problem.response(instance: instance)) }

@@ -169,7 +169,7 @@ final class DiffService: Service {
 
     private func checkBody(_ head: RequestHead) throws(Problem) {
         guard readiness.isReady else { throw Problem(.draining, "the server is shutting down") }
-        if let type = head["content-type"], type != "application/json" {
+        if head.value(of: "content-type", is: "application/json") == false, let type = head["content-type"] {
             let name = type.prefix { $0 != ";" }.trimmed.lowercased()
             let isJSON =
                 name == "application/json" || name.hasSuffix("+json") || name == "application/x-www-form-urlencoded"
@@ -248,9 +248,10 @@ final class DiffService: Service {
     }
 
     /// Counts what an answer carries, and says with it whether the session that it is about is old.
-    func told(_ answer: ChangesAnswer, of session: String) -> ChangesAnswer {
+    func told(_ answer: consuming ChangesAnswer, of session: String) -> ChangesAnswer {
         metrics.count(answer)
-        return upstream?.staleness(of: session).map { answer.with(staleness: $0) } ?? answer
+        guard let staleness = upstream?.staleness(of: session) else { return answer }
+        return answer.with(staleness: staleness)
     }
 
     func refusal(_ refusal: Refusal, target: String?) -> Response {

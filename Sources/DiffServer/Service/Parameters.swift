@@ -23,6 +23,8 @@ struct Parameters: Sendable {
         self.items = items
     }
 
+    var isEmpty: Bool { items.isEmpty }
+
     subscript(name: String) -> String? { items.first { $0.name == name }?.value }
 
     /// Names and values in the query's order, for parameters that are lists.

@@ -47,6 +47,8 @@ final class Session: Sendable {
         let step: SnapshotDelta?
         /// The changeset to here from the head before, for as long as whoever committed it, or readers, hold it.
         weak let change: Changeset?
+        /// Memory held, in bytes.
+        let footprint: Int
 
         /// Where a state comes from.
         struct Origin: Sendable {
@@ -76,6 +78,8 @@ final class Session: Sendable {
         ) {
             (self.origin, self.snapshot, self.fingerprints, self.step) = (origin, snapshot, fingerprints, step)
             self.change = change
+            footprint =
+                snapshot.footprint + fingerprints.footprint + origin.marks.footprint + (step?.bytes.capacity ?? 0)
         }
 
         convenience init(
@@ -86,10 +90,6 @@ final class Session: Sendable {
             let origin = Origin(
                 revision: revision, marks: marks, parent: parent, maker: maker, made: made, hasOldDigest: hasOldDigest)
             self.init(origin, snapshot: snapshot, fingerprints: fingerprints, step: step, change: change)
-        }
-
-        var footprint: Int {
-            snapshot.footprint + fingerprints.footprint + marks.footprint + (step?.bytes.capacity ?? 0)
         }
     }
 

@@ -81,7 +81,8 @@ struct Authenticator: Sendable {
             let name = host.dropFirst().prefix { $0 != "]" }.lowercased()
             return name == "::1" || name == "0:0:0:0:0:0:0:1" || name.hasPrefix("::ffff:127.")
         }
-        let name = host[..<(host.utf8.firstIndex(of: UInt8(ascii: ":")) ?? host.endIndex)]
+        var host = host
+        let name = host.withUTF8 { String(decoding: $0.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self) }
         if name == "127.0.0.1" || name == "localhost" { return true }
         if name.utf8.first == UInt8(ascii: "1") {
             let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

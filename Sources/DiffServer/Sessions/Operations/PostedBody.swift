@@ -10,8 +10,13 @@ final class PostedBody: Sendable {
     /// What is to be written. An object, since it goes through many hands.
     final class Content: Sendable {
         let value: Value
+        /// What of the document is not in the state.
+        let warnings: [StateWarning]
 
-        init(_ value: Value) { self.value = value }
+        init(_ value: Value) {
+            self.value = value
+            if case .state(let reading, _) = value { warnings = reading.warnings } else { warnings = [] }
+        }
 
         enum Value: Sendable {
             /// A state; and settings of a session that is made of it.
@@ -66,12 +71,10 @@ final class PostedBody: Sendable {
 
     /// What it says to a session; nil where that is to be made.
     func content(for session: Session?) throws(SessionError) -> Content {
-        guard let reading else { return content! }
         let basis = Basis(session)
-        if self.basis == basis {
-            if let content { return content }
-            if let failure { throw failure }
-        }
+        if let content, reading == nil || self.basis == basis { return content }
+        if let failure, self.basis == basis { throw failure }
+        guard let reading else { preconditionFailure("a body that is not to be read is there") }
         (self.basis, content, failure) = (basis, nil, nil)
         do throws(SessionError) {
             let content = Content(try read(reading, session))
@@ -84,10 +87,7 @@ final class PostedBody: Sendable {
     }
 
     /// What of the document is not in the state, of the last reading.
-    var warnings: [StateWarning] {
-        guard case .state(let reading, _) = content?.value else { return [] }
-        return reading.warnings
-    }
+    var warnings: [StateWarning] { content?.warnings ?? [] }
 
     // MARK: Reading
 
