@@ -133,7 +133,7 @@ struct RouteTable: Sendable {
         return index.map { resources[$0] }
     }
 
-    /// How far a pattern and a path fit each other. An escape stands for a character of a segment, so `%2F` is no slash.
+    /// How far a pattern and a path agree. An escape stands for a character of a segment, so `%2F` is no slash.
     private struct Fit {
         /// Octets of the pattern.
         var octets = 0
