@@ -1,160 +1,145 @@
 // A batch is what `indexed` is, and each stage of `staged`: an object with `sections` and `items`, each with up to four
-// lists of operations on indexes. Lists, and objects, that would be empty are left out.
+// lists of operations on indexes. Empty lists are left out, and so are objects without lists.
 
-/// Writes a batch, list by list.
+/// Writes batches, list by list: sections before items, and each group's lists in the order of `Operation`.
 struct BatchWriter {
-    enum Group: Int {
-        case sections, items
+    private enum Group: String { case sections, items }
+    private enum Operation: String { case deleted, inserted, moved, updated }
 
-        var name: StaticString { self == .sections ? "\"sections\":{" : "\"items\":{" }
-    }
-
-    enum Operation: Int {
-        case deleted, inserted, moved, updated
-
-        var name: StaticString {
-            switch self {
-            case .deleted: "\"deleted\":["
-            case .inserted: "\"inserted\":["
-            case .moved: "\"moved\":["
-            case .updated: "\"updated\":["
-            }
-        }
-    }
-
+    let changeset: ChangesetView
+    var writer: JSONWriter
+    /// Whether batches are stages, applied one after another: inserted sections bring their rows, and an update names
+    /// only one index.
+    let isStage: Bool
+    /// The list that is open.
     private var group: Group?
     private var operation: Operation?
-    private var isEmpty: Bool
 
-    /// `follows`: the object has other members already.
-    init(follows: Bool) { isEmpty = !follows }
+    init(_ changeset: ChangesetView, isStage: Bool, _ writer: JSONWriter) {
+        (self.changeset, self.isStage, self.writer) = (changeset, isStage, writer)
+    }
 
-    /// Whether nothing was listed so far.
-    var wroteNothing: Bool { group == nil }
+    /// Whether the batch has no list so far.
+    var isEmpty: Bool { group == nil }
 
-    /// Starts the next element of a list; calls come in the order of groups and operations.
-    mutating func next(_ group: Group, _ operation: Operation, _ writer: inout JSONWriter) {
-        if self.group != group {
-            close(&writer)
-            if !isEmpty { writer.append(byte: UInt8(ascii: ",")) }
-            isEmpty = false
-            writer.append(group.name)
-            writer.append(operation.name)
-        } else if self.operation != operation {
-            writer.append("],")
-            writer.append(operation.name)
+    /// Ends the batch, but for its closing brace.
+    mutating func close() {
+        if !isEmpty { writer.append("]}") }
+        group = nil
+    }
+
+    /// Starts the next element of a list.
+    private mutating func next(_ group: Group, _ operation: Operation) {
+        if self.group == group, self.operation == operation { return writer.separate() }
+        if self.group == group {
+            writer.append("]")
         } else {
-            writer.append(byte: UInt8(ascii: ","))
+            close()
+            writer.separate()
+            writer.append(string: group.rawValue)
+            writer.append(":{")
         }
+        writer.separate()
+        writer.append(string: operation.rawValue)
+        writer.append(":[")
         (self.group, self.operation) = (group, operation)
     }
 
-    /// Ends the list and the group that are open.
-    mutating func close(_ writer: inout JSONWriter) {
-        if group != nil { writer.append("]}") }
-    }
-}
+    // MARK: Sections
 
-// MARK: Sections
-
-extension ChangesetView {
-    func listDeletedSections(_ batch: inout BatchWriter, _ writer: inout JSONWriter) {
-        for section in old.sections.indices where isGone(oldSection: section) {
-            batch.next(.sections, .deleted, &writer)
+    mutating func listDeletedSections() {
+        for section in changeset.old.sections.indices where changeset.isGone(oldSection: section) {
+            next(.sections, .deleted)
             writer.append(section)
         }
     }
 
-    /// - Parameter append: writes the section, with its rows or without.
-    func listInsertedSections(
-        _ batch: inout BatchWriter, _ writer: inout JSONWriter, _ append: (Int, inout JSONWriter) -> Void
-    ) {
-        for section in new.sections.indices where isNew(section: section) {
-            batch.next(.sections, .inserted, &writer)
+    mutating func listInsertedSections() {
+        for section in changeset.new.sections.indices where changeset.isNew(section: section) {
+            next(.sections, .inserted)
             writer.emit("{\"at\":", section, ",\"section\":")
-            append(section, &writer)
-            writer.append(byte: UInt8(ascii: "}"))
+            if isStage {
+                changeset.append(section: section, to: &writer) { _ in true }
+            } else {
+                changeset.append(section: section, to: &writer)
+            }
+            writer.append("}")
         }
     }
 
     /// - Parameter from: where an old section stands right before the batch.
-    func listMovedSections(_ batch: inout BatchWriter, _ writer: inout JSONWriter, from: (Int) -> Int) {
-        for section in new.sections.indices where !isNew(section: section) && !stays(section: section) {
-            batch.next(.sections, .moved, &writer)
-            writer.emit("{\"from\":", from(oldSection(of: section)))
+    mutating func listMovedSections(from: (Int) -> Int) {
+        for section in changeset.new.sections.indices where changeset.moves(section: section) {
+            next(.sections, .moved)
+            writer.emit("{\"from\":", from(changeset.oldSection(of: section)))
             writer.emit(",\"to\":", section, "}")
         }
     }
 
-    /// - Parameter namesBoth: whether an update says its index before, too.
-    func listUpdatedSections(_ batch: inout BatchWriter, _ writer: inout JSONWriter, namesBoth: Bool) {
-        for section in new.sections.indices where isUpdated(section: section) {
-            batch.next(.sections, .updated, &writer)
-            if namesBoth {
-                writer.emit("{\"from\":", oldSection(of: section), ",\"at\":")
+    mutating func listUpdatedSections() {
+        for section in changeset.new.sections.indices where changeset.isUpdated(section: section) {
+            next(.sections, .updated)
+            if isStage {
+                writer.emit("{\"at\":", section)
             } else {
-                writer.append("{\"at\":")
+                writer.emit("{\"from\":", changeset.oldSection(of: section))
+                writer.emit(",\"at\":", section)
             }
-            writer.append(section)
             writer.append(",\"section\":")
-            append(updatedSection: section, to: &writer)
-            writer.append(redraw(section: section).member)
-            writer.append(byte: UInt8(ascii: "}"))
+            changeset.append(updatedSection: section, to: &writer)
+            writer.append(changeset.redraw(section: section).member)
+            writer.append("}")
         }
     }
-}
 
-// MARK: Rows
+    // MARK: Rows
 
-extension ChangesetView {
-    func list(deletedRow oldRow: Int, _ batch: inout BatchWriter, _ writer: inout JSONWriter) {
-        batch.next(.items, .deleted, &writer)
-        append(oldPath: oldRow, to: &writer)
+    mutating func list(deletedRow oldRow: Int) {
+        next(.items, .deleted)
+        append(oldPath: oldRow)
     }
 
-    func list(insertedRow row: Int, _ batch: inout BatchWriter, _ writer: inout JSONWriter) {
-        batch.next(.items, .inserted, &writer)
+    mutating func list(insertedRow row: Int) {
+        next(.items, .inserted)
         writer.append("{\"at\":")
-        append(path: row, to: &writer)
+        append(path: row)
         writer.append(",\"item\":")
-        append(row: row, to: &writer)
-        writer.append(byte: UInt8(ascii: "}"))
+        changeset.append(row: row, to: &writer)
+        writer.append("}")
     }
 
-    /// - Parameter from: writes where an old row stands right before the batch.
-    func list(
-        movedRow row: Int, _ batch: inout BatchWriter, _ writer: inout JSONWriter, from: (Int, inout JSONWriter) -> Void
-    ) {
-        batch.next(.items, .moved, &writer)
+    /// - Parameter from: where the row's old section and row stand right before the batch; by default as in the old
+    ///   state.
+    mutating func list(movedRow row: Int, from: (section: Int, row: Int)? = nil) {
+        next(.items, .moved)
         writer.append("{\"from\":")
-        from(oldRow(of: row), &writer)
+        if let from { writer.append(path: from.section, from.row) } else { append(oldPath: changeset.oldRow(of: row)) }
         writer.append(",\"to\":")
-        append(path: row, to: &writer)
-        writer.append(byte: UInt8(ascii: "}"))
+        append(path: row)
+        writer.append("}")
     }
 
-    /// - Parameter namesBoth: whether an update says where the row is after the batch, too.
-    func list(updatedRow row: Int, _ batch: inout BatchWriter, _ writer: inout JSONWriter, namesBoth: Bool) {
-        batch.next(.items, .updated, &writer)
-        writer.append(namesBoth ? "{\"from\":" : "{\"at\":")
-        append(oldPath: oldRow(of: row), to: &writer)
-        if namesBoth {
+    mutating func list(updatedRow row: Int) {
+        next(.items, .updated)
+        writer.append(isStage ? "{\"at\":" : "{\"from\":")
+        append(oldPath: changeset.oldRow(of: row))
+        if !isStage {
             writer.append(",\"at\":")
-            append(path: row, to: &writer)
+            append(path: row)
         }
         writer.append(",\"item\":")
-        append(updatedRow: row, to: &writer)
-        writer.append(redraw(row: row).member)
-        writer.append(byte: UInt8(ascii: "}"))
+        changeset.append(updatedRow: row, to: &writer)
+        writer.append(changeset.redraw(row: row).member)
+        writer.append("}")
     }
 
-    func append(oldPath row: Int, to writer: inout JSONWriter) {
-        let path = old.indexPath(ofRow: row)
+    private mutating func append(oldPath row: Int) {
+        let path = changeset.old.indexPath(ofRow: row)
         writer.append(path: path.section, path.row)
     }
 
-    private func append(path row: Int, to writer: inout JSONWriter) {
-        let path = new.indexPath(ofRow: row)
+    private mutating func append(path row: Int) {
+        let path = changeset.new.indexPath(ofRow: row)
         writer.append(path: path.section, path.row)
     }
 }

@@ -19,6 +19,7 @@ struct ChangesetView {
 
     func isNew(section: Int) -> Bool { change.sections.oldOfNew[section] < 0 }
     func isGone(oldSection: Int) -> Bool { change.sections.newOfOld[oldSection] < 0 }
+    func moves(section: Int) -> Bool { !stays(section: section) && !isNew(section: section) }
     func stays(section: Int) -> Bool { change.sectionChanges[section].contains(.stays) }
     func isUpdated(section: Int) -> Bool { change.sectionChanges[section].contains(.updated) }
     func redraw(section: Int) -> Marks.Redraw { change.sectionChanges[section].redraw }
@@ -30,12 +31,8 @@ struct ChangesetView {
 
     // MARK: Pieces of JSON
 
-    func appendID(ofRow row: Int, to writer: inout JSONWriter) {
+    func append(idOfRow row: Int, to writer: inout JSONWriter) {
         writer.append(new.id(ofItem: new.item(ofRow: row)).token)
-    }
-
-    func appendID(ofOldRow row: Int, to writer: inout JSONWriter) {
-        writer.append(old.id(ofItem: old.item(ofRow: row)).token)
     }
 
     /// A new row, whole.
@@ -48,47 +45,48 @@ struct ChangesetView {
             contentOf: style == .patch ? self : nil)
     }
 
+    func append(newOrUpdatedRow row: Int, to writer: inout JSONWriter) {
+        if isNew(row: row) { append(row: row, to: &writer) } else { append(updatedRow: row, to: &writer) }
+    }
+
     /// Whether a common row had a parent and has none now, which must be said.
     func returnsToRoot(row: Int) -> Bool {
         guard !isNew(row: row) else { return false }
         return old.nodes[old.item(ofRow: oldRow(of: row))].parent >= 0 && new.nodes[new.item(ofRow: row)].parent < 0
     }
 
-    /// A section's id, content and expanded, without a closing brace.
-    func append(openSection section: Int, to writer: inout JSONWriter) {
-        writer.append(openSection: section, of: new)
-    }
-
     /// A section without its items.
     func append(section: Int, to writer: inout JSONWriter) {
-        append(openSection: section, to: &writer)
-        writer.append(byte: UInt8(ascii: "}"))
+        writer.append(openSection: section, of: new)
+        writer.append("}")
     }
 
     /// A common section, with what an update says.
     func append(updatedSection section: Int, to writer: inout JSONWriter) {
         writer.append(openSection: section, of: new) { style == .patch && appendPatch(ofSection: section, to: &$0) }
-        writer.append(byte: UInt8(ascii: "}"))
+        writer.append("}")
     }
 
-    /// A section with those of its rows that `includes` says.
-    func append(section: Int, to writer: inout JSONWriter, rows includes: (Int) -> Bool) {
-        append(openSection: section, to: &writer)
-        writer.append(",\"items\":[")
-        append(rows: new.rows(ofSection: section), to: &writer, where: includes)
-        writer.append("]}")
-    }
-
-    /// Those of several new rows that `includes` says.
-    func append(rows: Range<Int>, to writer: inout JSONWriter, where includes: (Int) -> Bool) {
-        var list = JSONList()
-        for row in rows where includes(row) {
-            list.separate(&writer)
-            append(row: row, to: &writer)
+    func append(newOrUpdatedSection section: Int, to writer: inout JSONWriter) {
+        if isNew(section: section) {
+            append(section: section, to: &writer)
+        } else {
+            append(updatedSection: section, to: &writer)
         }
     }
 
-    /// Appends content of a common item as a merge patch; false, and nothing appended, if that is impossible or no
+    /// A section with those of its rows that `includes` names.
+    func append(section: Int, to writer: inout JSONWriter, rows includes: (Int) -> Bool) {
+        writer.append(openSection: section, of: new)
+        writer.append(",\"items\":[")
+        for row in new.rows(ofSection: section) where includes(row) {
+            writer.separate()
+            append(row: row, to: &writer)
+        }
+        writer.append("]}")
+    }
+
+    /// Appends a common item's content as a merge patch; false, and nothing appended, if there is none or it is no
     /// smaller.
     func appendPatch(ofItem item: Int, to writer: inout JSONWriter) -> Bool {
         let oldItem = Int(change.items.oldOfNew[item])
@@ -103,16 +101,16 @@ struct ChangesetView {
         return appendPatch(from: old.content(ofSection: oldSection), to: new.content(ofSection: section), &writer)
     }
 
-    /// What an answer says of the list's own content, which has changed: all of it, a patch, or that there is none.
+    /// The list's own content, which has changed: all of it, a patch, or that there is none any more.
     func appendList(to writer: inout JSONWriter) {
-        writer.append(byte: UInt8(ascii: "{"))
+        writer.append("{")
         let (previous, content) = (old.listContent, new.listContent)
         if !content.isEmpty {
             let isPatch =
                 style == .patch && !previous.isEmpty && appendPatch("\"patch\":", from: previous, to: content, &writer)
             if !isPatch { writer.emit("\"content\":", content) }
         }
-        writer.append(byte: UInt8(ascii: "}"))
+        writer.append("}")
     }
 
     private func appendPatch(

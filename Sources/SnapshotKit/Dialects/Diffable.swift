@@ -2,58 +2,39 @@
 
 extension ChangesetView {
     func writeDiffable(into writer: inout JSONWriter) {
-        writer.append("{\"sections\":[")
-        var list = JSONList()
-        for section in new.sections.indices {
-            list.separate(&writer)
-            writer.emit("{\"id\":", new.id(ofSection: section).token, ",\"items\":[")
-            var ids = JSONList()
-            for row in new.rows(ofSection: section) {
-                ids.separate(&writer)
-                appendID(ofRow: row, to: &writer)
-            }
-            writer.append("]}")
+        writer.append("{\"sections\":")
+        writer.append(array: new.sections.indices) { writer, section in
+            writer.emit("{\"id\":", new.id(ofSection: section).token, ",\"items\":")
+            writer.append(array: new.rows(ofSection: section)) { append(idOfRow: $1, to: &$0) }
+            writer.append("}")
         }
-        writer.append("],\"reload\":[")
-        listRows(&writer) { isUpdated(row: $0) && redraw(row: $0) == .reload }
-        writer.append("],\"reconfigure\":[")
-        listRows(&writer) { isUpdated(row: $0) && redraw(row: $0) == .reconfigure }
-        writer.append("],\"reloadSections\":[")
-        listSections(&writer) { isUpdated(section: $0) && redraw(section: $0) == .reload }
-        writer.append("],\"reconfigureSections\":[")
-        listSections(&writer) { isUpdated(section: $0) && redraw(section: $0) == .reconfigure }
-        writer.append("],\"items\":[")
-        list = JSONList()
-        for row in 0..<new.rowCount where isNew(row: row) || isUpdated(row: row) {
-            list.separate(&writer)
-            if isNew(row: row) { append(row: row, to: &writer) } else { append(updatedRow: row, to: &writer) }
+        let (rows, sections) = (0..<new.rowCount, new.sections.indices)
+        for (name, redraw) in [("reload", Marks.Redraw.reload), ("reconfigure", .reconfigure)] {
+            writer.append(verbatim: ",\"\(name)\":[")
+            for row in rows where isUpdated(row: row) && self.redraw(row: row) == redraw {
+                writer.separate()
+                append(idOfRow: row, to: &writer)
+            }
+            writer.append("]")
+        }
+        for (name, redraw) in [("reload", Marks.Redraw.reload), ("reconfigure", .reconfigure)] {
+            writer.append(verbatim: ",\"\(name)Sections\":[")
+            for section in sections where isUpdated(section: section) && self.redraw(section: section) == redraw {
+                writer.separate()
+                writer.append(new.id(ofSection: section).token)
+            }
+            writer.append("]")
+        }
+        writer.append(",\"items\":[")
+        for row in rows where isNew(row: row) || isUpdated(row: row) {
+            writer.separate()
+            append(newOrUpdatedRow: row, to: &writer)
         }
         writer.append("],\"sectionContents\":[")
-        list = JSONList()
-        for section in new.sections.indices where isNew(section: section) || isUpdated(section: section) {
-            list.separate(&writer)
-            if isNew(section: section) {
-                append(section: section, to: &writer)
-            } else {
-                append(updatedSection: section, to: &writer)
-            }
+        for section in sections where isNew(section: section) || isUpdated(section: section) {
+            writer.separate()
+            append(newOrUpdatedSection: section, to: &writer)
         }
         writer.append("]}")
-    }
-
-    private func listRows(_ writer: inout JSONWriter, where includes: (Int) -> Bool) {
-        var list = JSONList()
-        for row in 0..<new.rowCount where includes(row) {
-            list.separate(&writer)
-            appendID(ofRow: row, to: &writer)
-        }
-    }
-
-    private func listSections(_ writer: inout JSONWriter, where includes: (Int) -> Bool) {
-        var list = JSONList()
-        for section in new.sections.indices where includes(section) {
-            list.separate(&writer)
-            writer.append(new.id(ofSection: section).token)
-        }
     }
 }

@@ -1,65 +1,71 @@
 // Members of items and sections, once every element is in its final place. Content is patched member by member where
-// that is no larger than replacing it; arrays in it are replaced whole. Objects are never compared: two that are the
-// same have no operations. So what stands in them is compared once, and not again at each level.
+// that is no larger than replacing it; arrays in it are replaced whole. Objects are not compared first: two equal ones
+// have no operations. So what is in them is compared once, and not again at each level.
 
 extension JSONPatch {
+    private typealias Bytes = UnsafeRawBufferPointer
+
     mutating func updateAll() {
-        updateList()
-        updateSections()
-        updateItems()
-    }
-
-    private mutating func updateList() {
-        guard changeset.change.changesList else { return }
-        let (old, new) = (changeset.old.listContent, changeset.new.listContent)
-        goTo { _ in }
-        updateContent(old.isEmpty ? nil : old, new.isEmpty ? nil : new)
-    }
-
-    private mutating func updateSections() {
-        for section in changeset.new.sections.indices where changeset.change.sectionChanges[section].contains(.updated)
-        {
+        let (old, new) = (changeset.old, changeset.new)
+        if changeset.change.changesList {
+            goTo(DocumentTree.root)
+            update("/content", old.listContent.nonEmpty, new.listContent.nonEmpty)
+        }
+        for section in new.sections.indices where changeset.isUpdated(section: section) {
             let oldSection = changeset.oldSection(of: section)
-            let (old, new) = (changeset.old.sections[oldSection].flags, changeset.new.sections[section].flags)
-            let bothContent = old.contains(.hasContent) && new.contains(.hasContent)
-            goTo { $0.appendPath(section: section) }
-            if !bothContent || !changeset.old.hasSameContent(section: oldSection, as: changeset.new, section) {
-                updateContent(
-                    old.contains(.hasContent) ? changeset.old.content(ofSection: oldSection) : nil,
-                    new.contains(.hasContent) ? changeset.new.content(ofSection: section) : nil)
-            }
-            updateExpanded(old, new)
+            let (before, after) = (old.sections[oldSection].flags, new.sections[section].flags)
+            update(
+                1 + section, (before, after), ignoring: .none,
+                content: (
+                    before.contains(.hasContent) ? old.content(ofSection: oldSection) : nil,
+                    after.contains(.hasContent) ? new.content(ofSection: section) : nil
+                ))
+        }
+        for item in new.nodes.indices {
+            let oldItem = Int(changeset.change.items.oldOfNew[item])
+            if oldItem < 0 || isKnownUnchanged(item) { continue }
+            let (before, after) = (old.nodes[oldItem].flags, new.nodes[item].flags)
+            update(
+                newTree.firstItem + item, (before, after), ignoring: changeset.change.ignored,
+                content: (
+                    before.contains(.hasContent) ? old.content(ofItem: oldItem) : nil,
+                    after.contains(.hasContent) ? new.content(ofItem: item) : nil
+                ),
+                kind: (
+                    before.contains(.hasKind) ? old.kind(ofItem: oldItem) : nil,
+                    after.contains(.hasKind) ? new.kind(ofItem: item) : nil
+                ))
         }
     }
 
-    private mutating func updateItems() {
-        let (source, target) = (changeset.old, changeset.new)
-        for item in target.nodes.indices where partner(item) >= 0 {
-            if isKnownUnchanged(item) { continue }
-            let oldItem = partner(item)
-            let (old, new) = (source.nodes[oldItem].flags, target.nodes[item].flags)
-            let bothKind = old.contains(.hasKind) && new.contains(.hasKind)
-            let bothContent = old.contains(.hasContent) && new.contains(.hasContent)
-            let sameKind = !bothKind || source.hasSameKind(item: oldItem, as: target, item)
-            let sameContent =
-                !bothContent
-                || source.hasSameContent(item: oldItem, as: target, item, ignoring: changeset.change.ignored)
-            if sameKind, sameContent, old.intersection(.shown) == new.intersection(.shown) { continue }
-            goTo { $0.appendPath(item: item) }
-            if !sameContent || old.contains(.hasContent) != new.contains(.hasContent) {
-                updateContent(
-                    old.contains(.hasContent) ? source.content(ofItem: oldItem) : nil,
-                    new.contains(.hasContent) ? target.content(ofItem: item) : nil)
-            }
-            updateKind(sameKind, old, item)
-            updateExpanded(old, new)
-        }
-    }
-
-    /// Whether the changeset compared this item: it has, where both rows are visible.
+    /// Whether the changeset compared this item: it did if the item is a row in both states.
     private func isKnownUnchanged(_ item: Int) -> Bool {
         let row = changeset.new.row(ofItem: item)
         return row >= 0 && !changeset.isNew(row: row) && !changeset.isUpdated(row: row)
+    }
+
+    private mutating func update(
+        _ vertex: Int, _ flags: (old: NodeFlags, new: NodeFlags), ignoring ignored: PlaceSet,
+        content: (old: Bytes?, new: Bytes?), kind: (old: Bytes?, new: Bytes?) = (nil, nil)
+    ) {
+        let changesContent = !Self.areSame(content, ignoring: ignored)
+        let changesKind = !Self.areSame(kind, ignoring: .none)
+        let expands = flags.old.contains(.isCollapsed) != flags.new.contains(.isCollapsed)
+        guard changesContent || changesKind || expands else { return }
+        goTo(vertex)
+        if changesContent { update("/content", content.old, content.new) }
+        if changesKind { update("/kind", kind.old, kind.new) }
+        guard expands else { return }
+        if flags.new.contains(.isCollapsed) {
+            operation("add", "/expanded\",\"value\":false}")
+        } else {
+            operation("remove", "/expanded\"}")
+        }
+    }
+
+    private static func areSame(_ values: (old: Bytes?, new: Bytes?), ignoring ignored: PlaceSet) -> Bool {
+        guard let old = values.old, let new = values.new else { return values.old == nil && values.new == nil }
+        return sameValue(old, new, ignoring: ignored)
     }
 
     /// Starts an operation at the place.
@@ -69,71 +75,48 @@ extension JSONPatch {
         writer.append(rest)
     }
 
-    private mutating func updateKind(_ isSame: Bool, _ old: NodeFlags, _ item: Int) {
-        let hasKind = changeset.new.nodes[item].flags.contains(.hasKind)
-        guard !isSame || old.contains(.hasKind) != hasKind else { return }
-        guard hasKind else { return operation("remove", "/kind\"}") }
-        operation(old.contains(.hasKind) ? "replace" : "add", "/kind\",\"value\":")
-        writer.emit("", changeset.new.kind(ofItem: item), "}")
-    }
-
-    private mutating func updateExpanded(_ old: NodeFlags, _ new: NodeFlags) {
-        guard old.contains(.isCollapsed) != new.contains(.isCollapsed) else { return }
-        if new.contains(.isCollapsed) {
-            operation("add", "/expanded\",\"value\":false}")
-        } else {
-            operation("remove", "/expanded\"}")
+    /// Writes the operations between two values of a member of the place; nil for no value.
+    private mutating func update(_ member: StaticString, _ old: Bytes?, _ new: Bytes?) {
+        inside({ $0.append(member) }) {
+            guard let new else { return $0.operation("remove", "\"}") }
+            guard let old else { return $0.writeValue(new, by: "add") }
+            $0.before.load(old)
+            $0.after.load(new)
+            $0.replace((old, $0.before.all), (new, $0.after.all), limit: .max)
         }
     }
 
-    // MARK: Content
-
-    private mutating func updateContent(_ old: UnsafeRawBufferPointer?, _ new: UnsafeRawBufferPointer?) {
-        switch (old, new) {
-        case (nil, nil): return
-        case (_?, nil): operation("remove", "/content\"}")
-        case (nil, let new?):
-            operation("add", "/content\",\"value\":")
-            writer.emit("", new, "}")
-        case (let old?, let new?):
-            before.load(old)
-            after.load(new)
-            inside({ $0.append("/content") }) { $0.replace((old, $0.before.all), (new, $0.after.all), limit: .max) }
-        }
-    }
-
-    /// A value, and where its members stand in `before` or `after`, if it is an object.
-    private typealias Value = (text: UnsafeRawBufferPointer, members: Range<Int>)
+    /// A value and, for an object, the range of its members in `before` or `after`.
+    private typealias Value = (text: Bytes, members: Range<Int>)
 
     /// Writes the operations between two values at the place: inside it, or the whole, whichever is smaller; none if
     /// they are the same.
     ///
-    /// - Parameter limit: a length of all text beyond which it is withdrawn anyway; anything may have been written
-    ///   then.
+    /// - Parameter limit: a length of all text beyond which the caller withdraws it; then anything may be written.
     private mutating func replace(_ old: Value, _ new: Value, limit: Int) {
         guard old.text.first == UInt8(ascii: "{"), new.text.first == UInt8(ascii: "{") else {
             let isSame = sameValue(old.text, new.text, ignoring: .none)
             if !isSame { writeValue(new.text, by: "replace") }
             return
         }
-        let start = position
-        let comma = start.list.isEmpty ? 0 : 1
+        let start = writer.count
+        let comma = writer.needsComma ? 1 : 0
         let operation = comma + place.count + #"{"op":"replace","path":"","value":}"#.utf8.count
-        let whole = start.count + operation + new.text.count
+        let whole = start + operation + new.text.count
         patchMembers(old.members, new.members, limit: min(limit, whole))
         if writer.count > whole {
-            withdraw(to: start)
+            writer.truncate(to: start)
             writeValue(new.text, by: "replace")
         }
     }
 
-    private mutating func writeValue(_ value: UnsafeRawBufferPointer, by name: StaticString) {
+    private mutating func writeValue(_ value: Bytes, by name: StaticString) {
         operation(name, "\",\"value\":")
         writer.emit("", value, "}")
     }
 
-    /// Stops once there is more text than `limit`. Otherwise many short members at a long path would be more text than
-    /// memory holds before it is found that the whole is smaller.
+    /// Stops once there is more text than `limit`: otherwise many short members at a long path could fill all memory
+    /// before the whole turns out to be smaller.
     private mutating func patchMembers(_ old: Range<Int>, _ new: Range<Int>, limit: Int) {
         var search = MemberSearch(old)
         var index = new.lowerBound
@@ -175,4 +158,8 @@ extension JSONWriter {
             }
         }
     }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate var nonEmpty: Self? { isEmpty ? nil : self }
 }

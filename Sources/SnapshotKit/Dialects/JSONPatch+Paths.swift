@@ -3,7 +3,7 @@
 extension JSONPatch {
     /// Starts an operation, up to the quote of its first pointer.
     mutating func begin(_ operation: StaticString, member: StaticString = "path") {
-        list.separate(&writer)
+        writer.separate()
         writer.append("{\"op\":\"")
         writer.append(operation)
         writer.append("\",\"")
@@ -11,13 +11,13 @@ extension JSONPatch {
         writer.append("\":\"")
     }
 
-    /// Makes a path the place that operations speak of.
-    mutating func goTo(_ path: (inout JSONPatch) -> Void) {
-        let start = position
-        path(&self)
+    /// Makes the path to an element of the new document, or to that itself, the place of the next operations.
+    mutating func goTo(_ vertex: Int) {
+        let start = writer.count
+        if vertex != DocumentTree.root { appendPath(to: vertex) }
         place.truncate(to: 0)
-        place.append(writer, from: start.count)
-        withdraw(to: start)
+        place.append(writer, from: start)
+        writer.truncate(to: start)
     }
 
     /// Runs `body` at a place inside the present one.
@@ -28,75 +28,35 @@ extension JSONPatch {
         place.truncate(to: length)
     }
 
-    /// Forgets everything after a position that `begin` was called at.
-    mutating func withdraw(to start: (count: Int, list: JSONList)) {
-        writer.truncate(to: start.count)
-        list = start.list
+    /// The path of an array of the new document.
+    mutating func appendPath(toArray array: Int) {
+        if array == DocumentTree.root { return writer.append("/sections") }
+        appendPath(to: array)
+        writer.append("/items")
     }
 
-    /// Where the next operation starts.
-    var position: (count: Int, list: JSONList) { (writer.count, list) }
-
-    /// The path of an array of the new document, as it is now.
-    mutating func appendPath(_ array: DocumentArray) {
-        switch array {
-        case .sections: writer.append("/sections")
-        case .section(let section):
-            appendPath(section: section)
-            writer.append("/items")
-        case .item(let item):
-            appendPath(item: item)
-            writer.append("/items")
+    /// The path of an element of the new document that is in the document by now.
+    mutating func appendPath(to vertex: Int) {
+        let (array, ordinal) = (newTree.parent(of: vertex), newTree.ordinal(of: vertex))
+        let tracker = trackers[array]
+        if let tracker, ordinal >= tracker.placed, !stays[vertex], oldOfNew[vertex] >= 0 {
+            return appendPath(toOld: oldOfNew[vertex])
         }
+        appendPath(toArray: array)
+        writer.emit("/", tracker?.index(ofFinal: ordinal) ?? ordinal)
     }
 
-    mutating func appendPath(section: Int) {
-        writer.emit("/sections/", trackers[.sections]?.index(ofFinal: section) ?? section)
+    /// The path of an array of the old document.
+    mutating func appendPath(toOldArray array: Int) {
+        if newOfOld[array] >= 0 { return appendPath(toArray: newOfOld[array]) }
+        appendPath(toOld: array)
+        writer.append("/items")
     }
 
-    /// The path of an item of the new document that is in the document by now.
-    mutating func appendPath(item: Int) {
-        let array = newTree.array(of: item, changeset.new)
-        let ordinal = newTree.ordinals[item]
-        guard let tracker = trackers[array] else {
-            appendPath(array)
-            return append(index: ordinal)
-        }
-        let isInPlace = ordinal < tracker.placed || itemStays[item] || partner(item) < 0
-        if isInPlace {
-            appendPath(array)
-            append(index: tracker.index(ofFinal: ordinal))
-        } else {
-            appendPath(lostItem: partner(item))
-        }
-    }
-
-    mutating func append(index: Int) {
-        writer.emit("/", index)
-    }
-
-    /// The path of an old array, wherever it is now.
-    mutating func appendPath(lost array: DocumentArray) {
-        if let array = new(array) { return appendPath(array) }
-        switch array {
-        case .sections: writer.append("/sections")
-        case .section(let section):
-            writer.emit("/sections/", trackers[.sections]!.index(ofLeaver: section), "/items")
-        case .item(let item):
-            appendPath(lostItem: item)
-            writer.append("/items")
-        }
-    }
-
-    /// The path of an old item that still stands in its old array.
-    private mutating func appendPath(lostItem oldItem: Int) {
-        let source = oldTree.array(of: oldItem, changeset.old)
-        let ordinal = oldTree.ordinals[oldItem]
-        appendPath(lost: source)
-        if let array = new(source) {
-            append(index: trackers[array]!.index(ofLeaver: ordinal))
-        } else {
-            append(index: lostTrackers[source]?.index(ofLeaver: ordinal) ?? ordinal)
-        }
+    /// The path of an element of the old document that is still in its old array.
+    private mutating func appendPath(toOld vertex: Int) {
+        let (array, ordinal) = (oldTree.parent(of: vertex), oldTree.ordinal(of: vertex))
+        appendPath(toOldArray: array)
+        writer.emit("/", trackers[trackerKey(ofOld: array)]?.index(ofLeaver: ordinal) ?? ordinal)
     }
 }

@@ -1,259 +1,180 @@
 // RFC 6902 on the document, with items as units: an id is added, removed or moved, never written over another.
 //
-// The arrays are that of the sections and each `items` array. The target is walked from the top down, each array
-// from its start: what stays is passed, what is new is added (with those of its descendants that are new too), what was
-// elsewhere is moved here. So when an element is placed, everything above it is in its final place, and no element is
-// ever moved into itself. Elements that are gone stay where they are until everything that survives has left them; then
-// the topmost of them are removed.
+// The arrays are that of the sections and each `items` array. The target is walked from the top down, each array from
+// its start: an element that stays is passed, a new one is added (with those of its descendants that are new too), and
+// one that was elsewhere is moved here. So when an element is placed, everything above it is in its final place, and no
+// element is ever moved into itself. Elements that are gone stay where they are until everything that survives has left
+// them; then the topmost of them are removed.
 //
 // Array indexes shift with every step. Each array that changes has a `SpliceTracker`, which tells where its elements
 // are right now; the path to an element asks one array a level.
 
 extension ChangesetView {
     func writeJSONPatch(into writer: inout JSONWriter) {
-        var patch = JSONPatch(self, writer)
+        writer.append("[")
+        var patch = JSONPatch(self, exchange(&writer, with: JSONWriter(capacity: 0)))
         patch.placeAll()
         patch.removeAll()
         patch.updateAll()
-        writer = patch.finish()
+        patch.writer.append("]")
+        writer = patch.writer
     }
 }
 
-/// A patch in the making.
+/// A patch in the making. Sections and items are vertices of the document before or after.
 struct JSONPatch {
     let changeset: ChangesetView
     var writer: JSONWriter
-    var list = JSONList()
     /// The path that updates are written at.
     var place = JSONWriter()
     /// The members of the two contents that are being compared.
     var before = JSONMembers()
     var after = JSONMembers()
-    let oldTree: DocumentArrays
-    let newTree: DocumentArrays
-    /// Of items, and of sections: in both states, in the same array, and not to be moved.
-    var itemStays: [Bool]
-    private var sectionStays: [Bool]
-    /// Arrays of the new document that differ from the old ones.
-    var trackers: [DocumentArray: SpliceTracker] = [:]
-    /// Arrays of items that are gone, while anything is in them.
-    var lostTrackers: [DocumentArray: SpliceTracker] = [:]
+    let oldTree: DocumentTree
+    let newTree: DocumentTree
+    /// Partners in the other document; -1 for none.
+    let oldOfNew: [Int]
+    let newOfOld: [Int]
+    /// Of the new document's vertices: whether it is in the array that it was in, and need not move.
+    private(set) var stays: [Bool]
+    /// Arrays that change, by their vertices in the new document; those that are gone by the complements of their
+    /// vertices in the old one, from the first element that leaves them on.
+    var trackers: [Int: SpliceTracker] = [:]
 
     init(_ changeset: ChangesetView, _ writer: JSONWriter) {
-        self.changeset = changeset
-        self.writer = writer
-        self.writer.append(byte: UInt8(ascii: "["))
-        oldTree = DocumentArrays(changeset.old)
-        newTree = DocumentArrays(changeset.new)
-        itemStays = [Bool](repeating: false, count: changeset.new.nodes.count)
-        sectionStays = changeset.new.sections.indices.map { changeset.stays(section: $0) }
-        planSections()
-        for section in changeset.new.sections.indices { plan(.section(section)) }
-        for item in changeset.new.nodes.indices where newTree.hasChildren(item) || oldHasChildren(item) {
-            plan(.item(item))
-        }
+        (self.changeset, self.writer) = (changeset, writer)
+        (oldTree, newTree) = (DocumentTree(changeset.old), DocumentTree(changeset.new))
+        let (sections, items) = (changeset.change.sections, changeset.change.items)
+        oldOfNew = Self.partners(sections.oldOfNew, items.oldOfNew, firstItem: oldTree.firstItem)
+        newOfOld = Self.partners(sections.newOfOld, items.newOfOld, firstItem: newTree.firstItem)
+        stays = [Bool](repeating: false, count: newTree.vertices.count)
+        for array in newTree.vertices where newTree.hasArray(array) || hadArray(array) { plan(array) }
     }
 
-    consuming func finish() -> JSONWriter {
-        writer.append(byte: UInt8(ascii: "]"))
-        return writer
+    private static func partners(_ sections: [Int32], _ items: [Int32], firstItem: Int) -> [Int] {
+        var partners = [DocumentTree.root]
+        partners.reserveCapacity(1 + sections.count + items.count)
+        partners += sections.lazy.map { $0 < 0 ? -1 : 1 + Int($0) }
+        partners += items.lazy.map { $0 < 0 ? -1 : firstItem + Int($0) }
+        return partners
     }
 
-    private func oldHasChildren(_ item: Int) -> Bool {
-        let oldItem = partner(item)
-        return oldItem >= 0 && oldTree.hasChildren(oldItem)
-    }
+    /// Whether an array of the new document was there before. One that was not is added with its new elements.
+    private func hadArray(_ array: Int) -> Bool { oldOfNew[array] >= 0 && oldTree.hasArray(oldOfNew[array]) }
 
-    /// The old item of a new one, or -1.
-    func partner(_ item: Int) -> Int { Int(changeset.change.items.oldOfNew[item]) }
-
-    /// The new item of an old one, or -1.
-    private func successor(_ oldItem: Int) -> Int { Int(changeset.change.items.newOfOld[oldItem]) }
+    /// The key of the tracker of an old array.
+    func trackerKey(ofOld array: Int) -> Int { newOfOld[array] >= 0 ? newOfOld[array] : ~array }
 
     // MARK: Planning
 
-    private mutating func planSections() {
-        let stays = sectionStays.indices.filter { sectionStays[$0] }.map {
-            SpliceTracker.Stay(final: $0, old: changeset.oldSection(of: $0))
-        }
-        let staying = Set(stays.map(\.old))
-        guard stays.count < changeset.old.sections.count || stays.count < changeset.new.sections.count else { return }
-        trackers[.sections] = SpliceTracker(
-            stays: stays, leavers: changeset.old.sections.indices.filter { !staying.contains($0) },
-            oldCount: changeset.old.sections.count)
-    }
-
-    /// The array of the old document that a new one was; nil if there was none.
-    private func old(_ array: DocumentArray) -> DocumentArray? {
-        switch array {
-        case .sections: return .sections
-        case .section(let section):
-            return changeset.isNew(section: section) ? nil : .section(changeset.oldSection(of: section))
-        case .item(let item): return partner(item) < 0 ? nil : .item(partner(item))
-        }
-    }
-
-    /// Decides what stays in an array of items, and tracks it if anything does not.
-    private mutating func plan(_ array: DocumentArray) {
-        let before = old(array)
-        if let before, keepsAll(array, before) { return }
-        let oldChildren = before.map(oldTree.children) ?? []
+    /// Decides what stays in an array, and tracks it if anything does not.
+    private mutating func plan(_ array: Int) {
         let children = newTree.children(of: array)
-        let stays = before == nil ? arrivals(children) : kept(children, before!)
-        guard stays.count < children.count || stays.count < oldChildren.count || before == nil else { return }
-        let staying = Set(stays.map(\.old))
-        let leavers = before == nil ? [] : oldChildren.indices.filter { !staying.contains($0) }
-        trackers[array] = SpliceTracker(stays: stays, leavers: leavers, oldCount: oldChildren.count)
-    }
-
-    /// Whether an array holds what it held before, in the same order; then all of it stays. Most arrays do, so
-    /// this makes no lists.
-    private mutating func keepsAll(_ array: DocumentArray, _ before: DocumentArray) -> Bool {
-        let (range, oldRange) = (
-            newTree.itemRange(of: array, changeset.new), oldTree.itemRange(of: before, changeset.old)
-        )
-        var (item, oldItem) = (range.lowerBound, oldRange.lowerBound)
-        while item < range.upperBound, oldItem < oldRange.upperBound {
-            guard partner(item) == oldItem else { return false }
-            (item, oldItem) = (Int(changeset.new.nodes[item].end), Int(changeset.old.nodes[oldItem].end))
+        guard hadArray(array) else {
+            let arrivals = children.enumerated().filter { oldOfNew[$0.element] < 0 }
+            trackers[array] = SpliceTracker(
+                stays: arrivals.map { .init(final: $0.offset, old: 0) }, leavers: [], oldCount: 0)
+            return
         }
-        guard item == range.upperBound, oldItem == oldRange.upperBound else { return false }
-        item = range.lowerBound
-        while item < range.upperBound {
-            itemStays[item] = true
-            item = Int(changeset.new.nodes[item].end)
+        let oldChildren = oldTree.children(of: oldOfNew[array])
+        if children.elementsEqual(oldChildren, by: { oldOfNew[$0] == $1 }) {
+            for child in children { stays[child] = true }
+            return
         }
-        return true
-    }
-
-    /// An array that is new holds its new elements from the start.
-    private mutating func arrivals(_ children: [Int]) -> [SpliceTracker.Stay] {
-        children.indices.filter { partner(children[$0]) < 0 }.map { SpliceTracker.Stay(final: $0, old: 0) }
-    }
-
-    private mutating func kept(_ children: [Int], _ array: DocumentArray) -> [SpliceTracker.Stay] {
         var run = IncreasingRun()
-        for (place, item) in children.enumerated() where partner(item) >= 0 {
-            guard oldTree.array(of: partner(item), changeset.old) == array else { continue }
-            run.append(Int32(truncatingIfNeeded: oldTree.ordinals[partner(item)]), at: place)
+        for child in children where oldOfNew[child] >= 0 && oldTree.parent(of: oldOfNew[child]) == oldOfNew[array] {
+            run.append(
+                Int32(truncatingIfNeeded: oldTree.ordinal(of: oldOfNew[child])), at: newTree.ordinal(of: child))
         }
-        var stays: [SpliceTracker.Stay] = []
-        run.find(fixedShift: 0) { place in
-            let item = children[place]
-            stays.append(SpliceTracker.Stay(final: place, old: oldTree.ordinals[partner(item)]))
-            itemStays[item] = true
+        let vertices = Array(children)
+        var kept: [SpliceTracker.Stay] = []
+        run.find(fixedShift: 0) { ordinal in
+            kept.append(.init(final: ordinal, old: oldTree.ordinal(of: oldOfNew[vertices[ordinal]])))
+            stays[vertices[ordinal]] = true
         }
-        return stays.reversed()
+        let leavers = oldChildren.enumerated().filter { newOfOld[$0.element] < 0 || !stays[newOfOld[$0.element]] }
+        trackers[array] = SpliceTracker(
+            stays: kept.reversed(), leavers: leavers.map(\.offset), oldCount: leavers.count + kept.count)
     }
 
     // MARK: Placing
 
     mutating func placeAll() {
-        if trackers.isEmpty { return }
-        for section in changeset.new.sections.indices { place(section: section) }
-        for section in changeset.new.sections.indices { placeChildren(of: .section(section)) }
+        if !trackers.isEmpty { placeChildren(of: DocumentTree.root) }
     }
 
-    private mutating func place(section: Int) {
-        guard trackers[.sections] != nil else { return }
-        if sectionStays[section] {
-            trackers[.sections]!.pass()
-        } else if changeset.isNew(section: section) {
-            let index = trackers[.sections]!.place()
-            begin("add")
-            writer.emit("/sections/", index, "\",\"value\":")
-            changeset.append(openSection: section, to: &writer)
-            writer.append(",\"items\":[")
-            appendArrivals(newTree.itemRange(of: .section(section), changeset.new))
-            writer.append("]}}")
-        } else {
-            let from = trackers[.sections]!.leave(changeset.oldSection(of: section))
-            let to = trackers[.sections]!.place()
-            begin("move", member: "from")
-            writer.emit("/sections/", from)
-            writer.emit("\",\"path\":\"/sections/", to, "\"}")
-        }
-    }
-
-    /// Siblings that are new, with those of their descendants that are.
-    private mutating func appendArrivals(_ range: Range<Int>) {
-        let changeset = changeset
-        writer.append(documents: range, of: changeset.new) { changeset.change.items.oldOfNew[$0] < 0 }
-    }
-
-    private mutating func placeChildren(of array: DocumentArray) {
+    private mutating func placeChildren(of array: Int) {
+        let children = newTree.children(of: array)
         if trackers[array] != nil {
-            let children = newTree.children(of: array)
-            if case .item(let item) = array, partner(item) >= 0, !oldTree.hasChildren(partner(item)) {
-                openArray(of: item)
+            let isBrought = !hadArray(array)
+            if isBrought, oldOfNew[array] >= 0 {
+                begin("add")
+                appendPath(toArray: array)
+                writer.append("\",\"value\":[")
+                appendArrivals(below: array)
+                writer.append("]}")
             }
-            // One that is new brought its new elements along.
-            let isNew = old(array) == nil
-            for child in children { place(child, in: array, arrivedWithContainer: isNew) }
+            for child in children { place(child, in: array, isBrought: isBrought) }
         }
-        let range = newTree.itemRange(of: array, changeset.new)
-        var child = range.lowerBound
-        while child < range.upperBound {
-            if newTree.hasChildren(child) { placeChildren(of: .item(child)) }
-            child = Int(changeset.new.nodes[child].end)
+        for child in children where newTree.hasArray(child) { placeChildren(of: child) }
+    }
+
+    /// What is below a vertex and new, each with those of its descendants that are.
+    private mutating func appendArrivals(below vertex: Int) {
+        let changeset = changeset
+        writer.append(documents: newTree.items(below: vertex), of: changeset.new) {
+            changeset.change.items.oldOfNew[$0] < 0
         }
     }
 
-    /// An item that had no children gets its array, with the children that are new.
-    private mutating func openArray(of item: Int) {
-        begin("add")
-        appendPath(.item(item))
-        writer.append("\",\"value\":[")
-        appendArrivals(newTree.itemRange(of: .item(item), changeset.new))
-        writer.append("]}")
-        let children = newTree.children(of: .item(item))
-        trackers[.item(item)] = SpliceTracker(stays: arrivals(children), leavers: [], oldCount: 0)
-    }
-
-    private mutating func place(_ item: Int, in array: DocumentArray, arrivedWithContainer: Bool) {
-        if itemStays[item] {
+    /// - Parameter isBrought: whether the array was added with its new elements.
+    private mutating func place(_ vertex: Int, in array: Int, isBrought: Bool) {
+        if stays[vertex] {
             trackers[array]!.pass()
-        } else if partner(item) < 0 {
-            let wasBrought = arrivedWithContainer || isArrayOpened(array)
+        } else if oldOfNew[vertex] >= 0 {
+            move(vertex, to: array)
+        } else {
             let index = trackers[array]!.place()
-            if wasBrought { return }
+            if isBrought { return }
             begin("add")
-            appendPath(array)
+            appendPath(toArray: array)
             writer.emit("/", index, "\",\"value\":")
             let changeset = changeset
-            writer.append(document: item, of: changeset.new) { changeset.change.items.oldOfNew[$0] < 0 }
-            writer.append(byte: UInt8(ascii: "}"))
-        } else {
-            move(item, to: array)
+            if vertex < newTree.firstItem {
+                writer.append(openSection: vertex - 1, of: changeset.new)
+                writer.append(",\"items\":[")
+                appendArrivals(below: vertex)
+                writer.append("]}}")
+            } else {
+                writer.append(document: vertex - newTree.firstItem, of: changeset.new) {
+                    changeset.change.items.oldOfNew[$0] < 0
+                }
+                writer.append("}")
+            }
         }
     }
 
-    private func isArrayOpened(_ array: DocumentArray) -> Bool {
-        guard case .item(let item) = array else { return false }
-        return partner(item) >= 0 && !oldTree.hasChildren(partner(item))
-    }
-
-    private mutating func move(_ item: Int, to array: DocumentArray) {
-        let start = position
-        let oldItem = partner(item)
-        let source = oldTree.array(of: oldItem, changeset.old)
+    private mutating func move(_ vertex: Int, to array: Int) {
+        let start = writer.count
+        let oldVertex = oldOfNew[vertex]
+        let source = oldTree.parent(of: oldVertex)
         begin("move", member: "from")
         let listStart = writer.count
-        appendPath(lost: source)
+        appendPath(toOldArray: source)
         let listEnd = writer.count
-        let from = leave(oldItem, source)
-        append(index: from)
+        let from = leave(oldVertex, source)
+        writer.emit("/", from)
         let fromEnd = writer.count
         writer.append("\",\"path\":\"")
         let pathStart = writer.count
         let index = trackers[array]!.place()
-        appendPath(array)
-        append(index: index)
+        appendPath(toArray: array)
+        writer.emit("/", index)
         if writer.written.isPath(at: pathStart, below: listStart..<fromEnd) {
             // An element that goes into the one behind it: with itself removed, that one has its index, so the paths
             // read as if it went into itself, which RFC 6902 §4.4 forbids. One step further it stands behind it.
             let (list, path) = (Array(writer.written[listStart..<listEnd]), Array(writer.written[pathStart...]))
-            withdraw(to: start)
+            writer.truncate(to: start)
             writeMove(list, from, to: list + Array("/\(from + 1)".utf8))
             writeMove(list, from + 1, to: path)
         } else {
@@ -264,64 +185,41 @@ struct JSONPatch {
     private mutating func writeMove(_ list: [UInt8], _ index: Int, to path: [UInt8]) {
         begin("move", member: "from")
         writer.append(list)
-        append(index: index)
-        writer.append("\",\"path\":\"")
+        writer.emit("/", index, "\",\"path\":\"")
         writer.append(path)
         writer.append("\"}")
     }
 
-    private mutating func leave(_ oldItem: Int, _ source: DocumentArray) -> Int {
-        let ordinal = oldTree.ordinals[oldItem]
-        if let array = new(source) { return trackers[array]!.leave(ordinal) }
-        if lostTrackers[source] == nil {
-            let count = oldTree.children(of: source).count
-            lostTrackers[source] = SpliceTracker(stays: [], leavers: 0..<count, oldCount: count)
+    private mutating func leave(_ oldVertex: Int, _ source: Int) -> Int {
+        let key = trackerKey(ofOld: source)
+        if trackers[key] == nil {
+            let count = oldTree.children(of: source).reduce(0) { count, _ in count + 1 }
+            trackers[key] = SpliceTracker(stays: [], leavers: 0..<count, oldCount: count)
         }
-        return lostTrackers[source]!.leave(ordinal)
-    }
-
-    /// The array of the new document that an old one is now; nil if its item or section is gone.
-    func new(_ array: DocumentArray) -> DocumentArray? {
-        switch array {
-        case .sections: return .sections
-        case .section(let section):
-            return changeset.isGone(oldSection: section) ? nil : .section(changeset.newSection(of: section))
-        case .item(let item): return successor(item) < 0 ? nil : .item(successor(item))
-        }
+        return trackers[key]!.leave(oldTree.ordinal(of: oldVertex))
     }
 
     // MARK: Removing
 
     mutating func removeAll() {
-        for section in changeset.new.sections.indices { removeLeavers(of: .section(section)) }
-        let items = trackers.keys.compactMap { if case .item(let item) = $0 { item } else { nil } }
-        for item in items.sorted() { removeLeavers(of: .item(item)) }
-        removeLeavers(of: .sections)
+        for array in trackers.keys.filter({ $0 > DocumentTree.root }).sorted() { removeLeavers(of: array) }
+        if trackers[DocumentTree.root] != nil { removeLeavers(of: DocumentTree.root) }
     }
 
-    private mutating func removeLeavers(of array: DocumentArray) {
-        guard let before = old(array), let tracker = trackers[array] else { return }
-        if case .item(let item) = array, !newTree.hasChildren(item) {
+    private mutating func removeLeavers(of array: Int) {
+        guard hadArray(array) else { return }
+        guard newTree.hasArray(array) else {
             begin("remove")
-            appendPath(array)
-            writer.append("\"}")
-            return
+            appendPath(toArray: array)
+            return writer.append("\"}")
         }
-        guard tracker.leaversLeft > 0 else { return }
-        for ordinal in goneOrdinals(of: before).reversed() {
-            let index = trackers[array]!.leave(ordinal)
+        guard trackers[array]!.leaversLeft > 0 else { return }
+        for vertex in oldTree.children(of: oldOfNew[array]).reversed() where newOfOld[vertex] < 0 {
+            let index = trackers[array]!.leave(oldTree.ordinal(of: vertex))
             begin("remove")
-            appendPath(array)
+            appendPath(toArray: array)
             writer.emit("/", index, "\"}")
         }
-    }
-
-    private func goneOrdinals(of array: DocumentArray) -> [Int] {
-        if case .sections = array {
-            return changeset.old.sections.indices.filter { changeset.isGone(oldSection: $0) }
-        }
-        let children = oldTree.children(of: array)
-        return children.indices.filter { successor(children[$0]) < 0 }
     }
 }
 

@@ -1,25 +1,24 @@
-// Operations on ids, applied in order. Sections that come are put in before items move into them, and sections that go
-// are taken out after items have moved out of them; so an item that changes sections is one move, whatever becomes of
-// either. Within each list the operations run from its end to its start: what an operation names in `before` is then
-// always in its final place.
+// Operations on ids, applied in order. New sections are inserted before items move into them, and sections that go are
+// removed after items have moved out of them; so an item that changes sections is one move, whatever becomes of either.
+// Within each list the operations run from its end to its start: what an operation names in `before` is then always in
+// its final place.
 
 extension ChangesetView {
     func writeKeyed(into writer: inout JSONWriter) {
-        writer.append(byte: UInt8(ascii: "["))
-        var list = JSONList()
-        // Most changes are of one sort: what there is none of is not looked for.
+        writer.append("[")
+        // Most changes are of one kind: a kind with a count of zero is not searched for.
         let (places, removes) = (change.counts.insertions + change.counts.moves > 0, change.counts.deletions > 0)
-        if places { placeSections(&list, &writer) }
-        if removes { removeRows(&list, &writer) }
-        if places { placeRows(&list, &writer) }
-        if removes { removeSections(&list, &writer) }
-        if change.counts.updates > 0 { updateAll(&list, &writer) }
-        writer.append(byte: UInt8(ascii: "]"))
+        if places { placeSections(&writer) }
+        if removes { removeRows(&writer) }
+        if places { placeRows(&writer) }
+        if removes { removeSections(&writer) }
+        if change.counts.updates > 0 { updateAll(&writer) }
+        writer.append("]")
     }
 
-    private func placeSections(_ list: inout JSONList, _ writer: inout JSONWriter) {
+    private func placeSections(_ writer: inout JSONWriter) {
         for section in new.sections.indices.reversed() where !stays(section: section) {
-            list.separate(&writer)
+            writer.separate()
             if isNew(section: section) {
                 writer.append("{\"op\":\"insert\",\"section\":")
                 append(section: section, to: &writer) { isNew(row: $0) }
@@ -34,26 +33,22 @@ extension ChangesetView {
     private func append(before anchor: IDText?, to writer: inout JSONWriter) {
         writer.append(",\"before\":")
         if let anchor { writer.append(anchor.token) } else { writer.append("null") }
-        writer.append(byte: UInt8(ascii: "}"))
+        writer.append("}")
     }
 
-    /// One operation for all that go.
-    private func removeRows(_ list: inout JSONList, _ writer: inout JSONWriter) {
-        var ids = JSONList()
-        for section in old.sections.indices where !isGone(oldSection: section) {
-            for row in old.rows(ofSection: section) where isGone(oldRow: row) {
-                if ids.isEmpty {
-                    list.separate(&writer)
-                    writer.append("{\"op\":\"remove\",\"items\":[")
+    /// One operation for all rows that go, but those that go with their sections.
+    private func removeRows(_ writer: inout JSONWriter) {
+        writer.append(operation: "remove") { writer in
+            for section in old.sections.indices where !isGone(oldSection: section) {
+                for row in old.rows(ofSection: section) where isGone(oldRow: row) {
+                    writer.separate()
+                    writer.append(old.id(ofItem: old.item(ofRow: row)).token)
                 }
-                ids.separate(&writer)
-                appendID(ofOldRow: row, to: &writer)
             }
         }
-        if !ids.isEmpty { writer.append("]}") }
     }
 
-    private func placeRows(_ list: inout JSONList, _ writer: inout JSONWriter) {
+    private func placeRows(_ writer: inout JSONWriter) {
         for section in new.sections.indices {
             let rows = new.rows(ofSection: section)
             var end = rows.upperBound
@@ -64,14 +59,13 @@ extension ChangesetView {
                 defer { end = start }
                 // An inserted section brought its new rows along.
                 if stays(row: start) || isNew(row: start) && isNew(section: section) { continue }
-                list.separate(&writer)
+                writer.separate()
                 if isNew(row: start) {
-                    writer.append("{\"op\":\"insert\",\"items\":[")
-                    append(rows: start..<end, to: &writer) { _ in true }
-                    writer.append(byte: UInt8(ascii: "]"))
+                    writer.append("{\"op\":\"insert\",\"items\":")
+                    writer.append(array: start..<end) { append(row: $1, to: &$0) }
                 } else {
                     writer.append("{\"op\":\"move\",\"item\":")
-                    appendID(ofRow: start, to: &writer)
+                    append(idOfRow: start, to: &writer)
                 }
                 writer.emit(",\"in\":", new.id(ofSection: section).token)
                 append(before: end < rows.upperBound ? new.id(ofItem: new.item(ofRow: end)) : nil, to: &writer)
@@ -79,49 +73,60 @@ extension ChangesetView {
         }
     }
 
-    private func removeSections(_ list: inout JSONList, _ writer: inout JSONWriter) {
+    private func removeSections(_ writer: inout JSONWriter) {
         for section in old.sections.indices where isGone(oldSection: section) {
-            list.separate(&writer)
+            writer.separate()
             writer.emit("{\"op\":\"remove\",\"section\":", old.id(ofSection: section).token, "}")
         }
     }
 
-    private func updateAll(_ list: inout JSONList, _ writer: inout JSONWriter) {
+    private func updateAll(_ writer: inout JSONWriter) {
         var left = change.counts.updates
         for section in new.sections.indices where isUpdated(section: section) {
-            list.separate(&writer)
+            writer.separate()
             writer.append("{\"op\":\"update\",\"section\":")
             append(updatedSection: section, to: &writer)
             writer.append(redraw(section: section).member)
-            writer.append(byte: UInt8(ascii: "}"))
+            writer.append("}")
             left -= 1
         }
-        updateRows(as: .reconfigure, &left, &list, &writer)
-        updateRows(as: .reload, &left, &list, &writer)
+        updateRows(as: .reconfigure, &left, &writer)
+        updateRows(as: .reload, &left, &writer)
     }
 
-    /// One operation for all rows that are drawn in the same way.
+    /// One operation for all rows that are redrawn in the same way.
     ///
     /// - Parameter left: rows that are still to be updated; behind the last of them nothing is looked for.
-    private func updateRows(
-        as redraw: Marks.Redraw, _ left: inout Int, _ list: inout JSONList, _ writer: inout JSONWriter
-    ) {
-        var items = JSONList()
-        var row = 0
-        while left > 0, row < new.rowCount {
-            defer { row += 1 }
-            guard isUpdated(row: row), self.redraw(row: row) == redraw else { continue }
-            left -= 1
-            if items.isEmpty {
-                list.separate(&writer)
-                writer.append("{\"op\":\"update\",\"items\":[")
+    private func updateRows(as redraw: Marks.Redraw, _ left: inout Int, _ writer: inout JSONWriter) {
+        writer.append(operation: "update", member: redraw.member) { writer in
+            var row = 0
+            while left > 0, row < new.rowCount {
+                if isUpdated(row: row), self.redraw(row: row) == redraw {
+                    left -= 1
+                    writer.separate()
+                    append(updatedRow: row, to: &writer)
+                }
+                row += 1
             }
-            items.separate(&writer)
-            append(updatedRow: row, to: &writer)
         }
-        if items.isEmpty { return }
-        writer.append(byte: UInt8(ascii: "]"))
-        writer.append(redraw.member)
-        writer.append(byte: UInt8(ascii: "}"))
+    }
+}
+
+extension JSONWriter {
+    /// Appends an operation on several items, or nothing if `appendItems` appends none.
+    fileprivate mutating func append(
+        operation: StaticString, member: StaticString = "", items appendItems: (inout JSONWriter) -> Void
+    ) {
+        let start = count
+        separate()
+        append("{\"op\":\"")
+        append(operation)
+        append("\",\"items\":[")
+        let first = count
+        appendItems(&self)
+        guard count > first else { return truncate(to: start) }
+        append("]")
+        append(member)
+        append("}")
     }
 }

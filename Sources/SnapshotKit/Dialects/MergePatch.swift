@@ -1,9 +1,9 @@
-// RFC 7396. A merge patch cannot say null, which means "remove" there, and replaces arrays as a whole; where a null
-// would have to be said there is no lossless patch. Objects are never compared: two that are the same have an empty
-// patch, which is taken back. So what stands in them is compared once, and not again at each level.
+// RFC 7396. A merge patch replaces arrays as a whole, and cannot set a member to null, since null means "remove" there:
+// a change that would have to has no lossless patch. Objects are not compared first: two equal ones have an empty
+// patch, which is withdrawn. So what is in them is compared once, and not again at each level.
 
-/// Appends the merge patch between two accepted values; false if there is none that is lossless, and then anything may
-/// have been appended. O(n).
+/// Appends the merge patch between two accepted values; false if there is no lossless one, and then anything may have
+/// been appended. O(n).
 func appendMergePatch(
     from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer, into writer: inout JSONWriter
 ) -> Bool {
@@ -18,38 +18,34 @@ private struct MergePatch {
     var before: JSONMembers
     let after: JSONMembers
 
-    /// Appends the patch between two objects, whose members stand in these ranges.
-    mutating func append(
-        from old: Range<Int>, to new: Range<Int>, into writer: inout JSONWriter
-    ) -> Outcome {
+    /// Appends the patch between two objects, given the ranges of their members.
+    mutating func append(from old: Range<Int>, to new: Range<Int>, into writer: inout JSONWriter) -> Outcome {
         var search = MemberSearch(old)
-        var list = JSONList()
-        writer.append(byte: UInt8(ascii: "{"))
+        writer.append("{")
+        let first = writer.count
         var index = new.lowerBound
         while index < new.upperBound {
             let previous = search.find(after[index].name, in: before)
             if let previous { before.take(previous) }
-            let start = (count: writer.count, list: list)
-            list.separate(&writer)
+            let start = writer.count
+            writer.separate()
             writer.append(name: after[index].name)
             switch appendValue(from: previous, to: index, into: &writer) {
             case .written: break
             case .impossible: return .impossible
-            case .empty:
-                writer.truncate(to: start.count)
-                list = start.list
+            case .empty: writer.truncate(to: start)
             }
             index = after[index].end
         }
         index = before.firstLeft(from: old.lowerBound, in: old)
         while index < old.upperBound {
-            list.separate(&writer)
+            writer.separate()
             writer.append(name: before[index].name)
             writer.append("null")
             index = before.firstLeft(from: before[index].end, in: old)
         }
-        writer.append(byte: UInt8(ascii: "}"))
-        return list.isEmpty ? .empty : .written
+        defer { writer.append("}") }
+        return writer.count == first ? .empty : .written
     }
 
     private mutating func appendValue(from previous: Int?, to index: Int, into writer: inout JSONWriter) -> Outcome {
@@ -61,21 +57,21 @@ private struct MergePatch {
             if sameValue(before[previous].value, value, ignoring: .none) { return .empty }
         }
         var cursor = JSONCursor(value.baseAddress!)
-        if saysNull(&cursor) { return .impossible }
+        if takesNull(&cursor) { return .impossible }
         writer.append(value)
         return .written
     }
 }
 
-/// Whether a value, or a member at any depth of objects alone, is null. Takes the value.
-private func saysNull(_ cursor: inout JSONCursor) -> Bool {
+/// Takes a value: whether it is null, or an object with a null at any depth of objects alone.
+private func takesNull(_ cursor: inout JSONCursor) -> Bool {
     switch cursor.byte {
     case UInt8(ascii: "n"): return true
     case UInt8(ascii: "{"):
         guard cursor.enter() else { return false }
         repeat {
             _ = cursor.takeName()
-            if saysNull(&cursor) { return true }
+            if takesNull(&cursor) { return true }
         } while cursor.takesComma()
         return false
     default:
@@ -103,14 +99,12 @@ extension JSONText {
 }
 
 extension JSONWriter {
-    /// What RFC 7396 §2 makes of a target, which it takes, and of the object in a patch whose members stand in
-    /// `range`.
+    /// Takes a target, and appends it as RFC 7396 §2 patches it with the object whose members stand in `range`.
     fileprivate mutating func append(
         merging patch: inout JSONMembers, _ range: Range<Int>, into target: inout JSONCursor
     ) {
         var search = MemberSearch(range)
-        var list = JSONList()
-        append(byte: UInt8(ascii: "{"))
+        append("{")
         if target.byte != UInt8(ascii: "{") {
             target.skipValue()
         } else if target.enter() {
@@ -118,9 +112,9 @@ extension JSONWriter {
                 let name = target.takeName()
                 if let change = search.find(name, in: patch) {
                     patch.take(change)
-                    append(name: name, patch: &patch, change, into: &target, &list)
+                    append(name: name, patch: &patch, change, into: &target)
                 } else {
-                    list.separate(&self)
+                    separate()
                     append(name: name)
                     append(target.takeValue())
                 }
@@ -129,17 +123,17 @@ extension JSONWriter {
         var arrival = patch.firstLeft(from: range.lowerBound, in: range)
         while arrival < range.upperBound {
             var nothing = JSONCursor(StaticString("null").utf8Start)
-            append(name: patch[arrival].name, patch: &patch, arrival, into: &nothing, &list)
+            append(name: patch[arrival].name, patch: &patch, arrival, into: &nothing)
             arrival = patch.firstLeft(from: patch[arrival].end, in: range)
         }
-        append(byte: UInt8(ascii: "}"))
+        append("}")
     }
 
     private mutating func append(
-        name: JSONString, patch: inout JSONMembers, _ change: Int, into target: inout JSONCursor, _ list: inout JSONList
+        name: JSONString, patch: inout JSONMembers, _ change: Int, into target: inout JSONCursor
     ) {
         guard !patch[change].isNull else { return target.skipValue() }
-        list.separate(&self)
+        separate()
         append(name: name)
         if patch[change].isObject {
             append(merging: &patch, patch.inside(change), into: &target)

@@ -1,11 +1,11 @@
-// Rows and sections as every answer writes them: what was given, verbatim, and where a row stands in the outline.
+// Rows as every answer writes them: what was given, verbatim, and the row's place in the outline.
 
 extension JSONWriter {
     /// An item as a row: without its children, but with their number.
     ///
     /// - Parameters:
-    ///   - returnsToRoot: an update that has to say that there is no parent any more.
-    ///   - changeset: where content may be written as a patch.
+    ///   - returnsToRoot: whether to say that there is no parent, since there was one before.
+    ///   - changeset: if given, content may be written as a patch.
     @inline(__always)
     mutating func append(
         item: Int, of view: ColumnsView, returnsToRoot: Bool = false, contentOf changeset: ChangesetView? = nil
@@ -21,7 +21,7 @@ extension JSONWriter {
         }
         if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
         if !view.isLeaf(item) { emit(",\"children\":", view.childCount(ofItem: item)) }
-        append(byte: UInt8(ascii: "}"))
+        append("}")
     }
 }
 
@@ -46,13 +46,12 @@ extension Snapshot {
         return writer.count < bytes
     }
 
-    /// - Parameter limit: rows behind so many bytes are left out.
+    /// - Parameter limit: the number of bytes after which no more rows are written.
     private func writeRows(into writer: inout JSONWriter, until limit: Int) {
         columns.withView { view in
             writer.append(sectionsOf: view) { section, writer in
-                var list = JSONList()
                 for row in view.rows(ofSection: section) where writer.count < limit {
-                    list.separate(&writer)
+                    writer.separate()
                     writer.append(item: view.item(ofRow: row), of: view)
                 }
             }

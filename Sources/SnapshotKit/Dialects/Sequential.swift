@@ -4,24 +4,21 @@
 
 extension ChangesetView {
     func writeSequential(into writer: inout JSONWriter) {
-        let before = FlatList(old)
-        let after = FlatList(new)
-        let plan = FlatPlan(self, before, after)
-        writer.append(byte: UInt8(ascii: "["))
-        var list = JSONList()
-        removeRuns(plan, before, &list, &writer)
-        placeRuns(plan, after, &list, &writer)
-        updateRuns(plan, after, &list, &writer)
-        writer.append(byte: UInt8(ascii: "]"))
+        let plan = FlatPlan(self)
+        writer.append("[")
+        removeRuns(plan, &writer)
+        placeRuns(plan, &writer)
+        updateRuns(plan, &writer)
+        writer.append("]")
     }
 
-    private func removeRuns(_ plan: FlatPlan, _ before: FlatList, _ list: inout JSONList, _ writer: inout JSONWriter) {
-        var end = before.elements.count
+    private func removeRuns(_ plan: FlatPlan, _ writer: inout JSONWriter) {
+        var end = plan.isKept.count
         while end > 0 {
             var start = end
-            while start > 0, plan.newOfOld[start - 1] < 0 { start -= 1 }
+            while start > 0, !plan.isKept[start - 1] { start -= 1 }
             if start < end {
-                list.separate(&writer)
+                writer.separate()
                 writer.emit("{\"op\":\"remove\",\"at\":", start)
                 writer.emit(",\"count\":", end - start, "}")
             }
@@ -29,184 +26,148 @@ extension ChangesetView {
         }
     }
 
-    private func placeRuns(_ plan: FlatPlan, _ after: FlatList, _ list: inout JSONList, _ writer: inout JSONWriter) {
+    private func placeRuns(_ plan: FlatPlan, _ writer: inout JSONWriter) {
         var tracker = plan.tracker
         var isInRun = false
-        for index in after.elements.indices {
-            if isInRun, plan.oldOfNew[index] >= 0 {
-                writer.append("]}")
-                isInRun = false
-            }
-            if plan.oldOfNew[index] < 0 {
+        for (index, element) in plan.elements.enumerated() {
+            let isNew = plan.oldOfNew[index] < 0
+            if isInRun, !isNew { writer.append("]}") }
+            if isNew {
                 let place = tracker.place()
-                if isInRun {
-                    writer.append(byte: UInt8(ascii: ","))
-                } else {
-                    list.separate(&writer)
-                    writer.emit("{\"op\":\"insert\",\"at\":", place, ",\"rows\":[")
-                    isInRun = true
-                }
-                append(after.elements[index], to: &writer)
+                writer.separate()
+                if !isInRun { writer.emit("{\"op\":\"insert\",\"at\":", place, ",\"rows\":[") }
+                append(element, to: &writer)
             } else if plan.stays[index] {
                 tracker.pass()
             } else {
-                let from = tracker.leave(plan.placeAmongCommon[Int(plan.oldOfNew[index])])
-                list.separate(&writer)
-                writer.emit("{\"op\":\"move\",\"from\":", from)
+                writer.separate()
+                writer.emit("{\"op\":\"move\",\"from\":", tracker.leave(plan.indexAmongKept[Int(plan.oldOfNew[index])]))
                 writer.emit(",\"to\":", tracker.place())
-                if case .row(let row) = after.elements[index], changesSection(row: row) {
-                    appendHome(ofRow: row, to: &writer)
-                }
-                writer.append(byte: UInt8(ascii: "}"))
+                if case .row(let row) = element, changesSection(row: row) { append(sectionOfRow: row, to: &writer) }
+                writer.append("}")
             }
+            isInRun = isNew
         }
         if isInRun { writer.append("]}") }
     }
 
-    private func updateRuns(_ plan: FlatPlan, _ after: FlatList, _ list: inout JSONList, _ writer: inout JSONWriter) {
+    private func updateRuns(_ plan: FlatPlan, _ writer: inout JSONWriter) {
         var run: Marks.Redraw?
-        for index in after.elements.indices {
-            let redraw = plan.isUpdated(index, after, self) ? redraw(after.elements[index]) : nil
+        for index in plan.elements.indices {
+            let redraw = redraw(index, plan)
             if let run, run != redraw { end(run, &writer) }
             if let redraw {
-                if run == redraw {
-                    writer.append(byte: UInt8(ascii: ","))
-                } else {
-                    list.separate(&writer)
-                    writer.emit("{\"op\":\"update\",\"at\":", index, ",\"rows\":[")
-                }
-                append(after.elements[index], to: &writer)
+                writer.separate()
+                if run != redraw { writer.emit("{\"op\":\"update\",\"at\":", index, ",\"rows\":[") }
+                append(plan.elements[index], to: &writer)
             }
             run = redraw
         }
         if let run { end(run, &writer) }
     }
 
-    /// How an updated element is drawn again.
-    private func redraw(_ element: FlatList.Element) -> Marks.Redraw {
-        switch element {
-        case .header(let section): redraw(section: section)
-        case .row(let row): redraw(row: row)
+    /// How an element is redrawn; nil unless it is in both lists and shows differently, or stays where it is but in
+    /// another section.
+    private func redraw(_ index: Int, _ plan: FlatPlan) -> Marks.Redraw? {
+        guard plan.oldOfNew[index] >= 0 else { return nil }
+        switch plan.elements[index] {
+        case .header(let section): return isUpdated(section: section) ? redraw(section: section) : nil
+        case .row(let row):
+            return isUpdated(row: row) || plan.stays[index] && changesSection(row: row) ? redraw(row: row) : nil
         }
     }
 
     private func end(_ run: Marks.Redraw, _ writer: inout JSONWriter) {
-        writer.append(byte: UInt8(ascii: "]"))
+        writer.append("]")
         writer.append(run.member)
-        writer.append(byte: UInt8(ascii: "}"))
+        writer.append("}")
     }
 
     /// A header or an item row of the new list; a common one as an update says it.
-    private func append(_ element: FlatList.Element, to writer: inout JSONWriter) {
+    private func append(_ element: FlatPlan.Element, to writer: inout JSONWriter) {
         switch element {
         case .header(let section):
             writer.append("{\"section\":")
-            if isNew(section: section) {
-                append(section: section, to: &writer)
-            } else {
-                append(updatedSection: section, to: &writer)
-            }
+            append(newOrUpdatedSection: section, to: &writer)
         case .row(let row):
             writer.append("{\"item\":")
-            if isNew(row: row) { append(row: row, to: &writer) } else { append(updatedRow: row, to: &writer) }
-            appendHome(ofRow: row, to: &writer)
+            append(newOrUpdatedRow: row, to: &writer)
+            append(sectionOfRow: row, to: &writer)
         }
-        writer.append(byte: UInt8(ascii: "}"))
+        writer.append("}")
     }
 
-    private func appendHome(ofRow row: Int, to writer: inout JSONWriter) {
+    private func append(sectionOfRow row: Int, to writer: inout JSONWriter) {
         writer.emit(",\"in\":", new.id(ofSection: section(ofRow: row)).token)
     }
 
     /// Whether a common row is in another section than before.
-    fileprivate func changesSection(row: Int) -> Bool {
+    private func changesSection(row: Int) -> Bool {
         newSection(of: section(ofOldRow: oldRow(of: row))) != section(ofRow: row)
     }
 }
 
-/// Headers and rows in one line.
-private struct FlatList {
+/// The new flat list, its elements' partners in the old one, and what stays.
+private struct FlatPlan {
     enum Element {
         /// A section that has content.
         case header(Int)
         case row(Int)
     }
 
-    private(set) var elements: [Element] = []
-    /// Index of each row.
-    private(set) var indexOfRow: [Int32] = []
-    /// Index of each section's header, or -1.
-    private(set) var indexOfHeader: [Int32] = []
-
-    init(_ view: ColumnsView) {
-        elements.reserveCapacity(view.rowCount + view.sections.count)
-        indexOfRow.reserveCapacity(view.rowCount)
-        indexOfHeader.reserveCapacity(view.sections.count)
-        for section in view.sections.indices {
-            let hasHeader = view.sections[section].flags.contains(.hasContent)
-            indexOfHeader.append(hasHeader ? Int32(truncatingIfNeeded: elements.count) : -1)
-            if hasHeader { elements.append(.header(section)) }
-            for row in view.rows(ofSection: section) {
-                indexOfRow.append(Int32(truncatingIfNeeded: elements.count))
-                elements.append(.row(row))
-            }
-        }
-    }
-}
-
-/// Partners in the flat lists, and what stays.
-private struct FlatPlan {
-    private(set) var oldOfNew: [Int32] = []
-    private(set) var newOfOld: [Int32]
-    private(set) var stays: [Bool]
+    let elements: [Element]
+    let oldOfNew: [Int32]
+    /// Of old elements: whether the new list has them.
+    let isKept: [Bool]
     /// Index of an old element once those that are gone are removed.
-    private(set) var placeAmongCommon: [Int]
+    let indexAmongKept: [Int]
+    let stays: [Bool]
     let tracker: SpliceTracker
 
-    init(_ changeset: ChangesetView, _ before: FlatList, _ after: FlatList) {
-        newOfOld = [Int32](repeating: -1, count: before.elements.count)
-        oldOfNew.reserveCapacity(after.elements.count)
-        for (index, element) in after.elements.enumerated() {
-            let partner: Int32
-            switch element {
-            case .header(let section):
-                partner =
-                    changeset.isNew(section: section) ? -1 : before.indexOfHeader[changeset.oldSection(of: section)]
-            case .row(let row): partner = changeset.isNew(row: row) ? -1 : before.indexOfRow[changeset.oldRow(of: row)]
+    init(_ changeset: ChangesetView) {
+        let (old, new) = (changeset.old, changeset.new)
+        let (oldHeaders, newHeaders) = (Self.headersUpTo(old), Self.headersUpTo(new))
+        var (elements, oldOfNew, indexAmongKept): ([Element], [Int32], [Int]) = ([], [], [])
+        elements.reserveCapacity(new.rowCount + (newHeaders.last ?? 0))
+        oldOfNew.reserveCapacity(elements.capacity)
+        for section in new.sections.indices {
+            if new.sections[section].flags.contains(.hasContent) {
+                let oldSection = changeset.oldSection(of: section)
+                let hadHeader = oldSection >= 0 && old.sections[oldSection].flags.contains(.hasContent)
+                let header = hadHeader ? old.rows(ofSection: oldSection).lowerBound + oldHeaders[oldSection] - 1 : -1
+                elements.append(.header(section))
+                oldOfNew.append(Int32(truncatingIfNeeded: header))
             }
-            oldOfNew.append(partner)
-            if partner >= 0 { newOfOld[Int(partner)] = Int32(truncatingIfNeeded: index) }
+            for row in new.rows(ofSection: section) {
+                let oldRow = changeset.oldRow(of: row)
+                let partner = oldRow < 0 ? -1 : oldRow + oldHeaders[changeset.section(ofOldRow: oldRow)]
+                elements.append(.row(row))
+                oldOfNew.append(Int32(truncatingIfNeeded: partner))
+            }
         }
-        placeAmongCommon = []
-        placeAmongCommon.reserveCapacity(newOfOld.count)
-        var common = 0
-        for partner in newOfOld {
-            placeAmongCommon.append(common)
-            if partner >= 0 { common += 1 }
+        var isKept = [Bool](repeating: false, count: old.rowCount + (oldHeaders.last ?? 0))
+        let common = oldOfNew.indices.filter { oldOfNew[$0] >= 0 }
+        for index in common { isKept[Int(oldOfNew[index])] = true }
+        indexAmongKept.reserveCapacity(isKept.count)
+        var kept = 0
+        for isKept in isKept {
+            indexAmongKept.append(kept)
+            if isKept { kept += 1 }
         }
-        stays = [Bool](repeating: false, count: after.elements.count)
-        tracker = Self.keep(&stays, oldOfNew, placeAmongCommon, common)
+        let stays = IncreasingRun.longest(of: oldOfNew)
+        tracker = SpliceTracker(
+            stays: common.filter { stays[$0] }.map { .init(final: $0, old: indexAmongKept[Int(oldOfNew[$0])]) },
+            leavers: common.filter { !stays[$0] }.map { indexAmongKept[Int(oldOfNew[$0])] }, oldCount: kept)
+        (self.elements, self.oldOfNew, self.isKept) = (elements, oldOfNew, isKept)
+        (self.indexAmongKept, self.stays) = (indexAmongKept, stays)
     }
 
-    private static func keep(
-        _ stays: inout [Bool], _ oldOfNew: [Int32], _ placeAmongCommon: [Int], _ common: Int
-    ) -> SpliceTracker {
-        let places = oldOfNew.indices.filter { oldOfNew[$0] >= 0 }
-        var run = IncreasingRun()
-        for place in places { run.append(oldOfNew[place], at: place) }
-        run.find(fixedShift: 0) { stays[$0] = true }
-        return SpliceTracker(
-            stays: places.filter { stays[$0] }.map { .init(final: $0, old: placeAmongCommon[Int(oldOfNew[$0])]) },
-            leavers: places.filter { !stays[$0] }.map { placeAmongCommon[Int(oldOfNew[$0])] }, oldCount: common)
-    }
-
-    /// Whether a common element shows differently, or stays where it is in another section.
-    func isUpdated(_ index: Int, _ after: FlatList, _ changeset: ChangesetView) -> Bool {
-        guard oldOfNew[index] >= 0 else { return false }
-        switch after.elements[index] {
-        case .header(let section): return changeset.isUpdated(section: section)
-        case .row(let row):
-            return changeset.isUpdated(row: row) || stays[index] && changeset.changesSection(row: row)
+    /// How many sections up to each one, itself included, have a header.
+    private static func headersUpTo(_ view: ColumnsView) -> [Int] {
+        var count = 0
+        return view.sections.map { section in
+            if section.flags.contains(.hasContent) { count += 1 }
+            return count
         }
     }
 }

@@ -38,10 +38,7 @@ extension Changeset {
         }
         let oldOfNew = oldRowOfNew[newRows].map { partner($0, oldRows) }
         let newOfOld = newRowOfOld[oldRows].map { partner($0, newRows) }
-        var stays = [Bool](repeating: false, count: newRows.count)
-        var run = IncreasingRun()
-        for row in oldOfNew.indices where oldOfNew[row] >= 0 { run.append(oldOfNew[row], at: row) }
-        run.find(fixedShift: 0) { stays[$0] = true }
+        let stays = IncreasingRun.longest(of: oldOfNew)
         return old.withView { oldView in
             new.withView { newView in
                 difference(

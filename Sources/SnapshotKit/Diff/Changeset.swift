@@ -35,7 +35,9 @@ public final class Changeset: Sendable {
     public let changesList: Bool
     private let draft: ChangesetDraft
     /// The number of operations of each kind.
-    public var counts: OperationCounts { draft.counts }
+    public var counts: OperationCounts { draft.sectionCounts + draft.itemCounts }
+    var sectionCounts: OperationCounts { draft.sectionCounts }
+    var itemCounts: OperationCounts { draft.itemCounts }
 
     /// Compares two states. O(n log n) in the worst case, O(n) if rows keep their order.
     ///
@@ -108,4 +110,10 @@ public struct OperationCounts: Sendable, Equatable {
 
     /// All of them.
     public var total: Int { deletions + insertions + moves + updates }
+
+    static func + (one: OperationCounts, other: OperationCounts) -> OperationCounts {
+        OperationCounts(
+            deletions: one.deletions + other.deletions, insertions: one.insertions + other.insertions,
+            moves: one.moves + other.moves, updates: one.updates + other.updates)
+    }
 }

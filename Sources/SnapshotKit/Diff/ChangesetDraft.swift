@@ -8,7 +8,8 @@ struct ChangesetDraft {
     private(set) var newRowOfOld: [Int32]
     private(set) var rowChanges: [RowChange]
     private(set) var sectionChanges: [RowChange]
-    private(set) var counts = OperationCounts()
+    private(set) var sectionCounts = OperationCounts()
+    private(set) var itemCounts = OperationCounts()
     /// Items that are the same.
     private(set) var unchanged: [ReusedRun] = []
     /// Rows that both states begin with, that stay, are not updated and have no part in any search.
@@ -41,7 +42,9 @@ struct ChangesetDraft {
         compareSections(old, new)
         compareItems(old, new, ignored, runs)
         if !marks.isEmpty { apply(marks, new) }
-        count()
+        sectionCounts = OperationCounts(
+            sectionChanges, hasSameStructure ? nil : (sections.oldOfNew, sections.newOfOld), from: 0)
+        itemCounts = OperationCounts(rowChanges, hasSameStructure ? nil : (oldRowOfNew, newRowOfOld), from: start)
     }
 
     /// How many rows the runs say that both states begin with, in sections that are paired by index. They come first in
@@ -222,7 +225,7 @@ struct ChangesetDraft {
         return old.childCount(ofItem: oldItem) == new.childCount(ofItem: newItem) ? [] : .updated
     }
 
-    // MARK: Marks, numbers
+    // MARK: Marks
 
     private mutating func apply(_ marks: Marks, _ new: ColumnsView) {
         for (id, redraw) in marks.items {
@@ -242,33 +245,22 @@ struct ChangesetDraft {
             }
         }
     }
-
-    private mutating func count() {
-        if hasSameStructure {
-            counts.updates = rowChanges.updates(from: start) + sectionChanges.updates(from: 0)
-        } else {
-            counts.add(rowChanges, oldRowOfNew, newRowOfOld, from: start)
-            counts.add(sectionChanges, sections.oldOfNew, sections.newOfOld, from: 0)
-        }
-    }
 }
 
 extension OperationCounts {
     /// Counts what becomes of one list; its first `start` elements stay and are unchanged.
-    fileprivate mutating func add(
-        _ changes: [Changeset.RowChange], _ oldOfNew: [Int32], _ newOfOld: [Int32], from start: Int
+    ///
+    /// - Parameter partners: nil if all elements are pairs and stay.
+    fileprivate init(
+        _ changes: [Changeset.RowChange], _ partners: (oldOfNew: [Int32], newOfOld: [Int32])?, from start: Int
     ) {
-        let added = oldOfNew.sum(from: start) { UInt32(bitPattern: $0) >> 31 }
-        insertions += added
-        deletions += newOfOld.sum(from: start) { UInt32(bitPattern: $0) >> 31 }
+        updates = changes.sum(from: start) { UInt32($0.rawValue >> 1 & 1) }
+        guard let partners else { return }
+        insertions = partners.oldOfNew.sum(from: start) { UInt32(bitPattern: $0) >> 31 }
+        deletions = partners.newOfOld.sum(from: start) { UInt32(bitPattern: $0) >> 31 }
         // Only common elements stay (bit 0) or are updated (bit 1).
-        moves += changes.count - start - added - changes.sum(from: start) { UInt32($0.rawValue & 1) }
-        updates += changes.updates(from: start)
+        moves = changes.count - start - insertions - changes.sum(from: start) { UInt32($0.rawValue & 1) }
     }
-}
-
-extension [Changeset.RowChange] {
-    fileprivate func updates(from start: Int) -> Int { sum(from: start) { UInt32($0.rawValue >> 1 & 1) } }
 }
 
 extension Array {

@@ -33,6 +33,16 @@ struct IncreasingRun {
     private var count = 0
     private var memory: [Int32] = []
 
+    /// Which elements of a list stay, given the index of each in the old list, -1 for new ones: a longest run, with as
+    /// many as possible at their old index. O(n log n).
+    static func longest(of oldOfNew: [Int32]) -> [Bool] {
+        var stays = [Bool](repeating: false, count: oldOfNew.count)
+        var run = IncreasingRun()
+        for (index, old) in oldOfNew.enumerated() where old >= 0 { run.append(old, at: index) }
+        run.find(fixedShift: 0) { stays[$0] = true }
+        return stays
+    }
+
     /// Forgets all elements.
     mutating func removeAll() {
         stretches.removeAll(keepingCapacity: true)

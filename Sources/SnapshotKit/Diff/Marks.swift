@@ -69,9 +69,8 @@ public struct Marks: Sendable, Equatable {
         writer.append(isReload ? "{\"list\":\"reload\"," : "{")
         for (name, marks, end) in [("\"items\":{", items, "}"), (",\"sections\":{", sections, "}}")] {
             writer.append(verbatim: name)
-            var list = JSONList()
             for (id, redraw) in marks {
-                list.separate(&writer)
+                writer.separate()
                 writer.append(string: id)
                 writer.append(redraw == .reload ? ":\"reload\"" : ":\"reconfigure\"")
             }

@@ -173,6 +173,14 @@ public struct JSONWriter: Sendable {
     /// What was written so far.
     var written: ArraySlice<UInt8> { storage[..<count] }
 
+    /// Whether what is written next is not the first in its array or object.
+    @inline(__always)
+    var needsComma: Bool { storage[count - 1] | 0x20 != UInt8(ascii: "{") }
+
+    /// Appends the comma between two elements or members: called before each of them, also before the first.
+    @inline(__always)
+    mutating func separate() { if needsComma { append(byte: UInt8(ascii: ",")) } }
+
     /// Takes back everything after the first `length` bytes.
     mutating func truncate(to length: Int) { count = length }
 }
