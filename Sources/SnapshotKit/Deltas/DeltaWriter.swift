@@ -1,4 +1,4 @@
-/// Writes what leads from one state to another.
+/// Writes the instructions that lead from one state to another.
 struct DeltaWriter {
     private let source: ColumnsView
     private let target: ColumnsView
@@ -42,126 +42,75 @@ struct DeltaWriter {
             flags.remove(.isWhole)
         } else {
             flags.insert(.hasList)
-            // What both have in common is taken over.
+            // What both have in common is taken from the source.
             if !source.listContent.isEmpty { flags.remove(.isWhole) }
             append(target.listContent, over: source.listContent)
         }
     }
 
-    // MARK: Sections
+    // MARK: Sections and items
 
     private mutating func writeSections() {
         var section = 0
         while section < target.sections.count {
-            let first = section
-            let partner = Int(sections[section])
-            while section < target.sections.count, Int(sections[section]) == partner + section - first, partner >= 0,
-                changes(ofSection: section).isEmpty, count(target, section) == count(source, Int(sections[section]))
+            let (first, partner) = (section, Int(sections[section]))
+            while section < target.sections.count, partner >= 0, Int(sections[section]) == partner + section - first,
+                isUnchanged(section: section)
             {
                 section += 1
             }
             if section > first {
                 append(.copy, section - first, from: partner, count: section - first)
             } else {
-                write(section: section, partner)
+                let old = partner < 0 ? nil : Element(source, section: partner)
+                write(Element(target, section: section), over: old, at: partner)
                 section += 1
             }
         }
     }
 
-    private func count(_ view: ColumnsView, _ section: Int) -> Int {
-        Int(view.sections[section].endItem - view.sections[section].firstItem)
+    private func isUnchanged(section: Int) -> Bool {
+        let (new, old) = (Element(target, section: section), Element(source, section: Int(sections[section])))
+        return new.changes(from: old).isEmpty && new.number == old.number
     }
 
-    private func changes(ofSection section: Int) -> DeltaChanges {
-        let partner = Int(sections[section])
-        let (node, old) = (target.sections[section], source.sections[partner])
-        var changes: DeltaChanges = []
-        if node.flags != old.flags { changes.insert(.flags) }
-        if !target.id(ofSection: section).isWritten(as: source.id(ofSection: partner)) { changes.insert(.id) }
-        if node.flags.contains(.hasContent),
-            !old.flags.contains(.hasContent)
-                || !target.content(ofSection: section).hasSameBytes(as: source.content(ofSection: partner))
-        {
-            changes.insert(.content)
-        }
-        return changes
-    }
-
-    private mutating func write(section: Int, _ partner: Int) {
-        let node = target.sections[section]
-        guard partner >= 0 else {
-            append(.add, Int(node.flags.rawValue))
-            append(count(target, section))
-            append(target.id(ofSection: section))
-            if node.flags.contains(.hasContent) { append(target.content(ofSection: section)) }
-            return
-        }
-        let changes = changes(ofSection: section)
-        append(.change, changes.rawValue, from: partner, count: 1)
-        append(count(target, section))
-        if changes.contains(.flags) { append(Int(node.flags.rawValue)) }
-        if changes.contains(.id) { append(target.id(ofSection: section)) }
-        if changes.contains(.content) {
-            append(target.content(ofSection: section), over: source.content(ofSection: partner))
-        }
-    }
-
-    // MARK: Items
-
-    /// Writes at least one item; returns the one behind.
+    /// Writes at least one item; returns the index behind the last one.
     private mutating func writeItems(from item: Int, to end: Int) -> Int {
         let partner = Int(items[item])
-        guard partner >= 0 else {
-            add(item)
-            return item + 1
-        }
         var next = item
-        while next < end, Int(items[next]) == partner + next - item, isSame(next) { next += 1 }
+        while next < end, partner >= 0, Int(items[next]) == partner + next - item,
+            source.hasSameBytes(Int(items[next]), as: target, next)
+        {
+            next += 1
+        }
         if next > item {
             append(.same, next - item, from: partner, count: next - item)
             return next
         }
-        change(item, partner)
+        write(Element(target, item: item), over: partner < 0 ? nil : Element(source, item: partner), at: partner)
         return item + 1
     }
 
-    private func isSame(_ item: Int) -> Bool { source.hasSameBytes(Int(items[item]), as: target, item) }
-
-    private mutating func add(_ item: Int) {
-        let node = target.nodes[item]
-        append(.add, Int(node.flags.subtracting(.isHidden).rawValue))
-        append(Int(node.level))
-        append(target.id(ofItem: item))
-        if node.flags.contains(.hasContent) { append(target.content(ofItem: item)) }
-        if node.flags.contains(.hasKind) { append(target.kind(ofItem: item)) }
-    }
-
-    private mutating func change(_ item: Int, _ partner: Int) {
-        let (node, old) = (target.nodes[item], source.nodes[partner])
-        var changes: DeltaChanges = []
-        let flags = node.flags.subtracting(.isHidden)
-        if flags != old.flags.subtracting(.isHidden) || node.level != old.level { changes.insert(.flags) }
-        if !target.id(ofItem: item).isWritten(as: source.id(ofItem: partner)) { changes.insert(.id) }
-        if node.flags.contains(.hasContent),
-            !old.flags.contains(.hasContent)
-                || !target.content(ofItem: item).hasSameBytes(as: source.content(ofItem: partner))
-        {
-            changes.insert(.content)
+    /// - Parameter old: its partner, which is at the index `partner` of the source; nil if it is new.
+    private mutating func write(_ element: Element, over old: Element?, at partner: Int) {
+        guard let old else {
+            append(.add, Int(element.flags.rawValue))
+            append(element.number)
+            append(element.id)
+            if let content = element.content { append(content) }
+            if let kind = element.kind { append(kind) }
+            return
         }
-        if node.flags.contains(.hasKind),
-            !old.flags.contains(.hasKind) || !target.kind(ofItem: item).hasSameBytes(as: source.kind(ofItem: partner))
-        {
-            changes.insert(.kind)
-        }
+        let changes = element.changes(from: old)
         append(.change, changes.rawValue, from: partner, count: 1)
+        if element.isSection { append(element.number) }
         if changes.contains(.flags) {
-            append(Int(flags.rawValue))
-            append(Int(node.level))
+            append(Int(element.flags.rawValue))
+            if !element.isSection { append(element.number) }
         }
-        if changes.contains(.id) { append(target.id(ofItem: item)) }
-        if changes.contains(.content) { append(target.content(ofItem: item), over: source.content(ofItem: partner)) }
-        if changes.contains(.kind) { append(target.kind(ofItem: item)) }
+        if changes.contains(.id) { append(element.id) }
+        if changes.contains(.content), let content = element.content { append(content, over: old.content) }
+        if changes.contains(.kind), let kind = element.kind { append(kind) }
     }
 
     // MARK: Pieces
@@ -192,15 +141,15 @@ struct DeltaWriter {
         writer.append(bytes)
     }
 
-    /// An id: its text; behind it, if it was written with escapes, its token.
+    /// An id: its text, followed by its token if it was written with escapes.
     private mutating func append(_ id: IDText) {
         append(id.text)
         if id.flags.contains(.escapedID) { append(id.token) }
     }
 
-    /// A content as what both begin and end with, and what stands between.
-    private mutating func append(_ bytes: UnsafeRawBufferPointer, over old: UnsafeRawBufferPointer) {
-        guard let base = bytes.baseAddress, let oldBase = old.baseAddress, old.count > 0 else {
+    /// A content: the lengths of the start and the end that it shares with the old one, and what is between.
+    private mutating func append(_ bytes: UnsafeRawBufferPointer, over old: UnsafeRawBufferPointer?) {
+        guard let base = bytes.baseAddress, let old, let oldBase = old.baseAddress, old.count > 0 else {
             append(0)
             append(0)
             return append(bytes)
@@ -215,17 +164,53 @@ struct DeltaWriter {
     }
 }
 
+/// A section or an item, as a delta describes it.
+private struct Element {
+    let flags: NodeFlags
+    let isSection: Bool
+    /// The number of a section's items, or an item's level.
+    let number: Int
+    let id: IDText
+    let content: UnsafeRawBufferPointer?
+    let kind: UnsafeRawBufferPointer?
+
+    init(_ view: ColumnsView, section: Int) {
+        let node = view.sections[section]
+        (flags, isSection, number) = (node.flags, true, Int(node.endItem - node.firstItem))
+        (id, kind) = (view.id(ofSection: section), nil)
+        content = flags.contains(.hasContent) ? view.content(ofSection: section) : nil
+    }
+
+    init(_ view: ColumnsView, item: Int) {
+        let node = view.nodes[item]
+        (flags, isSection, number) = (node.flags.subtracting(.isHidden), false, Int(node.level))
+        id = view.id(ofItem: item)
+        content = flags.contains(.hasContent) ? view.content(ofItem: item) : nil
+        kind = flags.contains(.hasKind) ? view.kind(ofItem: item) : nil
+    }
+
+    /// What has to be said anew: not contents and kinds that are gone, since the flags say that.
+    func changes(from old: Element) -> DeltaChanges {
+        var changes: DeltaChanges = []
+        if flags != old.flags || !isSection && number != old.number { changes.insert(.flags) }
+        if !id.isWritten(as: old.id) { changes.insert(.id) }
+        if let content, old.content.map(content.hasSameBytes) != true { changes.insert(.content) }
+        if let kind, old.kind.map(kind.hasSameBytes) != true { changes.insert(.kind) }
+        return changes
+    }
+}
+
 extension IDText {
-    /// Whether another id is the same to the byte, and kept the same way: one that was made of several parts is kept
-    /// as if it had been written with escapes.
+    /// Whether another id has the same bytes and is stored the same way: an id made of several parts is stored as if it
+    /// had been written with escapes.
     fileprivate func isWritten(as other: IDText) -> Bool {
-        flags.isKeptAlike(other.flags) && token.hasSameBytes(as: other.token)
+        flags.storesIDs(like: other.flags) && token.hasSameBytes(as: other.token)
     }
 }
 
 extension NodeFlags {
-    /// Whether ids with these flags are kept in the text the same way.
-    func isKeptAlike(_ other: NodeFlags) -> Bool {
+    /// Whether ids with these flags are stored in the text the same way.
+    func storesIDs(like other: NodeFlags) -> Bool {
         symmetricDifference(other).isDisjoint(with: [.integerID, .escapedID])
     }
 }

@@ -123,6 +123,22 @@ struct SectionNode: IdentifiedRecord {
     var endRow: UInt32 = 0
 }
 
+extension SectionNode {
+    /// A section with the id, the flags and the content of an item.
+    init(_ item: (node: Node, payload: Payload)) {
+        (flags, idStart, idCount, hash) = (item.node.flags, item.node.idStart, item.node.idCount, item.node.hash)
+        (contentStart, contentCount) = (item.payload.contentStart, item.payload.contentCount)
+    }
+
+    /// The section as an item, so that what both have is changed in one way.
+    var asItem: (node: Node, payload: Payload) {
+        (
+            Node(idStart: idStart, idCount: idCount, flags: flags, hash: hash),
+            Payload(contentStart: contentStart, contentCount: contentCount)
+        )
+    }
+}
+
 extension BidirectionalCollection where Element == SectionNode {
     /// Rows of all of them.
     var rowCount: Int { last.map { Int($0.endRow) } ?? 0 }
