@@ -1,10 +1,10 @@
-// An edit as it was read: what to do, to what, and where. Ids, contents and kinds are ranges of the batch's bytes.
+// An edit as read: what to do, to what, and where. Ids, contents and kinds are ranges of the batch's bytes.
 
 /// What an edit does.
 public enum EditOperation: String, CaseIterable, Sendable {
     case insert, delete, move, update, reload, reconfigure, expand, collapse, clear
 
-    /// Whether the operands arrive somewhere, so that the edit may say where.
+    /// Whether the operands are put somewhere, so that an edit may say where.
     var places: Bool { self == .insert || self == .move }
 }
 
@@ -17,7 +17,7 @@ struct Edit {
         case items, sections
     }
 
-    /// What `at` may be.
+    /// A value of `at`.
     enum End: String, CaseIterable {
         case start, end
     }
@@ -25,28 +25,24 @@ struct Edit {
     var operation: Operation
     /// Nil where a `clear` names nothing and means all sections.
     var subject: Subject?
-    /// Indexes into the batch: for `insert` of its nodes or its sections, for `update` of its updates, else of its ids.
+    /// Indexes into the batch: into its nodes or sections for `insert`, its updates for `update`, else its ids.
     var operands = 0..<0
-    var place = Place.unsaid
+    var destination = Destination.at(.end)
 
-    /// Where operands arrive.
-    enum Place {
-        case unsaid
-        /// The start of the sections, or of the first one.
-        case start
-        /// The end of the sections, or of the last one.
-        case end
+    /// Where the operands are put.
+    enum Destination {
+        /// The start or the end: of the sections; for items, of the first or the last section.
+        case at(End)
         case before(EditID)
         case after(EditID)
-        case into(Parent, atStart: Bool)
+        case into(Parent, End)
     }
 
-    /// What items arrive in.
-    enum Parent {
-        case section(EditID)
-        case item(EditID)
-        /// Whichever of the two has the id.
-        case either(EditID)
+    /// What items are put into.
+    struct Parent {
+        let id: EditID
+        /// What has the id; nil if it may be either.
+        let subject: Subject?
     }
 }
 
@@ -64,7 +60,7 @@ extension EditID {
     }
 }
 
-/// What an `update` says of one item or section; nil where it says nothing.
+/// What an `update` changes about one item or section; nil for what it leaves as it is.
 struct EditUpdate {
     var id: EditID
     var content: Range<UInt32>?

@@ -3,24 +3,23 @@
 /// A batch is read without a state, so that a malformed one is refused before a state is looked up.
 /// `Snapshot.applying(_:limits:)` applies it.
 public struct EditBatch: Sendable {
-    /// The document that the batch stood in; all ranges are ranges of it.
+    /// The document that the batch was in; all ranges are ranges of it.
     let bytes: [UInt8]
     /// Pointer to the batch in that document.
     let pointer: String
     let edits: [Edit]
-    /// What is to be inserted: items with their subtrees, those of inserted sections among them.
+    /// Inserted items with their subtrees, including those of inserted sections.
     let nodes: [Node]
     let payloads: [Payload]
-    /// Inserted sections are elements of this; so is a nameless one for the items of each other edit that inserts.
+    /// Inserted sections, and for the items of any other edit that inserts, a section without an id.
     let sections: [SectionNode]
     let ids: [EditID]
     let updates: [EditUpdate]
-    /// Finds, of all nodes with an id, the first.
+    /// Finds the first node, or section, with an id.
     let nodeTable: IDTable
     let sectionTable: IDTable
-    /// Of each node, and each section, the first one with the same id.
-    let firstNode: [Int32]
-    let firstSection: [Int32]
+    /// Of each section, then of each node, the index in this list of the first one with the same id.
+    let firsts: [Int32]
 
     /// The number of edits.
     public var count: Int { edits.count }
@@ -54,28 +53,26 @@ public struct EditBatch: Sendable {
     private init(
         bytes: [UInt8], range: Range<Int>, depth: Int, limits: StateLimits, pointer: String
     ) throws(EditError) {
-        var read = try bytes.withUnsafeBufferPointer { (text) throws(EditError) -> EditReader.Batch in
+        let read = try bytes.withUnsafeBufferPointer { (text) throws(EditError) -> EditReader in
             var reader = EditReader(
                 base: UnsafeRawPointer(text.baseAddress!), range: range, tail: text.count, limits: limits,
                 pointer: pointer)
             do throws(JSONError) { try reader.read(depth: depth) } catch { throw .json(error) }
             try reader.check()
-            return reader.result()
+            return reader
         }
-        let bytes = read.tail.isEmpty ? bytes : bytes + read.tail + JSONScanner.zeros
-        var firstNode = (0..<Int32(truncatingIfNeeded: read.builder.nodes.count)).map { $0 }
-        var firstSection = (0..<Int32(truncatingIfNeeded: read.builder.sections.count)).map { $0 }
-        (nodeTable, sectionTable) = read.builder.tables(StateText(bytes)) { duplicate in
-            let first = Int32(truncatingIfNeeded: duplicate.first)
-            if duplicate.isSection {
-                firstSection[duplicate.later] = first
-            } else {
-                firstNode[duplicate.later] = first
-            }
+        var builder = read.reader.builder
+        let tail = read.reader.store.bytes
+        let bytes = tail.isEmpty ? bytes : bytes + tail + JSONScanner.zeros
+        let sectionCount = builder.sections.count
+        var firsts = Array(0..<Int32(truncatingIfNeeded: sectionCount + builder.nodes.count))
+        (nodeTable, sectionTable) = builder.tables(StateText(bytes)) { duplicate in
+            let start = duplicate.isSection ? 0 : sectionCount
+            firsts[start + duplicate.later] = Int32(truncatingIfNeeded: start + duplicate.first)
         }
-        (self.bytes, self.pointer, self.firstNode, self.firstSection) = (bytes, pointer, firstNode, firstSection)
+        (self.bytes, self.pointer, self.firsts) = (bytes, pointer, firsts)
         (edits, ids, updates) = (read.edits, read.ids, read.updates)
-        (nodes, sections, payloads) = (read.builder.nodes, read.builder.sections, read.builder.payloads)
+        (nodes, sections, payloads) = (builder.nodes, builder.sections, builder.payloads)
     }
 }
 
@@ -85,7 +82,7 @@ extension EditBatch {
     /// Pointer to an edit.
     func pointer(toEdit index: Int) -> String { "\(pointer)/\(index)" }
 
-    /// Pointer to the id at the given place of an edit's operands.
+    /// Pointer to the id of an operand, by its index in the edit.
     func pointer(toOperand ordinal: Int, ofEdit index: Int) -> String {
         let edit = edits[index]
         let member = edit.operation == .update ? "/id" : ""

@@ -2,20 +2,30 @@
 
 extension EditReader {
     /// Reads the array at `start` as the edit's operands.
-    mutating func readOperands(of edit: inout Edit, from start: Int, at place: EditPointer, depth: Int)
-        throws(JSONError)
-    {
-        guard let subject = edit.subject else { return }
+    mutating func readOperands(
+        of edit: inout Edit, _ subject: Edit.Subject, from start: Int, depth: Int
+    ) throws(JSONError) {
+        edit.subject = subject
         reader.scanner.at = start
         switch (edit.operation, subject) {
-        case (.insert, .items): edit.operands = try readInsertedItems(at: place, depth: depth)
-        case (.insert, .sections): edit.operands = try readInsertedSections(at: place, depth: depth)
-        case (.update, _): edit.operands = try readUpdates(of: subject, at: place, depth: depth)
-        default: edit.operands = try readIDs(of: subject, at: place, depth: depth)
+        case (.insert, .items): edit.operands = try readInsertedItems(depth: depth)
+        case (.insert, .sections): edit.operands = try readInsertedSections(depth: depth)
+        case (.update, _):
+            let first = updates.count
+            updates += try readElements(of: subject, depth: depth) { (reader, ordinal) throws(JSONError) in
+                try reader.readEditUpdate(of: subject, ordinal, depth: depth + 1)
+            }
+            edit.operands = first..<updates.count
+        default:
+            let first = ids.count
+            ids += try readElements(of: subject, depth: depth) { (reader, ordinal) throws(JSONError) in
+                try reader.readEditID(depth: depth + 1, at: .element(ordinal, ""))
+            }
+            edit.operands = first..<ids.count
         }
     }
 
-    private mutating func readInsertedItems(at place: EditPointer, depth: Int) throws(JSONError) -> Range<Int> {
+    private mutating func readInsertedItems(depth: Int) throws(JSONError) -> Range<Int> {
         reader.path = DocumentPointers(root: place.batch, edit: place.edit, items: "/items")
         let first = reader.builder.nodes.count
         reader.builder.beginSection()
@@ -26,7 +36,7 @@ extension EditReader {
         return first..<reader.builder.nodes.count
     }
 
-    private mutating func readInsertedSections(at place: EditPointer, depth: Int) throws(JSONError) -> Range<Int> {
+    private mutating func readInsertedSections(depth: Int) throws(JSONError) -> Range<Int> {
         let first = reader.builder.sections.count
         reader.path = DocumentPointers(
             root: place.batch, edit: place.edit, sections: "/sections", items: "/items", firstSection: first)
@@ -36,117 +46,83 @@ extension EditReader {
         return first..<reader.builder.sections.count
     }
 
-    private mutating func readIDs(of subject: Edit.Subject, at place: EditPointer, depth: Int) throws(JSONError)
-        -> Range<
-            Int
-        >
-    {
+    /// Reads an array, but for elements that `read` has noted a violation of.
+    private mutating func readElements<Element>(
+        of subject: Edit.Subject, depth: Int, _ read: (inout StateReader, Int) throws(JSONError) -> Element?
+    ) throws(JSONError) -> [Element] {
         reader.path = DocumentPointers(root: place.batch, edit: place.edit, member: subject.rawValue)
-        var read: [EditID] = []
+        var elements: [Element] = []
         var ordinal = 0
         try reader.readElements(depth: depth, of: subject.rawValue, at: .root) { (reader) throws(JSONError) in
-            if let id = try reader.readEditID(depth: depth + 1, at: .element(ordinal, "")) { read.append(id) }
+            if let element = try read(&reader, ordinal) { elements.append(element) }
             ordinal += 1
         }
-        ids += read
-        return ids.count - read.count..<ids.count
+        return elements
     }
 
-    // MARK: Updates
+    // MARK: Destinations
 
-    private mutating func readUpdates(
-        of subject: Edit.Subject, at place: EditPointer, depth: Int
-    ) throws(JSONError) -> Range<Int> {
-        reader.path = DocumentPointers(root: place.batch, edit: place.edit, member: subject.rawValue)
-        var read: [EditUpdate] = []
-        var ordinal = 0
-        try reader.readElements(depth: depth, of: subject.rawValue, at: .root) { (reader) throws(JSONError) in
-            if let update = try reader.readEditUpdate(of: subject, ordinal, depth: depth + 1) { read.append(update) }
-            ordinal += 1
-        }
-        updates += read
-        return updates.count - read.count..<updates.count
-    }
-
-    // MARK: Places
-
-    /// Where an edit puts its operands; violations are noted.
-    mutating func readPlace(
-        _ members: Members, of edit: Edit, at place: EditPointer, depth: Int
-    ) throws(JSONError) -> Edit.Place {
+    /// Where an edit puts its operands; nil if it does not say, or with a violation noted.
+    mutating func readDestination(
+        _ members: Members, of edit: Edit, depth: Int
+    ) throws(JSONError) -> Edit.Destination? {
         let named = [Member.before, .after, .into].filter { members[$0] != nil }
         guard edit.operation.places else {
             for member in named + (members[.at] == nil ? [] : [.at]) {
-                reader.note(
-                    "wrong-shape", "only insert and move take a position, not \(edit.operation.rawValue)",
-                    at: place("/\(member.rawValue)"))
+                note(
+                    "only insert and move take a position, not \(edit.operation.rawValue)", at: "/\(member.rawValue)")
             }
-            return .unsaid
+            return nil
         }
         if named.count > 1 {
-            reader.note("wrong-shape", "an edit has at most one of before, after and into", at: place())
-            return .unsaid
+            note("an edit has at most one of before, after and into")
+            return nil
         }
-        let isAtStart = isAtStart(members, at: place)
-        guard let anchor = named.first, let start = members[anchor] else {
-            return isAtStart.map { $0 ? .start : .end } ?? .unsaid
-        }
+        let end = members[.at].flatMap { word(at: $0, of: Edit.End.allCases) }
+        if members[.at] != nil, end == nil { note("at is \"start\" or \"end\"", at: "/at") }
+        guard let anchor = named.first, let start = members[anchor] else { return end.map { .at($0) } }
         reader.scanner.at = start
         if anchor == .into {
             if edit.subject == .sections {
-                reader.note("wrong-shape", "sections cannot be nested: use before, after or at", at: place("/into"))
-                return .unsaid
+                note("sections cannot be nested: use before, after or at", at: "/into")
+                return nil
             }
-            return try readParent(at: place, depth: depth).map { .into($0, atStart: isAtStart ?? false) }
-                ?? .unsaid
+            return try readParent(depth: depth).map { .into($0, end ?? .end) }
         }
-        if members[.at] != nil {
-            reader.note("wrong-shape", "at is used with into, or alone", at: place("/at"))
-        }
+        if members[.at] != nil { note("at is used with into, or alone", at: "/at") }
         reader.path = DocumentPointers(root: place("/\(anchor.rawValue)"))
-        guard let id = try reader.readEditID(depth: depth, at: .root) else { return .unsaid }
+        guard let id = try reader.readEditID(depth: depth, at: .root) else { return nil }
         return anchor == .before ? .before(id) : .after(id)
     }
 
-    private mutating func isAtStart(_ members: Members, at place: EditPointer) -> Bool? {
-        guard let start = members[.at] else { return nil }
-        switch word(at: start, of: Edit.End.allCases) {
-        case .start: return true
-        case .end: return false
-        case nil:
-            reader.note("wrong-shape", "at is \"start\" or \"end\"", at: place("/at"))
-            return nil
-        }
-    }
-
     /// `{"section":id}`, `{"item":id}` or an id.
-    private mutating func readParent(at place: EditPointer, depth: Int) throws(JSONError) -> Edit.Parent? {
+    private mutating func readParent(depth: Int) throws(JSONError) -> Edit.Parent? {
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
             reader.path = DocumentPointers(root: place("/into"))
-            return try reader.readEditID(depth: depth, at: .root).map { .either($0) }
+            return try reader.readEditID(depth: depth, at: .root).map { Edit.Parent(id: $0, subject: nil) }
         }
         var parents: [Edit.Parent] = []
         var count = 0
-        try reader.readObject(depth: depth + 1) { (reader, token) throws(JSONError) in
+        try reader.readObject(depth: depth + 1) { [place] (reader, token) throws(JSONError) in
             let name = reader.scanner.string(token).string
             reader.path = DocumentPointers(root: place("/into/\(JSONPointer.escaped(name.utf8))"))
             count += 1
-            switch name {
-            case "section": parents += try reader.readEditID(depth: depth + 1, at: .root).map { [.section($0)] } ?? []
-            case "item": parents += try reader.readEditID(depth: depth + 1, at: .root).map { [.item($0)] } ?? []
-            default:
-                try reader.refuse(
+            guard name == "section" || name == "item" else {
+                return try reader.refuse(
                     "unknown-member", "into has no member \"\(Violations.shown(Array(name.utf8)))\"", at: .root,
                     depth: depth + 1)
             }
+            if let id = try reader.readEditID(depth: depth + 1, at: .root) {
+                parents.append(Edit.Parent(id: id, subject: name == "item" ? .items : .sections))
+            }
         }
-        if count != 1 { reader.note("wrong-shape", "into names one section or one item", at: place("/into")) }
+        if count != 1 { note("into names one section or one item", at: "/into") }
         return parents.count == 1 ? parents[0] : nil
     }
 }
 
 extension StateReader {
-    /// Takes an id on its own; nil, with a violation noted, if something else stands here.
+    /// Takes an id on its own; nil, with a violation noted, for anything else.
     fileprivate mutating func readEditID(depth: Int, at place: Place) throws(JSONError) -> EditID? {
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
@@ -164,8 +140,7 @@ extension StateReader {
     ) throws(JSONError) -> EditUpdate? {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
-            try refuse(
-                "wrong-shape", "an update holds objects", at: .element(ordinal, ""), depth: depth)
+            try refuse("wrong-shape", "an update holds objects", at: .element(ordinal, ""), depth: depth)
             return nil
         }
         var id: FoundID?
@@ -186,8 +161,7 @@ extension StateReader {
                     .map { UInt32(truncatingIfNeeded: $0) }
             case .kind:
                 try reader.refuse(
-                    "unknown-member", "a section has no kind", at: .element(ordinal, "/kind"),
-                    depth: depth + 1)
+                    "unknown-member", "a section has no kind", at: .element(ordinal, "/kind"), depth: depth + 1)
             case .items:
                 try reader.refuse(
                     "wrong-shape", "an update cannot change items: insert, move or delete them",

@@ -1,7 +1,7 @@
 // From bytes to edits, without a state. Members of an edit come in any order, and what `items` holds depends on `op`;
-// so each edit is walked twice: once to check its grammar and note where its members stand, once to read them. Items
-// and sections that are inserted are read by the reader of states, whose columns then hold the items of the whole
-// batch; its violations are reported in the words of edits.
+// so each edit is walked twice: once to check its grammar and note where its members stand, once to read them. Inserted
+// items and sections are read by the reader of states, whose columns then hold the items of the whole batch; its
+// violations are reported in the words of edits.
 
 /// Reads a batch.
 struct EditReader {
@@ -11,24 +11,13 @@ struct EditReader {
     private(set) var edits: [Edit] = []
     var ids: [EditID] = []
     var updates: [EditUpdate] = []
-    /// Edits seen, too many ones included.
+    /// Edits seen, including those beyond the limit.
     private var count = 0
-
-    /// What was read, without a pointer into the memory that was.
-    struct Batch {
-        let edits: [Edit]
-        let ids: [EditID]
-        let updates: [EditUpdate]
-        var builder: ColumnsBuilder
-        /// What is to be put behind the memory.
-        let tail: ArraySlice<UInt8>
-    }
 
     /// A reader of the value at `range` of padded memory; `tail` is where bytes that it stores will stand.
     init(base: UnsafeRawPointer, range: Range<Int>, tail: Int, limits: StateLimits, pointer: String) {
         var inner = limits
-        // What is inserted may be deleted by a later edit: only the state that comes out is held to the number of
-        // items.
+        // What is inserted may be deleted by a later edit: only the resulting state is held to the number of items.
         inner.maxItems = StateLimits.none.maxItems
         reader = StateReader(base: base, count: range.upperBound, limits: inner)
         reader.scanner.at = range.lowerBound
@@ -55,16 +44,24 @@ struct EditReader {
     private mutating func readElement(depth: Int) throws(JSONError) {
         count += 1
         guard count <= limits.maxEdits else { return try reader.scanner.skipValue(depth: depth) }
-        let place = EditPointer(batch: pointer, edit: count - 1)
         reader.scanner.skipSpace()
         guard reader.scanner.byte(reader.scanner.at) == UInt8(ascii: "{") else {
-            reader.note("wrong-shape", "an edit is an object", at: place())
+            note("an edit is an object")
             return try reader.scanner.skipValue(depth: depth)
         }
-        let members = try findMembers(at: place, depth: depth + 1)
+        let members = try findMembers(depth: depth + 1)
         let end = reader.scanner.at
-        if let edit = try interpret(members, at: place, depth: depth + 1) { edits.append(edit) }
+        if let edit = try interpret(members, depth: depth + 1) { edits.append(edit) }
         reader.scanner.at = end
+    }
+
+    /// The edit that is being read.
+    var place: EditPointer { EditPointer(batch: pointer, edit: count - 1) }
+
+    /// Notes that the edit has the wrong shape, at a place in it.
+    mutating func note(_ detail: @autoclosure () -> String, at rest: String = "") {
+        let place = place
+        reader.note("wrong-shape", detail(), at: place(rest))
     }
 
     // MARK: Members
@@ -74,7 +71,7 @@ struct EditReader {
         case op, items, sections, before, after, into, at
     }
 
-    /// Where the values of an edit's members stand.
+    /// Where the values of an edit's members start.
     struct Members {
         private var starts: [(member: Member, at: Int)] = []
 
@@ -84,9 +81,9 @@ struct EditReader {
         }
     }
 
-    private mutating func findMembers(at place: EditPointer, depth: Int) throws(JSONError) -> Members {
+    private mutating func findMembers(depth: Int) throws(JSONError) -> Members {
         var members = Members()
-        try reader.readObject(depth: depth) { (reader, token) throws(JSONError) in
+        try reader.readObject(depth: depth) { [place] (reader, token) throws(JSONError) in
             reader.scanner.skipSpace()
             let name = reader.scanner.string(token)
             if let member = name.word(of: Member.allCases) {
@@ -101,38 +98,31 @@ struct EditReader {
         return members
     }
 
-    /// An edit from its members; nil, with a violation noted, where they make none.
-    private mutating func interpret(_ members: Members, at place: EditPointer, depth: Int) throws(JSONError) -> Edit? {
-        guard let operation = operation(members, at: place) else { return nil }
+    /// An edit from its members; nil, with a violation noted, if it has no operation.
+    private mutating func interpret(_ members: Members, depth: Int) throws(JSONError) -> Edit? {
+        guard let operation = operation(members) else { return nil }
         var edit = Edit(operation: operation)
         switch (members[.items], members[.sections]) {
-        case (.some, .some):
-            reader.note("wrong-shape", "an edit has items or sections, not both", at: place())
-        case (let items?, nil):
-            edit.subject = .items
-            try readOperands(of: &edit, from: items, at: place, depth: depth)
-        case (nil, let sections?):
-            edit.subject = .sections
-            try readOperands(of: &edit, from: sections, at: place, depth: depth)
-        case (nil, nil):
-            if operation != .clear { reader.note("wrong-shape", "an edit needs items or sections", at: place()) }
+        case (.some, .some): note("an edit has items or sections, not both")
+        case (let items?, nil): try readOperands(of: &edit, .items, from: items, depth: depth)
+        case (nil, let sections?): try readOperands(of: &edit, .sections, from: sections, depth: depth)
+        case (nil, nil): if operation != .clear { note("an edit needs items or sections") }
         }
-        edit.place = try readPlace(members, of: edit, at: place, depth: depth)
+        edit.destination = try readDestination(members, of: edit, depth: depth) ?? .at(.end)
         return edit
     }
 
-    private mutating func operation(_ members: Members, at place: EditPointer) -> Edit.Operation? {
+    private mutating func operation(_ members: Members) -> Edit.Operation? {
         guard let start = members[.op] else {
-            reader.note("wrong-shape", "an edit needs an op", at: place())
+            note("an edit needs an op")
             return nil
         }
         if let operation = word(at: start, of: Edit.Operation.allCases) { return operation }
-        let known = Edit.Operation.allCases.map(\.rawValue).joined(separator: ", ")
-        reader.note("wrong-shape", "op is one of \(known)", at: place("/op"))
+        note("op is one of \(Edit.Operation.allCases.map(\.rawValue).joined(separator: ", "))", at: "/op")
         return nil
     }
 
-    /// Which word the string at an offset is; nil if something else stands there.
+    /// Which word the string at an offset is; nil for anything else.
     func word<Word: RawRepresentable<String>>(at start: Int, of words: [Word]) -> Word? {
         guard reader.scanner.byte(start) == UInt8(ascii: "\"") else { return nil }
         var cursor = JSONCursor(reader.scanner.base + start)
@@ -155,18 +145,12 @@ struct EditReader {
         }
     }
 
-    /// Where a state has a code of its own for a value of the wrong type, or for one that is missing, edits have one
-    /// for all.
+    /// A state has codes of its own for a value of the wrong type and for a missing one; edits have one code for both.
     private static func inWordsOfEdits(_ violation: Violation) -> Violation {
         switch violation.code {
         case "unknown-member", "invalid-id": violation
         default: Violation(pointer: violation.pointer, code: "wrong-shape", detail: violation.detail)
         }
-    }
-
-    /// What was read; `check` has not thrown.
-    consuming func result() -> Batch {
-        Batch(edits: edits, ids: ids, updates: updates, builder: reader.builder, tail: reader.store.bytes)
     }
 }
 
@@ -177,12 +161,12 @@ extension JSONString {
     }
 }
 
-/// Where an edit stands, as a JSON Pointer that is written only once there is something to be told.
+/// A JSON Pointer to an edit, written only when a violation is reported.
 struct EditPointer {
     /// Pointer to all edits.
     let batch: String
     let edit: Int
 
-    /// The pointer to the edit, or to what is in it.
+    /// The pointer to the edit, or to something in it.
     func callAsFunction(_ rest: String = "") -> String { "\(batch)/\(edit)\(rest)" }
 }

@@ -1,89 +1,86 @@
-// One edit. What it names is looked up first, and where it puts it; only then is anything changed. All that is wrong
-// with the first edit that does not fit is reported, and nothing about those behind it: they were written for a state
-// that never came to be.
+// One edit. What it names and where it puts that is looked up first; only then is anything changed. All that is wrong
+// with the first edit that does not fit is reported, and nothing about later ones: they were written for a state that
+// never came to be.
 
 extension EditedState {
-    /// Applies the edit at `index`; returns what is wrong with it, and then the state is not to be used any more.
+    /// Applies the edit at `index`; returns what is wrong with it, and then the state must not be used any more.
     mutating func apply(_ index: Int, limit: Int) -> [Violation] {
+        self.index = index
         var violations = Violations(limit: limit)
-        let edit = batch.edits[index]
         switch edit.operation {
-        case .insert: insert(edit, index, &violations)
-        case .move: move(edit, index, &violations)
-        case .delete: for vertex in present(edit) where tree.contains(vertex) { detach(vertex) }
-        case .clear: clear(edit, index, &violations)
-        case .update: update(edit, index, &violations)
-        case .expand: each(edit, index, &violations) { $0.change($1) { $0.isCollapsed = false } }
-        case .collapse: each(edit, index, &violations) { $0.change($1) { $0.isCollapsed = true } }
-        case .reload: mark(edit, index, .reload, &violations)
-        case .reconfigure: mark(edit, index, .reconfigure, &violations)
+        case .insert: insert(&violations)
+        case .move: move(&violations)
+        case .delete:
+            // An id that nothing has is no violation: it is deleted.
+            let vertices = edit.subject.map { subject in batch.ids[edit.operands].compactMap { find(subject, $0) } }
+            for vertex in vertices ?? [] where tree.contains(vertex) { detach(vertex) }
+        case .clear: clear(&violations)
+        case .update: update(&violations)
+        case .expand: for (_, vertex) in operands(&violations) { change(vertex) { $0.isCollapsed = false } }
+        case .collapse: for (_, vertex) in operands(&violations) { change(vertex) { $0.isCollapsed = true } }
+        case .reload: mark(.reload, &violations)
+        case .reconfigure: mark(.reconfigure, &violations)
         }
         return violations.list
     }
 
     // MARK: Operations
 
-    private mutating func insert(_ edit: Edit, _ index: Int, _ violations: inout Violations) {
-        let gap = target(of: edit, index, moved: [], &violations).map(gap)
+    private mutating func insert(_ violations: inout Violations) {
+        let gap = target(moved: [], &violations).map(gap)
         if edit.subject == .sections {
-            for section in edit.operands { enter(section: section, gap, index, &violations) }
+            for section in edit.operands { enter(section: section, gap, &violations) }
         } else {
-            enter(nodes: edit.operands, gap, index, &violations)
+            enter(nodes: edit.operands, gap, &violations)
         }
     }
 
-    private mutating func enter(section: Int, _ gap: Gap?, _ index: Int, _ violations: inout Violations) {
-        if let taken = enter(.newSection(section)) {
-            return noteDuplicate(.newSection(section), taken, index, &violations)
+    private mutating func enter(section: Int, _ gap: Gap?, _ violations: inout Violations) {
+        let (record, new) = (batch.sections[section], vertex(.newSection(section)))
+        if let taken = find(.sections, EditID(record)) {
+            return noteDuplicate(.newSection(section), taken, &violations)
         }
-        let vertex = vertex(.newSection(section))
-        if let gap { place(vertex, in: gap, by: index) }
-        let record = batch.sections[section]
-        enter(nodes: Int(record.firstItem)..<Int(record.endItem), Gap(parent: vertex), index, &violations)
+        enter(new)
+        if let gap { place(new, in: gap) }
+        enter(nodes: Int(record.firstItem)..<Int(record.endItem), Gap(parent: new), &violations)
     }
 
     /// Puts in whole subtrees of the batch.
-    private mutating func enter(nodes: Range<Int>, _ gap: Gap?, _ index: Int, _ violations: inout Violations) {
+    private mutating func enter(nodes: Range<Int>, _ gap: Gap?, _ violations: inout Violations) {
         for node in nodes {
-            if let taken = enter(.newItem(node)) {
-                noteDuplicate(.newItem(node), taken, index, &violations)
+            let (record, new) = (batch.nodes[node], vertex(.newItem(node)))
+            if let taken = find(.items, EditID(record)) {
+                noteDuplicate(.newItem(node), taken, &violations)
                 continue
             }
-            let parent = Int(batch.nodes[node].parent)
-            if parent >= 0 {
-                place(vertex(.newItem(node)), in: Gap(parent: vertex(.newItem(parent))), by: index)
-            } else if let gap {
-                place(vertex(.newItem(node)), in: gap, by: index)
-            }
+            enter(new)
+            let gap = record.parent < 0 ? gap : Gap(parent: vertex(.newItem(Int(record.parent))))
+            if let gap { place(new, in: gap) }
         }
     }
 
-    private mutating func move(_ edit: Edit, _ index: Int, _ violations: inout Violations) {
-        let vertices = known(edit, index, &violations)
+    private mutating func move(_ violations: inout Violations) {
+        let operands = operands(&violations)
         var moved: Set<Int> = []
-        for (ordinal, vertex) in vertices where !moved.insert(vertex).inserted {
-            violations.note(
-                "duplicate-id",
-                "\"\(shown(batch.ids[edit.operands.lowerBound + ordinal]))\" is moved twice by one edit",
-                at: batch.pointer(toOperand: ordinal, ofEdit: index))
+        for (ordinal, vertex) in operands where !moved.insert(vertex).inserted {
+            note("duplicate-id", "is moved twice by one edit", ordinal, &violations)
         }
-        guard let target = target(of: edit, index, moved: moved, &violations) else { return }
+        guard let target = target(moved: moved, &violations) else { return }
         let lineage = tree.lineage(of: target.parent)
-        for (ordinal, vertex) in vertices where lineage.contains(vertex) {
-            violations.note(
-                "cycle", "\"\(shown(batch.ids[edit.operands.lowerBound + ordinal]))\" cannot go into itself",
-                at: batch.pointer(toOperand: ordinal, ofEdit: index))
+        for (ordinal, vertex) in operands where lineage.contains(vertex) {
+            note("cycle", "cannot go into itself", ordinal, &violations)
         }
         guard violations.list.isEmpty else { return }
-        for (_, vertex) in vertices { detach(vertex) }
+        for (_, vertex) in operands { detach(vertex) }
         let gap = gap(target)
-        for (_, vertex) in vertices { place(vertex, in: gap, by: index) }
+        for (_, vertex) in operands { place(vertex, in: gap) }
     }
 
-    private mutating func clear(_ edit: Edit, _ index: Int, _ violations: inout Violations) {
+    private mutating func clear(_ violations: inout Violations) {
         guard edit.subject == nil else {
-            // What was below another one of them is gone with that.
-            return each(edit, index, &violations) { if $0.tree.contains($1) { $0.empty($1) } }
+            // What was below another operand is gone with that.
+            for (_, vertex) in operands(&violations) where tree.contains(vertex) { empty(vertex) }
+            return
         }
         var section = tree.first(in: EditedTree.root)
         while section >= 0 {
@@ -92,81 +89,71 @@ extension EditedState {
         }
     }
 
-    private mutating func update(_ edit: Edit, _ index: Int, _ violations: inout Violations) {
+    private mutating func update(_ violations: inout Violations) {
         guard let subject = edit.subject else { return }
-        for place in edit.operands {
-            let update = batch.updates[place]
+        for (ordinal, update) in batch.updates[edit.operands].enumerated() {
             guard let vertex = find(subject, update.id) else {
-                noteUnknown(subject, update.id, place - edit.operands.lowerBound, index, &violations)
+                noteUnknown(subject, update.id, ordinal, &violations)
                 continue
             }
-            change(vertex) { said in
-                if let content = update.content { said.content = content }
-                if let kind = update.kindStart { said.kindStart = kind }
-                if let isExpanded = update.isExpanded { said.isCollapsed = !isExpanded }
+            change(vertex) { override in
+                if let content = update.content { override.content = content }
+                if let kind = update.kindStart { override.kindStart = kind }
+                if let isExpanded = update.isExpanded { override.isCollapsed = !isExpanded }
             }
         }
     }
 
-    private mutating func mark(
-        _ edit: Edit, _ index: Int, _ redraw: Marks.Redraw, _ violations: inout Violations
-    ) {
+    private mutating func mark(_ redraw: Marks.Redraw, _ violations: inout Violations) {
         guard let subject = edit.subject else { return }
-        _ = known(edit, index, &violations)
-        for place in edit.operands { mark(subject, batch.ids[place], redraw) }
+        _ = operands(&violations)
+        marks += batch.ids[edit.operands].map { (subject, $0, redraw) }
     }
 
-    /// Calls `body` for each vertex that the edit names.
-    private mutating func each(
-        _ edit: Edit, _ index: Int, _ violations: inout Violations, _ body: (inout EditedState, Int) -> Void
-    ) {
-        for (_, vertex) in known(edit, index, &violations) { body(&self, vertex) }
-    }
-
-    // MARK: Operands
-
-    /// The vertices that an edit's ids name, with their place in the edit; an id that nothing has is a violation.
-    private func known(_ edit: Edit, _ index: Int, _ violations: inout Violations) -> [(ordinal: Int, vertex: Int)] {
+    /// The vertices that the edit's ids name, with their index in the edit; an id that nothing has is a violation.
+    private func operands(_ violations: inout Violations) -> [(ordinal: Int, vertex: Int)] {
         guard let subject = edit.subject else { return [] }
         var vertices: [(ordinal: Int, vertex: Int)] = []
-        for place in edit.operands {
-            let ordinal = place - edit.operands.lowerBound
-            if let vertex = find(subject, batch.ids[place]) {
+        for (ordinal, id) in batch.ids[edit.operands].enumerated() {
+            if let vertex = find(subject, id) {
                 vertices.append((ordinal, vertex))
             } else {
-                noteUnknown(subject, batch.ids[place], ordinal, index, &violations)
+                noteUnknown(subject, id, ordinal, &violations)
             }
         }
         return vertices
     }
 
-    /// The vertices that an edit's ids name, as far as there are any.
-    private func present(_ edit: Edit) -> [Int] {
-        guard let subject = edit.subject else { return [] }
-        return batch.ids[edit.operands].compactMap { find(subject, $0) }
-    }
-
     // MARK: Violations
 
+    /// Notes what is wrong with an operand that is an id.
+    private func note(_ code: String, _ detail: String, _ ordinal: Int, _ violations: inout Violations) {
+        violations.note(
+            code, "\"\(shown(batch.ids[edit.operands.lowerBound + ordinal]))\" \(detail)",
+            at: batch.pointer(toOperand: ordinal, ofEdit: index))
+    }
+
     private func noteUnknown(
-        _ subject: Edit.Subject, _ id: EditID, _ ordinal: Int, _ index: Int, _ violations: inout Violations
+        _ subject: Edit.Subject, _ id: EditID, _ ordinal: Int, _ violations: inout Violations
     ) {
         violations.note(
             "unknown-id", "none of the \(subject.rawValue) has the id \"\(shown(id))\"",
             at: batch.pointer(toOperand: ordinal, ofEdit: index))
     }
 
-    /// Notes an id that is taken, and where the batch itself took it.
-    private mutating func noteDuplicate(_ new: Vertex, _ taken: Int, _ index: Int, _ violations: inout Violations) {
+    /// Notes an id that is taken and, if the batch itself took it, where.
+    private mutating func noteDuplicate(_ new: Vertex, _ taken: Int, _ violations: inout Violations) {
         guard !violations.isFull else { return }
-        let first = vertex(numbered: taken)
-        let isBrought = if case .oldItem = first { false } else if case .oldSection = first { false } else { true }
-        let detail = isBrought ? "is inserted more than once" : "exists already; move or update it"
-        if isBrought { noteDuplicate(first, detail, insertingEdit(of: first), &violations) }
+        let isInserted = taken >= firstNew
+        let detail = isInserted ? "is inserted more than once" : "exists already; move or update it"
+        if isInserted {
+            let first = vertex(numbered: taken)
+            noteDuplicate(first, detail, insertingEdit(of: first), &violations)
+        }
         noteDuplicate(new, detail, index, &violations)
     }
 
-    /// The edit that brings something. O(edits).
+    /// The edit that inserts a vertex. O(edits).
     private func insertingEdit(of vertex: Vertex) -> Int {
         batch.edits.firstIndex { edit in
             guard edit.operation == .insert else { return false }
@@ -182,22 +169,18 @@ extension EditedState {
     private mutating func noteDuplicate(
         _ vertex: Vertex, _ detail: String, _ index: Int, _ violations: inout Violations
     ) {
-        let number = self.vertex(vertex)
-        guard told.insert(number).inserted else { return }
+        guard told.insert(self.vertex(vertex)).inserted else { return }
         switch vertex {
         case .newItem(let node):
-            let record = batch.nodes[node]
-            let id = shown(EditID(record))
             let ordinals = ordinals ?? SiblingOrdinals(batch.nodes, sections: batch.sections.count)
             self.ordinals = ordinals
             violations.note(
-                "duplicate-id", "the item \"\(id)\" \(detail)",
+                "duplicate-id", "the item \"\(shown(EditID(batch.nodes[node])))\" \(detail)",
                 at: batch.pointer(toNode: node, ofEdit: index, ordinals))
         case .newSection(let section):
-            let record = batch.sections[section]
-            let id = shown(EditID(record))
             violations.note(
-                "duplicate-id", "the section \"\(id)\" \(detail)", at: batch.pointer(toSection: section, ofEdit: index))
+                "duplicate-id", "the section \"\(shown(EditID(batch.sections[section])))\" \(detail)",
+                at: batch.pointer(toSection: section, ofEdit: index))
         case .oldItem, .oldSection: break
         }
     }

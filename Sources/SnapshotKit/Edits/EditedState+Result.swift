@@ -1,13 +1,13 @@
-// The state that comes out. What nobody touched is taken over stretch by stretch; all else is an item of its own, whose
-// texts stand in the old state or in the batch, which the new state's text has behind that of the old one.
+// The resulting state. What no edit touched is taken over stretch by stretch; all else is an item of its own, whose
+// texts are in the old state or in the batch, which the new state's text has behind that of the old one.
 
-/// Says what a state is made of after its edits.
+/// Describes what a state is made of after its edits.
 struct EditedStateWriter {
     private let state: EditedState
     private let limits: StateLimits
     private var assembly: ColumnsAssembly
     private let cuts: [Int]
-    /// Where the batch's bytes stand in the new state's text.
+    /// Where the batch's bytes start in the new state's text.
     private let base: UInt32
     /// Bytes of the batch that the new state needs.
     private var used = 0
@@ -23,7 +23,7 @@ struct EditedStateWriter {
     mutating func write() throws(EditError) -> (Snapshot, ReusedRuns) {
         var section = state.tree.first(in: EditedTree.root)
         while section >= 0 {
-            assembly.beginSection(record(section: section))
+            assembly.beginSection(SectionNode(element(section)))
             try writeItems(of: section)
             assembly.endSection()
             section = state.tree.next(after: section)
@@ -44,14 +44,12 @@ struct EditedStateWriter {
     }
 
     private func checkCounts() throws(EditError) {
-        let (sections, items) = (assembly.sections.count, assembly.itemCount)
-        if sections > limits.maxSections, sections > state.old.sections.count {
+        for (subject, count, limit, before) in [
+            (Edit.Subject.sections, assembly.sections.count, limits.maxSections, state.old.sections.count),
+            (.items, assembly.itemCount, limits.maxItems, state.old.nodes.count),
+        ] where count > limit && count > before {
             throw .limitExceeded(
-                what: "sections", limit: limits.maxSections, actual: sections, pointer: pointerToLastInsert(.sections))
-        }
-        if items > limits.maxItems, items > state.old.nodes.count {
-            throw .limitExceeded(
-                what: "items", limit: limits.maxItems, actual: items, pointer: pointerToLastInsert(.items))
+                what: subject.rawValue, limit: limit, actual: count, pointer: pointerToLastInsert(subject))
         }
     }
 
@@ -74,7 +72,9 @@ struct EditedStateWriter {
                 (vertex, level) = (state.vertex(.oldItem(last)), level + levels(from: item, to: last))
             } else {
                 try check(level, vertex)
-                writeItem(vertex, level: level)
+                var (node, payload) = element(vertex)
+                node.level = UInt8(truncatingIfNeeded: level)
+                assembly.append(node, payload)
             }
             (vertex, level) = following(vertex, level)
         }
@@ -84,7 +84,7 @@ struct EditedStateWriter {
         Int(state.old.nodes[other].level) - Int(state.old.nodes[item].level)
     }
 
-    /// The vertex behind another in the document, and its level; none behind the last one of a section.
+    /// The vertex after another in the document, and its level; none after the last one of a section.
     private func following(_ vertex: Int, _ level: Int) -> (vertex: Int, level: Int) {
         let child = state.tree.first(in: vertex)
         if child >= 0 { return (child, level + 1) }
@@ -97,7 +97,7 @@ struct EditedStateWriter {
         }
     }
 
-    /// Takes over what nobody touched from an item on; returns the last one that was taken.
+    /// Takes over what no edit touched from an item on; returns the last item of that stretch.
     private mutating func writeStretch(from item: Int, level: Int) throws(EditError) -> Int {
         let end = min(Int(state.old.sections[Int(state.old.nodes[item].section)].endItem), cut(behind: item))
         let shift = level - Int(state.old.nodes[item].level)
@@ -110,7 +110,7 @@ struct EditedStateWriter {
         return end - 1
     }
 
-    /// The first cut behind an item.
+    /// The first cut after an item.
     private func cut(behind item: Int) -> Int {
         let place = cuts.indices.border { cuts[$0] <= item }
         return place < cuts.count ? cuts[place] : .max
@@ -123,18 +123,20 @@ struct EditedStateWriter {
             pointer: state.batch.pointer(toEdit: state.placingEdit(of: vertex)))
     }
 
-    private mutating func writeItem(_ vertex: Int, level: Int) {
-        var (node, payload): (Node, Payload)
-        switch state.vertex(numbered: vertex) {
-        case .oldItem(let item): (node, payload) = (state.old.nodes[item], state.old.payload(ofItem: item))
-        case .newItem(let item):
-            (node, payload) = (state.batch.nodes[item], state.batch.payloads[item])
+    /// A section or an item with what edits changed about it.
+    private mutating func element(_ vertex: Int) -> (node: Node, payload: Payload) {
+        var (node, payload) =
+            switch state.vertex(numbered: vertex) {
+            case .oldSection(let index): state.old.sections[index].asItem
+            case .oldItem(let index): (node: state.old.nodes[index], payload: state.old.payload(ofItem: index))
+            case .newSection(let index): state.batch.sections[index].asItem
+            case .newItem(let index): (node: state.batch.nodes[index], payload: state.batch.payloads[index])
+            }
+        if vertex >= state.firstNew {
             node.idStart += base
             payload.shift(by: Int(base), node.flags)
             used += Int(node.idCount) + Int(payload.contentCount)
-        case .oldSection, .newSection: preconditionFailure("items stand below sections")
         }
-        node.level = UInt8(truncatingIfNeeded: level)
         if let override = state.override(of: vertex) {
             if let content = override.content {
                 payload.setContent(Int(content.lowerBound + base), content.count)
@@ -146,34 +148,10 @@ struct EditedStateWriter {
                 node.flags.insert(.hasKind)
             }
             if let isCollapsed = override.isCollapsed { node.flags.set(.isCollapsed, isCollapsed) }
-            // Where something is said of it, it is no longer its id alone.
+            // It is no longer written as its id alone.
             node.flags.remove(.isBare)
         }
-        assembly.append(node, payload)
-    }
-
-    private mutating func record(section vertex: Int) -> SectionNode {
-        var section: SectionNode
-        switch state.vertex(numbered: vertex) {
-        case .oldSection(let index): section = state.old.sections[index]
-        case .newSection(let index):
-            section = state.batch.sections[index]
-            section.idStart += base
-            if section.flags.contains(.hasContent) { section.contentStart += base }
-            used += Int(section.idCount) + Int(section.contentCount)
-        case .oldItem, .newItem: preconditionFailure("sections stand below the root")
-        }
-        if let override = state.override(of: vertex) {
-            if let content = override.content {
-                (section.contentStart, section.contentCount) = (
-                    content.lowerBound + base, UInt32(truncatingIfNeeded: content.count)
-                )
-                used += content.count
-                section.flags.insert(.hasContent)
-            }
-            if let isCollapsed = override.isCollapsed { section.flags.set(.isCollapsed, isCollapsed) }
-        }
-        return section
+        return (node, payload)
     }
 }
 

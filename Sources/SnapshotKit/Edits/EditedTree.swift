@@ -1,8 +1,8 @@
 /// The tree of a state that is edited: any vertex, with all that is below it, is taken out or put in at the cost of
-/// what stands beside it.
+/// what is beside it.
 ///
-/// The root has the sections for children, and the sections have the items. Of the state that was there only what edits
-/// touch is written down; where all else stands follows from its columns, in O(levels).
+/// The children of the root are the sections, and theirs are the items. Only links that edits touch are stored; all
+/// others follow from the old state's columns, in O(levels).
 struct EditedTree {
     /// No vertex.
     static let none = -1
@@ -14,20 +14,19 @@ struct EditedTree {
         var next = Int32(EditedTree.none)
         var first = Int32(EditedTree.none)
         var last = Int32(EditedTree.none)
-        /// Whether those of its old children that nobody touched are out of the tree.
+        /// Whether its old children are out of the tree, unless they were touched.
         var isCleared = false
     }
 
     private let old: ColumnsView
-    /// The vertices of old items; those of old sections follow the root.
+    /// The vertices of old items; those of old sections are between them and the root.
     private let oldItems: Range<Int>
     private var touched: [Int: Links] = [:]
 
-    /// The tree of a state; vertices that are no part of it are out of the tree.
-    ///
-    /// - Parameter firstItem: the vertex of the state's first item.
-    init(_ old: ColumnsView, firstItem: Int) {
-        (self.old, oldItems) = (old, firstItem..<firstItem + old.nodes.count)
+    /// The tree of a state; vertices that are not in it are out of the tree.
+    init(_ old: ColumnsView) {
+        self.old = old
+        oldItems = 1 + old.sections.count..<1 + old.sections.count + old.nodes.count
     }
 
     func parent(of vertex: Int) -> Int { Int(links(vertex).parent) }
@@ -50,7 +49,7 @@ struct EditedTree {
         return true
     }
 
-    /// The ancestors of a vertex and itself, up to the root.
+    /// A vertex and its ancestors, up to the root.
     func lineage(of vertex: Int) -> Set<Int> {
         var lineage: Set<Int> = []
         var ancestor = vertex
@@ -63,7 +62,7 @@ struct EditedTree {
 
     // MARK: Changes
 
-    /// Has a vertex count as touched.
+    /// Counts a vertex as touched.
     mutating func touch(_ vertex: Int) { change(vertex) { _ in } }
 
     /// Puts a vertex that is out of the tree below `parent`, before its child `next`, or at its end.
@@ -97,9 +96,7 @@ struct EditedTree {
 
     /// Takes all that is below a vertex out for good. O(touched).
     mutating func clear(_ vertex: Int) {
-        for (child, links) in touched where Int(links.parent) == vertex {
-            touched[child]!.parent = -1
-        }
+        for (child, links) in touched where Int(links.parent) == vertex { touched[child]!.parent = -1 }
         change(vertex) { ($0.first, $0.last, $0.isCleared) = (-1, -1, true) }
     }
 
@@ -109,11 +106,11 @@ struct EditedTree {
         touched[vertex] = links
     }
 
-    // MARK: What was not touched
+    // MARK: Links that were not touched
 
     private func links(_ vertex: Int) -> Links { touched[vertex] ?? oldLinks(vertex) }
 
-    /// Where a vertex stood in the state that was there; none for what is no part of that.
+    /// The links that a vertex has in the old state; none if it is not there.
     private func oldLinks(_ vertex: Int) -> Links {
         var links = Links()
         let sections = old.sections.count
@@ -157,19 +154,11 @@ struct EditedTree {
 
     // MARK: What is left in one piece
 
-    /// Old items at which something else may follow than did, in ascending order: between two of them all is as it was,
-    /// or gone as a whole. O(touched · log touched).
+    /// Old items before which something may have changed, in ascending order: the stretch between two of them is as it
+    /// was, or gone as a whole. O(touched · log touched).
     func cuts() -> [Int] {
-        var cuts: [Int] = []
-        cuts.reserveCapacity(3 * touched.count)
-        for vertex in touched.keys where oldItems.contains(vertex) {
-            let item = vertex - oldItems.lowerBound
-            cuts.append(item)
-            cuts.append(item + 1)
-            cuts.append(Int(old.nodes[item].end))
-        }
-        cuts.sort()
-        return cuts
+        touched.keys.lazy.filter(oldItems.contains).map { $0 - oldItems.lowerBound }
+            .flatMap { [$0, $0 + 1, Int(old.nodes[$0].end)] }.sorted()
     }
 
     /// Whether a vertex is an old item that nobody touched.
