@@ -1,12 +1,12 @@
 extension ColumnsView {
-    /// A state of some items of this one, in another order perhaps, whose texts stay where they are. O(items).
+    /// A state of some items of this one, perhaps in another order, whose texts stay where they are. O(items).
     ///
     /// - Parameters:
-    ///   - items: depth first, each behind its parent.
-    ///   - sections: which hold them, in order.
+    ///   - items: in depth-first order, each after its parent.
+    ///   - sections: the sections that hold them, in order.
     ///   - hasCollapsed: whether any of them may be hidden.
-    ///   - outsiders: of the items, so many at the start are no rows; then none is hidden otherwise.
-    ///   - childCounts: the numbers of children, where they are not among the items.
+    ///   - outsiders: how many items at the start are not rows; if any, then no other item is hidden.
+    ///   - childCounts: the numbers of children, if not all of them are among the items.
     func columns(
         of items: [UInt32], in sections: [SectionNode], hasCollapsed: Bool, outsiders: Int = 0,
         childCounts: [UInt32] = []
@@ -21,7 +21,7 @@ extension ColumnsView {
             itemOfRow = (outsiders..<items.count).map { UInt32(truncatingIfNeeded: $0) }
             for index in sections.indices { sections[index].moveRows(back: UInt32(truncatingIfNeeded: outsiders)) }
         }
-        // About what they take; whoever writes the state makes room for that.
+        // An estimate, by which writers of the state reserve memory.
         let used = nodes.indices.reduce(Int(columns.list.count)) { sum, index in
             sum + Int(nodes[index].idCount) + (payloads.isEmpty ? 0 : Int(payloads[index].contentCount)) + 16
         }
@@ -49,7 +49,7 @@ extension SectionNode {
 }
 
 extension StateText {
-    /// The same for a state that refers to so many bytes of it.
+    /// The same text for a state that refers to only so many bytes of it.
     fileprivate func referred(_ used: Int) -> StateText {
         appending(UnsafeRawBufferPointer(start: nil, count: 0), dead: max(0, count - used - dead))
     }

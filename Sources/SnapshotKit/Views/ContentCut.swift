@@ -1,13 +1,13 @@
-// Contents with some of their members only, each as it was written. An object inside that would be left with none is
-// left out, and so is what is no object where a pointer leads on; arrays are not entered.
+// Contents with only some of their members, each as it was written. An inner object that would be left with none is
+// left out, and so is any other value that a pointer leads into; arrays are not entered.
 
 /// Which members of a content are shown.
 enum ContentCut: Sendable {
     case nothing
-    /// These and what is in them.
+    /// These, with all that is in them.
     case members(PlaceSet)
 
-    /// Nil where all is shown. The pointers lead into what has the content.
+    /// Nil if all is shown. The places are those of an item, a section or the list.
     init?(_ places: [ItemPlace]) {
         let pointers = places.compactMap { place -> JSONPointer? in
             if case .content(let path) = place { JSONPointer(tokens: path.names) } else { nil }
@@ -26,10 +26,10 @@ enum ContentCut: Sendable {
 }
 
 extension JSONWriter {
-    /// Takes an object, and appends one with those members that are among places; whether there are any.
+    /// Takes an object, and appends one with those of its members that are in `places`; whether there are any.
     fileprivate mutating func append(membersOf cursor: inout JSONCursor, in places: PlaceSet) -> Bool {
-        append(byte: UInt8(ascii: "{"))
-        var list = JSONList()
+        append("{")
+        let first = count
         if cursor.enter() {
             repeat {
                 let name = cursor.takeName()
@@ -38,19 +38,37 @@ extension JSONWriter {
                     cursor.skipValue()
                     continue
                 }
-                let before = (count: count, list: list)
-                list.separate(&self)
+                let start = count
+                separate()
                 append(name: name)
                 if let below {
                     guard !append(membersOf: &cursor, in: below) else { continue }
-                    truncate(to: before.count)
-                    list = before.list
+                    truncate(to: start)
                 } else {
                     append(cursor.takeValue())
                 }
             } while cursor.takesComma()
         }
-        append(byte: UInt8(ascii: "}"))
-        return !list.isEmpty
+        defer { append("}") }
+        return count > first
+    }
+}
+
+extension Columns {
+    /// The same state with its contents cut to the members that a view shows. O(items + bytes).
+    func cut(by parts: StateView.Parts) -> Columns {
+        compacted { owner, content, writer in
+            let cut =
+                switch owner {
+                case .list: parts.listFields
+                case .section: parts.sectionFields
+                case .item: parts.fields
+                }
+            guard let cut else {
+                writer.append(content)
+                return true
+            }
+            return cut.append(content, to: &writer)
+        }
     }
 }

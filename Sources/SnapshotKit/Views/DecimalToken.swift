@@ -1,21 +1,21 @@
-// Numbers are compared as they are written: by sign, by the power of ten of the first digit that is not zero, by the
-// digits from there on. Nothing is expanded or rounded, so that 1e999999999 costs what its eleven bytes cost, and two
-// numbers that a binary64 cannot tell apart differ. The power is the exponent that was written plus a place, and the
-// exponent may have any number of digits: past 18 they are added as digits.
+// Numbers are compared as written: by sign, then by the power of ten of the first digit that is not zero, then by the
+// digits from there on. Nothing is expanded or rounded, so that 1e999999999 costs no more than its eleven bytes, and
+// two numbers that a binary64 cannot tell apart differ. The power is the written exponent plus a place, and an exponent
+// may have any number of digits: beyond 18, they are added one by one.
 
 /// A JSON number, compared by its exact value.
 struct DecimalToken {
     let isNegative: Bool
-    /// No digit but zeros: neither its sign nor its exponent matters.
+    /// Whether all digits are zeros: then neither its sign nor its exponent matters.
     let isZero: Bool
-    /// From the first digit that is not zero to the end of the mantissa, a point perhaps among them.
+    /// From the first digit that is not zero to the end of the mantissa, perhaps with a point.
     private let digits: UnsafeRawBufferPointer
     let power: Power
 
     /// A power of ten.
     enum Power: Equatable {
         case small(Int)
-        /// Of more digits than `small` holds: those of its magnitude, without leading zeros.
+        /// One of more than 18 digits: those of its magnitude, without leading zeros.
         case large(isNegative: Bool, [UInt8])
     }
 
@@ -41,7 +41,7 @@ struct DecimalToken {
             power = .small(0)
             return
         }
-        // Behind the point the first digit stands for a tenth.
+        // The first digit after the point stands for a tenth.
         let whole = point ?? at
         let place = first < whole ? whole - first - 1 : whole - first
         power =
@@ -49,7 +49,7 @@ struct DecimalToken {
             ? Power(exponent: UnsafeRawBufferPointer(start: at + 1, count: end - at - 1), plus: place) : .small(place)
     }
 
-    /// Below, at or above zero as the one number is below, equal to or above the other.
+    /// Below, at or above zero as one number is below, equal to or above the other.
     static func compare(_ one: DecimalToken, _ other: DecimalToken) -> Int {
         if one.isZero || other.isZero {
             if one.isZero, other.isZero { return 0 }
@@ -71,7 +71,7 @@ struct DecimalToken {
         }
     }
 
-    /// The values of its digits from the first that is not zero on.
+    /// The values of its digits, from the first that is not zero.
     var significand: Significand { Significand(digits) }
 
     struct Significand: Sequence, IteratorProtocol {
@@ -85,10 +85,8 @@ struct DecimalToken {
 
         mutating func next() -> UInt8? {
             guard at < end else { return nil }
-            if at.load(as: UInt8.self) == UInt8(ascii: ".") {
-                at += 1
-                // A point has a digit behind it.
-            }
+            // A point is followed by a digit.
+            if at.load(as: UInt8.self) == UInt8(ascii: ".") { at += 1 }
             defer { at += 1 }
             return at.load(as: UInt8.self) &- UInt8(ascii: "0")
         }
@@ -103,7 +101,7 @@ struct DecimalToken {
         case .large(let isNegative, let digits):
             digits.withUnsafeBytes { state = hash.hash($0.baseAddress!, $0.count, from: state &+ (isNegative ? 2 : 4)) }
         }
-        // Trailing zeros go in only once another digit is behind them.
+        // Zeros count only once another digit follows them.
         var zeros: UInt64 = 0
         for digit in significand {
             if digit == 0 {
@@ -118,7 +116,7 @@ struct DecimalToken {
 }
 
 extension DecimalToken.Power {
-    /// An exponent as it was written, behind its `e`, and how many places the first digit stands before the unit's.
+    /// The sum of an exponent as written, without its `e`, and the place of the first digit: 0 for units, 1 for tens.
     fileprivate init(exponent: UnsafeRawBufferPointer, plus place: Int) {
         let isNegative = exponent.first == UInt8(ascii: "-")
         let hasSign = isNegative || exponent.first == UInt8(ascii: "+")
@@ -128,17 +126,13 @@ extension DecimalToken.Power {
             self.init(isNegative ? place - magnitude : place + magnitude)
             return
         }
-        // A place is far less than such an exponent: the sign stays.
-        var sum = digits.map { $0 - UInt8(ascii: "0") }
+        // A place is far less than such an exponent, so the sign stays; and it has at most ten digits.
+        var sum = [UInt8](repeating: 0, count: 10) + digits.map { $0 - UInt8(ascii: "0") }
         var carry = isNegative ? -place : place
         for index in sum.indices.reversed() where carry != 0 {
             let digit = Int(sum[index]) + carry
             sum[index] = UInt8((digit % 10 + 10) % 10)
             carry = (digit - Int(sum[index])) / 10
-        }
-        while carry > 0 {
-            sum.insert(UInt8(carry % 10), at: 0)
-            carry /= 10
         }
         let rest = Array(sum.drop { $0 == 0 })
         if rest.count > 18 {
@@ -149,7 +143,7 @@ extension DecimalToken.Power {
         }
     }
 
-    /// The same power is always said the same way: `small` has at most 18 digits.
+    /// Each power has one form: `small` has at most 18 digits.
     private init(_ power: Int) {
         guard power.magnitude >= 1_000_000_000_000_000_000 else {
             self = .small(power)

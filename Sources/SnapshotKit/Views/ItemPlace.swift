@@ -4,7 +4,7 @@ enum ItemPlace: Hashable, Sendable {
     /// In its content.
     case content(MemberPath)
 
-    /// The place that a pointer into an item leads to; nil for one that leads to none that an item can have.
+    /// The place that a pointer into an item leads to; nil if no item can have it.
     init?(_ pointer: JSONPointer) {
         switch (pointer.tokens.first.map { String(decoding: $0, as: UTF8.self) }, pointer.tokens.count) {
         case ("id", 1): self = .id
@@ -27,7 +27,7 @@ enum ItemPlace: Hashable, Sendable {
 }
 
 extension ColumnsView {
-    /// What an item has at a place. O(bytes of its content).
+    /// An item's value at a place. O(bytes of its content).
     @inline(__always)
     func value(ofItem item: Int, at place: ItemPlace) -> OrderedValue {
         switch place {
@@ -38,7 +38,7 @@ extension ColumnsView {
         }
     }
 
-    /// Where a value stands in an item's content; nil where there is none. Arrays are not entered.
+    /// The start of a value in an item's content; nil if there is none. Arrays are not entered.
     @inline(__always)
     func content(ofItem item: Int, at path: MemberPath) -> UnsafeRawPointer? {
         guard nodes[item].flags.contains(.hasContent) else { return nil }
@@ -46,10 +46,10 @@ extension ColumnsView {
     }
 }
 
-/// Names of members, one in the value of the other; none for a whole value.
+/// A path of member names, each in the value of the one before; empty for the whole value.
 struct MemberPath: Hashable, Sendable {
-    /// The names, one behind the other, each behind its length in four bytes: one array, since who follows the path for
-    /// each item of a list would count references to many.
+    /// The names, each after its length in four bytes: one array, since a walk along the path, for each item of a list,
+    /// would retain each of several.
     private let bytes: [UInt8]
 
     init(_ names: some Sequence<[UInt8]>) {
@@ -58,7 +58,7 @@ struct MemberPath: Hashable, Sendable {
         }
     }
 
-    /// Where a value stands in another; nil where there is none. O(bytes).
+    /// The start of the value at the path in another value; nil if there is none. O(bytes).
     @inline(__always)
     func value(in whole: UnsafeRawPointer) -> UnsafeRawPointer? {
         bytes.withUnsafeBytes { bytes in
@@ -85,7 +85,7 @@ struct MemberPath: Hashable, Sendable {
 }
 
 extension JSONCursor {
-    /// Goes to the value of a member of the object that it stands at, if it stands at one that has it.
+    /// Moves to the value of a member, if the value here is an object that has it; otherwise it may be anywhere.
     @inline(__always)
     fileprivate mutating func findsMember(_ wanted: UnsafeRawBufferPointer) -> Bool {
         guard byte == UInt8(ascii: "{"), enter() else { return false }

@@ -1,12 +1,12 @@
-/// A test that a view puts items to.
+/// A test that a view's items have to pass.
 struct ItemTest: Sendable {
     let place: ItemPlace
     let condition: Condition
 
     enum Condition: Sendable {
-        /// One of these hashes of values, or none of them.
-        case isAmong(Set<UInt64>), isNot(Set<UInt64>)
-        /// Signs of the comparison with a number or a string that pass: -1, 0 and 1.
+        /// Whether the value is one of several, given by their hashes.
+        case isAmong(Set<UInt64>, Bool)
+        /// The signs of a comparison with a number or a string that pass: -1, 0 and 1.
         case compares(ClosedRange<Int>, to: JSONText)
         case contains(TextSearch)
         case exists(Bool)
@@ -15,15 +15,13 @@ struct ItemTest: Sendable {
     /// Whether an item passes. O(bytes of its content).
     func passes(_ item: Int, of view: ColumnsView) -> Bool {
         switch condition {
-        case .isAmong(let hashes): return isAmong(hashes, item, view)
-        case .isNot(let hashes): return !isAmong(hashes, item, view)
+        case .isAmong(let hashes, let isAmong): return self.isAmong(hashes, item, view) == isAmong
         case .exists(let exists): return (view.value(ofItem: item, at: place).sort != .absent) == exists
         case .compares(let signs, let operand):
             let value = view.value(ofItem: item, at: place)
             return operand.withBytes { bytes in
                 let operand = OrderedValue(at: bytes.baseAddress!)
-                return value.sort == operand.sort
-                    && signs.contains(OrderedValue.compare(value, operand).signum())
+                return value.sort == operand.sort && signs.contains(OrderedValue.compare(value, operand).signum())
             }
         case .contains(let search):
             let value = view.value(ofItem: item, at: place)
@@ -36,7 +34,7 @@ struct ItemTest: Sendable {
         case .content(let path):
             return view.content(ofItem: item, at: path).map { hashes.contains(valueHash(at: $0)) } ?? false
         case .id:
-            // `1` and `"1"` are the same id; and `1` is `1.0`, which is none.
+            // `1` and `"1"` are the same id; and the number `1` equals `1.0`, which is no id.
             let id = view.id(ofItem: item)
             return hashes.contains(valueHash(ofText: id.text))
                 || id.flags.contains(.integerID) && hashes.contains(DecimalToken(id.text).hashed(by: .process))
@@ -52,7 +50,7 @@ struct ItemTest: Sendable {
         yes: valueHash(at: StaticString("true,").utf8Start), no: valueHash(at: StaticString("false,").utf8Start)
     )
 
-    /// What a value has to be among, so that any of these passes at a place.
+    /// The hashes of which a value must have one to equal any of these values at a place.
     static func hashes(of values: [JSONSlice], at place: ItemPlace) -> Set<UInt64> {
         var hashes: Set<UInt64> = []
         for value in values {
@@ -66,11 +64,11 @@ struct ItemTest: Sendable {
     }
 }
 
-/// Looks for bytes in the text of a string, whatever its escapes: Knuth, Morris and Pratt 1977, so that no text that
-/// nearly holds them everywhere costs more than once its length.
+/// Searches the text of a string, whatever its escapes, for bytes. O(length) for any text (Knuth, Morris and Pratt
+/// 1977).
 struct TextSearch: Sendable {
     private let wanted: [UInt8]
-    /// How many of the bytes wanted are found still where, behind so many, another byte follows.
+    /// By the number of bytes found less one: how many of them still count as found if the next byte is another one.
     private let fallback: [Int]
 
     init(_ wanted: [UInt8]) {

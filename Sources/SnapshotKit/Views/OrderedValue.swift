@@ -1,7 +1,7 @@
 // The order of JSON values: absent, null, false, true, numbers by value, strings by the UTF-8 of their text, arrays and
-// objects, which are all equal. 64 bits say most of it: the sort in the highest three, and of a number or a string as
-// much as fits behind. Two values whose keys differ are in the order of the keys; of two with one key it is known from
-// that whether they are equal, or only that they begin alike.
+// objects, which are all equal. A key of 64 bits decides most comparisons: the sort in the highest three, and as much
+// of a number or a string as fits below. Two values whose keys differ are in the order of the keys; if the keys are the
+// same, they tell whether the values are equal, or only begin alike.
 
 /// A JSON value, to be compared with others.
 struct OrderedValue {
@@ -32,7 +32,7 @@ struct OrderedValue {
     /// An id as it was written; its text is resolved already.
     init(_ id: IDText) { self.init(id.flags.contains(.integerID) ? .number : .string, id.text) }
 
-    /// The value that stands somewhere in accepted text.
+    /// The value that starts at an address in accepted text.
     init(at start: UnsafeRawPointer) {
         var cursor = JSONCursor(start)
         switch cursor.byte {
@@ -48,7 +48,7 @@ struct OrderedValue {
     /// Of a string.
     var string: JSONString { JSONString(start: text.baseAddress!, count: text.count, isEscaped: isEscaped) }
 
-    /// Below, at or above zero as the one comes before, with or behind the other. O(bytes).
+    /// Below, at or above zero as one comes before, with or after the other. O(bytes).
     static func compare(_ one: OrderedValue, _ other: OrderedValue) -> Int {
         guard one.sort == other.sort else { return one.sort.rawValue < other.sort.rawValue ? -1 : 1 }
         switch one.sort {
@@ -73,16 +73,16 @@ struct OrderedValue {
     }
 }
 
-/// What can be told of a value's place in 64 bits.
+/// A value's place in the order, as far as 64 bits tell.
 struct OrderKey {
     let bits: UInt64
 
     /// A key that was taken before.
     init(bits: UInt64) { self.bits = bits }
 
-    /// The key of a value. O(1), but for a number of many digits.
+    /// The key of a value. O(1), except for a number of many digits.
     ///
-    /// - Parameter offset: bytes that a string begins with and that are left out.
+    /// - Parameter offset: bytes to leave out at the start of a string.
     init(_ value: OrderedValue, from offset: Int = 0) {
         let rest: UInt64
         switch value.sort {
@@ -110,10 +110,10 @@ struct OrderKey {
 
     // MARK: Strings
 
-    /// Bytes of a string that a key holds.
+    /// The number of a string's bytes that a key holds.
     static let textBytes = 7
 
-    /// Seven bytes, zeros behind them, and how many there were; eight stands for more.
+    /// Seven bytes, padded with zeros, and their number, which is eight if there are more.
     private static func bits(ofText value: OrderedValue, from offset: Int) -> UInt64 {
         var word: UInt64 = 0
         let count: Int
@@ -127,7 +127,7 @@ struct OrderKey {
             count = taken == textBytes && text.next() != nil ? 8 : taken
         } else {
             let left = value.text.count - offset
-            // At least a quote and the padding stand behind any string.
+            // Any string is followed by at least a quote and the padding.
             if left > 0 { word = load64(value.text.baseAddress! + offset).byteSwapped }
             count = min(left, 8)
             if count < 8 { word &= ~(UInt64.max >> UInt64(8 * max(0, count))) }
@@ -137,12 +137,12 @@ struct OrderKey {
 
     // MARK: Numbers
 
-    /// Set for zero and what is above it.
+    /// Set for zero and positive numbers.
     private static let positive: UInt64 = 1 << 60
     private static let powers = -511...510
 
-    /// Sign, power of ten, the first 14 digits, and whether any follow: of a negative one all but the sign is turned
-    /// over.
+    /// Sign, power of ten, the first 14 digits, and whether more follow; of a negative number all but the sign is
+    /// inverted.
     private static func bits(ofNumber token: UnsafeRawBufferPointer) -> UInt64 {
         let number = DecimalToken(token)
         if number.isZero { return positive }

@@ -1,11 +1,12 @@
-// Items are sorted by keys of 64 bits that are taken once. Those that have one key are sorted among themselves, by the
-// next bytes of their strings, by the exact values of their numbers, or, being equal, by the next order: so the common
-// beginning of dates, say, is compared once and not with every comparison. What is equal in all orders keeps its order.
+// Items are sorted by keys of 64 bits that are computed once. Those with the same key are sorted among themselves: by
+// the next bytes of their strings, by the exact values of their numbers or, if they are equal, by the next order. So
+// the common prefix of dates, say, is not compared again and again. Items that are equal in all orders keep their
+// order.
 
 /// An item among its siblings.
 struct Sibling {
     let item: UInt32
-    /// Where it stands in whatever it is taken from.
+    /// Its index in the list that it is taken from.
     let index: UInt32
 }
 
@@ -17,7 +18,7 @@ struct SiblingSort {
         let sibling: Sibling
     }
 
-    /// Entries that are equal in all orders before this one, and have the same `offset` bytes in it.
+    /// Entries that are equal in all previous orders, and have their first `offset` bytes in common in this one.
     private struct Task {
         let range: Range<Int>
         let order: Int
@@ -30,10 +31,10 @@ struct SiblingSort {
     /// - Parameter orders: at least one.
     init(_ view: ColumnsView, by orders: [StateView.Order]) { (self.view, self.orders) = (view, orders) }
 
-    /// Sorts siblings that stand in the order of their state. O(n log n + bytes).
+    /// Sorts siblings that are in the order of their state. O(n log n + bytes).
     func sort(_ siblings: inout [Sibling]) {
         guard siblings.count > 1 else { return }
-        // Texts with escapes are resolved for as long as they are compared.
+        // Strings with escapes are resolved while they are compared.
         var resolved: [UnsafeMutableRawPointer] = []
         defer { for memory in resolved { memory.deallocate() } }
         var entries = siblings.map { Entry(key: 0, value: .absent, sibling: $0) }
@@ -66,7 +67,7 @@ struct SiblingSort {
         for index in siblings.indices { siblings[index] = entries[index].sibling }
     }
 
-    /// Says what is left to do for entries that have one key.
+    /// Sorts entries that have the same key, or adds the task to do so.
     private func settle(
         _ range: Range<Int>, _ key: OrderKey, _ task: Task, _ entries: inout [Entry], _ tasks: inout [Task]
     ) {

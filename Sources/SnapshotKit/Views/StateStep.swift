@@ -1,6 +1,6 @@
-// What a commit does to a state, as all views of it need it: found out once, however many there are. Items that both
-// states have in the same order, with the same parents in the same sections, stay, as runs; few of them show something
-// else now, and have to be looked at. All others go and come, also those that moved.
+// What a commit does to a state, as all its views need it: found once, however many views there are. Items that both
+// states have in the same order, with the same parents in the same sections, stay, as runs; those few of them that show
+// something else have to be looked at. All others go or come, and items that moved do both.
 
 /// A step from one state to the next, with which views are updated.
 public final class StateStep: Sendable {
@@ -11,12 +11,12 @@ public final class StateStep: Sendable {
     }
 
     let change: Changeset
-    /// Nothing where so much is different that a view is better made anew.
+    /// Nil if so much is different that a view is better made anew.
     let parts: Parts?
 
     struct Parts: Sendable {
         fileprivate(set) var changed: [Changed] = []
-        /// Items of the old state and of the new one that do not stay, in ascending order.
+        /// Items of the old state, and of the new one, that do not stay, in ascending order.
         fileprivate(set) var gone: [Int] = []
         fileprivate(set) var come: [Int] = []
         /// Whether all that stay have the same indexes in both states.
@@ -25,7 +25,7 @@ public final class StateStep: Sendable {
         fileprivate(set) var hasSameSections = false
     }
 
-    /// Finds out what stays. O(changes · log changes), or O(n) if items moved.
+    /// Finds what stays. O(changes · log changes), or O(n) if items moved.
     public init(_ change: Changeset) {
         self.change = change
         parts = change.old.withView { old in
@@ -65,7 +65,7 @@ private struct StepFinder {
         stays.forOthers(of: new.nodes.count) { parts.come.append($0) }
         stays.lazy.map { ReusedRun(old: $0.old, new: $0.old, count: $0.count) }
             .forOthers(of: old.nodes.count) { parts.gone.append($0) }
-        // What is below an item that goes or comes does not stay either.
+        // What is below an item that goes or comes must go or come with it.
         guard parts.come.count <= most, parts.gone.count <= most,
             Self.areClosed(parts.come, new), Self.areClosed(parts.gone, old)
         else { return nil }
@@ -80,22 +80,14 @@ private struct StepFinder {
 
     /// All items that both states have, in ascending order of the new one.
     private func pairs(_ runs: [ReusedRun]) -> [ReusedRun] {
-        var pairs: [ReusedRun] = []
-        var item = 0
-        for next in 0...runs.count {
-            let end = next < runs.count ? runs[next].new : new.nodes.count
-            while item < end {
-                let partner = Int(change.items.oldOfNew[item])
-                if partner >= 0, hasSameParent(partner, item) {
-                    pairs.append(joining: ReusedRun(old: partner, new: item, count: 1))
-                }
-                item += 1
+        var pairs = runs
+        runs.forOthers(of: new.nodes.count) { item in
+            let partner = Int(change.items.oldOfNew[item])
+            if partner >= 0, hasSameParent(partner, item) {
+                pairs.append(ReusedRun(old: partner, new: item, count: 1))
             }
-            guard next < runs.count else { break }
-            pairs.append(joining: runs[next])
-            item = end + runs[next].count
         }
-        return pairs
+        return pairs.sorted { $0.new < $1.new }.reduce(into: []) { $0.append(joining: $1) }
     }
 
     private func hasSameParent(_ oldItem: Int, _ newItem: Int) -> Bool {
@@ -103,14 +95,14 @@ private struct StepFinder {
         return one < 0 || other < 0 ? one == other : change.items.newOfOld[Int(one)] == other
     }
 
-    /// Those that have kept their order: a longest run of them.
+    /// The pairs that keep their order: a longest run of them.
     private func inOrder(_ pairs: [ReusedRun]) -> [ReusedRun] {
         if zip(pairs, pairs.dropFirst()).allSatisfy({ $0.old < $1.old }) { return pairs }
         var search = IncreasingRun()
         for pair in pairs { search.append(Int32(truncatingIfNeeded: pair.old), at: pair.new, count: pair.count) }
         var kept = [Bool](repeating: false, count: new.nodes.count)
         search.find(fixedShift: 0) { kept[$0] = true }
-        // Of a run there is all or nothing, unless it was searched item by item.
+        // A run is kept or not as a whole, unless it was searched item by item.
         var ordered: [ReusedRun] = []
         for pair in pairs {
             for index in 0..<pair.count where kept[pair.new + index] {
@@ -138,7 +130,7 @@ private struct StepFinder {
         return stays.count <= 2 * most
     }
 
-    /// Whether all that is below an item of a list is in it, too.
+    /// Whether a list holds, with each item, all that is below it.
     private static func areClosed(_ items: [Int], _ view: ColumnsView) -> Bool {
         items.indices.allSatisfy { index in
             let below = Int(view.nodes[items[index]].end) - items[index] - 1

@@ -12,7 +12,7 @@
 public struct StateView: Sendable, Hashable {
     /// The view in canonical form: members in one order, no white space, defaults left out.
     public let json: [UInt8]
-    /// One reference: a view goes through many hands.
+    /// A class, since views are passed around a lot: a copy retains one reference.
     private let box: Box
 
     private final class Box: Sendable {
@@ -21,7 +21,7 @@ public struct StateView: Sendable, Hashable {
         init(_ parts: Parts) { self.parts = parts }
     }
 
-    /// What a view is made of; nil and nothing where it leaves all as it is.
+    /// What a view is made of; nil or empty where it leaves things as they are.
     struct Parts: Sendable {
         /// The texts of ids.
         var sections: Set<[UInt8]>?
@@ -79,8 +79,16 @@ public struct StateView: Sendable, Hashable {
 public enum StateViewError: Error, Equatable, Sendable {
     /// The text is not JSON.
     case json(JSONError)
-    /// Something of it is not understood.
+    /// Part of it is not understood.
     case invalid(Violation)
     /// More of something than a view may have. `what` is a phrase such as "tests".
     case limitExceeded(what: String, limit: Int, actual: Int, pointer: String)
+}
+
+extension Snapshot {
+    /// What a view shows of the state, as a separate state.
+    ///
+    /// It shares ids and kinds with this state, and contents that the view does not cut. O(n), O(n log n) if the view
+    /// orders items, O(1) if it shows everything.
+    public func applying(_ view: StateView) -> Snapshot { view.isAll ? self : ViewedState(view, of: self).snapshot }
 }

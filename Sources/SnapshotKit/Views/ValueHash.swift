@@ -1,9 +1,9 @@
-// Equal values for the tests of a view: white space, order of members, escapes and the way a number is written do not
-// matter, at any depth. That is one step further than the equality of contents, which compares number tokens as text,
-// so its fingerprints do not serve. Two values that differ are taken for one with a chance of 1 in 2^64, by a hash that
-// is keyed by the process; so a test against many values is one look-up.
+// When the tests of a view take two values as equal: white space, the order of members, escapes and the way a number is
+// written do not matter, at any depth. The equality of contents compares number tokens as text, so its fingerprints
+// cannot be used. A test against many values is one look-up, by a hash that is keyed by the process; two different
+// values are taken as equal with a chance of 1 in 2^64.
 
-/// The hash of an accepted JSON value, which equal values share. O(bytes).
+/// The hash of an accepted JSON value; equal values have the same. O(bytes).
 func valueHash(at start: UnsafeRawPointer) -> UInt64 {
     var cursor = JSONCursor(start)
     return takeValueHash(&cursor)

@@ -1,5 +1,5 @@
-// A commit costs a view what changed: the tests and orders of those items, and for each one that goes or comes the
-// places of O(log n) others. What stays keeps its order, and is copied as memory where indexes have shifted.
+// What a commit costs a view depends on what changed: the tests and orders of those items, and for each one that goes
+// or comes a comparison with O(log n) others. What stays keeps its order, and is copied as memory where indexes shift.
 
 extension ViewedState {
     /// What the view shows of the next state.
@@ -7,8 +7,8 @@ extension ViewedState {
     /// O(changes · log n) contents, and O(n) of memory if items were inserted, deleted or moved: about 10 µs for
     /// 10,000.
     ///
-    /// - Parameter step: starts at `source`.
-    /// - Returns: what is seen now, and whether it is known to be the same as before; if not, it may still be.
+    /// - Parameter step: a step from `source`.
+    /// - Returns: what the view shows then, and whether it is known to be the same as before; if not, it may still be.
     public func advanced(over step: StateStep) -> (seen: ViewedState, isSame: Bool) {
         guard step.change.old === source.columns, let parts = step.parts else {
             return (ViewedState(view, of: step.new), false)
@@ -42,13 +42,13 @@ private struct ViewAdvance {
     private let step: StateStep.Parts
     private let old: ColumnsView
     private let new: ColumnsView
-    /// Where items stood that are seen no more, or elsewhere.
+    /// Old positions of items that are no longer shown, or are shown elsewhere.
     private var removed: Set<Int> = []
-    /// Items of the new state that are seen now, or elsewhere.
+    /// Items of the new state that were not shown, or are shown elsewhere.
     private var inserted: Set<Int> = []
-    /// Where the first of those stands now.
+    /// The new position of the first of those.
     private var firstArrival = Int.max
-    /// Whether something that is seen as before shows something else.
+    /// Whether an item that stays where it is shows something else.
     private var showsChange = false
     /// Whether so much is different that the view is better made anew.
     private var isTooMuch = false
@@ -101,7 +101,7 @@ private struct ViewAdvance {
         }
     }
 
-    /// Whether an item that is seen in both states shows the same; its kind and its flags said otherwise at once.
+    /// Whether an item that is shown in both states looks the same.
     private func showsSame(_ changed: StateStep.Changed) -> Bool {
         guard let fields = parts.fields else { return false }
         let (one, other) = (old.nodes[changed.old].flags, new.nodes[changed.new].flags)
@@ -112,9 +112,9 @@ private struct ViewAdvance {
         return fields.showsSame(old.content(ofItem: changed.old), new.content(ofItem: changed.new))
     }
 
-    // MARK: What is seen
+    // MARK: What is shown
 
-    /// Nil where so much is different that it is better looked at anew.
+    /// What the view shows now; nil if so much is different that it is better made anew.
     mutating func seen(_ source: Snapshot) -> ViewedState? {
         guard let picked = seen.picked else { return ViewedState(seen.view, of: source, picked: nil, spans: []) }
         guard !isTooMuch, removed.count + inserted.count <= most else { return nil }
@@ -148,7 +148,7 @@ private struct ViewAdvance {
         return ViewedState(seen.view, of: source, picked: result, spans: spans)
     }
 
-    /// Items that stay, by their new indexes.
+    /// The new indexes of items that stay.
     private func moved(_ items: some Collection<UInt32>) -> [UInt32] {
         if step.isInPlace { return Array(items) }
         return change.items.newOfOld.withUnsafeBufferPointer { newOfOld in
@@ -156,7 +156,7 @@ private struct ViewAdvance {
         }
     }
 
-    /// What is left of the items picked, by their new indexes, and how many there are of each section.
+    /// The new indexes of those items picked that are left, and how many each section has.
     private func kept(_ picked: [UInt32]) -> ([UInt32], [Int]) {
         var kept: [UInt32] = []
         kept.reserveCapacity(picked.count)
@@ -180,7 +180,7 @@ private struct ViewAdvance {
 
     // MARK: Whether it is the same
 
-    /// Whether what is seen now is known to be the same as before.
+    /// Whether the view is known to show the same as before.
     func isSame(in now: ViewedState) -> Bool {
         guard !showsChange, removed.allSatisfy({ $0 >= seen.shownCount }),
             now.picked == nil ? inserted.allSatisfy({ $0 >= now.shownCount }) : firstArrival >= now.shownCount

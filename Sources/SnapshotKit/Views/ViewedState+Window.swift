@@ -1,5 +1,5 @@
-// A window is made as a state of its own, of its rows alone and of the ancestors that its first row has outside, so
-// that all rows find their parents. It costs what it shows, however long the list is.
+// A window is a state of its own: its rows, and the ancestors that its first row has outside it, so that all rows find
+// their parents. It costs what it shows, however long the list is.
 
 extension ViewedState {
     /// The rows of a window.
@@ -107,8 +107,8 @@ extension ViewedState {
         return view.cutsContents ? columns.cut(by: view.parts) : columns
     }
 
-    /// The sections of the state that a window shows: from its first row's to its last row's, and those without rows at
-    /// an end where nothing is outside.
+    /// The sections of the state that a window shows: from that of its first row to that of its last row, and at an end
+    /// with no rows outside, also the empty ones there.
     private func sections(around rows: Range<Int>, _ items: [UInt32], _ source: ColumnsView) -> [Int] {
         let span = { (item: UInt32) -> Int in
             let section = Int(source.nodes[Int(item)].section)
@@ -124,7 +124,7 @@ extension ViewedState {
         guard let picked else { return source.childCount(ofItem: position) }
         let level = source.nodes[Int(picked[position])].level
         var (count, next) = (0, position + 1)
-        // Behind the last of a section stands an item of the top level.
+        // The last item of a section is followed by one of the top level.
         while next < shownCount, source.nodes[Int(picked[next])].level > level {
             if source.nodes[Int(picked[next])].level == level + 1 { count += 1 }
             next += 1

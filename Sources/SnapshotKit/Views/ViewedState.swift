@@ -1,9 +1,9 @@
-// What a view shows of a state is kept as a list of its items, four bytes each: records and texts stay where the state
-// has them. A state of its own is made of it only for who asks for all of it; a window reads a few rows, and a commit
-// moves numbers (`ViewedState+Advancing`).
+// What a view shows of a state is stored as a list of its items, four bytes each: records and texts stay where the
+// state has them. It becomes a state of its own only for a reader that asks for all of it; a window reads a few rows,
+// and a commit moves numbers (`ViewedState+Advancing`).
 //
-// Items stand depth first, as in a state, so that a subtree is a run, behind its parent. Those that a limit leaves out
-// stand behind it: when one before goes, they come in without a look at the whole state.
+// Items are in depth-first order, as in a state, so that a subtree is a run, right after its parent. Those that a limit
+// leaves out follow at the end: when one before them goes, they come in without a look at the whole state.
 
 /// A state seen through a view.
 ///
@@ -17,20 +17,21 @@ public struct ViewedState: Sendable {
     public let view: StateView
     /// The state behind the view.
     public let source: Snapshot
-    /// The items that the tests let through, in the view's order; nil where they are all of the state's in its order.
+    /// The items that pass the tests, in the view's order; nil if they are all of the state's in its order.
     let picked: [UInt32]?
-    /// The sections that are shown, in order; empty where they are all of the state's.
+    /// The sections that are shown, in order; empty if `picked` is nil: then they are all of the state's.
     let spans: [Span]
-    /// Of the items, those that the limit lets through.
+    /// How many of the items are within the limit.
     let shownCount: Int
-    /// Where the rows stand among the items picked; nil where each of these is a row, and where none were picked.
+    /// The positions of the rows among the items, ascending, perhaps with some beyond the limit; nil if each item is a
+    /// row.
     let rows: [UInt32]?
 
     /// A section that is shown.
     struct Span: Equatable {
-        /// Which of the state's it is.
+        /// Its index in the state.
         let section: UInt32
-        /// Behind the last of its items.
+        /// The position behind the last of its items.
         let end: UInt32
     }
 
@@ -58,13 +59,13 @@ public struct ViewedState: Sendable {
 
     /// - Parameter picked: all that the tests let through, sorted.
     init(_ view: StateView, of source: Snapshot, picked: [UInt32]?, spans: [Span]) {
-        // Growth leaves room behind an array, which a view that is watched would hold for as long as that.
+        // Growth leaves spare room behind an array, which a watched view would hold for as long as it is watched.
         let picked = picked.map { $0.capacity > $0.count + $0.count / 8 ? $0.withUnsafeBufferPointer(Array.init) : $0 }
         (self.view, self.source, self.picked, self.spans) = (view, source, picked, spans)
-        let count = picked?.count ?? source.itemCount
         (shownCount, rows) = source.columns.withView { columns in
-            let shown = view.parts.limit.map { columns.end(ofFirst: $0, in: picked) } ?? count
-            guard let picked, !columns.allVisible else { return (shown, nil) }
+            let shown = columns.end(ofFirst: view.parts.limit ?? .max, in: picked)
+            if columns.allVisible { return (shown, nil) }
+            guard let picked else { return (shown, source.columns.itemOfRow) }
             let rows = (0..<shown).filter { !columns.nodes[Int(picked[$0])].flags.contains(.isHidden) }
             return (shown, rows.count == shown ? nil : rows.map { UInt32(truncatingIfNeeded: $0) })
         }
@@ -72,19 +73,21 @@ public struct ViewedState: Sendable {
 
     /// Memory held besides the state, in bytes.
     public var footprint: Int {
-        (picked?.capacity ?? 0) * 4 + spans.capacity * MemoryLayout<Span>.stride + (rows?.capacity ?? 0) * 4
+        // Without items picked, the rows are the state's.
+        (picked.map { $0.capacity + (rows?.capacity ?? 0) } ?? 0) * 4 + spans.capacity * MemoryLayout<Span>.stride
             + view.json.count
     }
 
     /// What the view shows, as a separate state, which shares what it does not cut with its source. O(items of the
     /// source or of the view, whichever are fewer); O(1) if the view shows everything.
-    public var snapshot: Snapshot { isWhole ? source : Snapshot(source.columns.withView(columns)) }
-
-    /// Whether it shows all there is, as it is.
-    private var isWhole: Bool { picked == nil && shownCount == source.itemCount && !view.cutsContents }
+    public var snapshot: Snapshot {
+        if picked == nil, shownCount == source.itemCount {
+            return view.cutsContents ? Snapshot(source.columns.cut(by: view.parts)) : source
+        }
+        return Snapshot(source.columns.withView(columns))
+    }
 
     private func columns(of source: ColumnsView) -> Columns {
-        if picked == nil, shownCount == source.nodes.count { return source.columns.cut(by: view.parts) }
         let items = picked.map { Array($0[..<shownCount]) } ?? (0..<shownCount).map { UInt32(truncatingIfNeeded: $0) }
         let sections = (0..<sectionCount).map { section in
             source.sections[sourceSection(section)].holding(positions(ofSection: section))
@@ -97,39 +100,43 @@ public struct ViewedState: Sendable {
 // MARK: Where things stand
 
 extension ViewedState {
-    /// Sections that are shown.
+    /// The number of sections that are shown.
     var sectionCount: Int { picked == nil ? source.sectionCount : spans.count }
 
-    /// Which section of the state a section is.
+    /// A section's index in the state.
     func sourceSection(_ section: Int) -> Int { picked == nil ? section : Int(spans[section].section) }
 
-    /// Where the items of a section stand.
+    /// The positions of a section's items.
     func positions(ofSection section: Int) -> Range<Int> {
-        let (start, end): (Int, Int)
+        let range: Range<Int>
         if picked == nil {
             let record = source.columns.sections[section]
-            (start, end) = (Int(record.firstItem), Int(record.endItem))
+            range = Int(record.firstItem)..<Int(record.endItem)
         } else {
-            (start, end) = (section == 0 ? 0 : Int(spans[section - 1].end), Int(spans[section].end))
+            range = positions(ofSpan: section)
         }
-        return min(start, shownCount)..<min(end, shownCount)
+        return range.clamped(to: 0..<shownCount)
     }
 
-    /// The item of the state that stands at a position.
+    /// The same of items that were picked, including those beyond the limit.
+    private func positions(ofSpan span: Int) -> Range<Int> {
+        (span == 0 ? 0 : Int(spans[span - 1].end))..<Int(spans[span].end)
+    }
+
+    /// The item of the state at a position.
     func item(at position: Int) -> Int { picked.map { Int($0[position]) } ?? position }
 
-    /// Where an item of the state stands; nil where it is not shown. As `place(ofItem:in:)`.
+    /// The position of an item of the state; nil if it is not shown. Costs as much as `place(ofItem:in:)`.
     func position(ofItem item: Int, in columns: ColumnsView) -> Int? {
         place(ofItem: item, in: columns).flatMap { $0 < shownCount ? $0 : nil }
     }
 
-    /// The same also for those that the limit leaves out. O(log n) contents; O(n), at a sixteenth of an instruction or
-    /// two each, where that is less.
+    /// The same, also of items beyond the limit. O(log n) contents; or O(n), sixteen items at once, if that costs less.
     func place(ofItem item: Int, in columns: ColumnsView) -> Int? {
         guard let picked else { return item }
         guard let span = span(ofSection: Int(columns.nodes[item].section)) else { return nil }
-        let range = (span == 0 ? 0 : Int(spans[span - 1].end))..<Int(spans[span].end)
-        // Reading a content costs as much as a look at a thousand indexes.
+        let range = positions(ofSpan: span)
+        // To read a content costs as much as to look at a thousand indexes.
         if !view.parts.orders.isEmpty, range.count <= 16_384 {
             return picked[range].firstIndex(ofNumber: UInt32(truncatingIfNeeded: item))
         }
@@ -137,7 +144,7 @@ extension ViewedState {
         return place < range.upperBound && Int(picked[place]) == item ? place : nil
     }
 
-    /// Which of the sections shown is this one of the state.
+    /// The index in `spans` of a section of the state; nil if it is not shown.
     func span(ofSection section: Int) -> Int? {
         let span = spans.indices.border { Int(spans[$0].section) < section }
         return span < spans.count && Int(spans[span].section) == section ? span : nil
@@ -148,35 +155,25 @@ extension ViewedState {
 
     /// The number of rows that the view shows, over all sections. O(1), or O(log n) with a limit.
     public var rowCount: Int {
-        if picked != nil { return rows?.count ?? shownCount }
-        let columns = source.columns
-        if columns.rowOfItem.isEmpty { return shownCount }
-        return shownCount == columns.nodes.count
-            ? columns.itemOfRow.count : columns.itemOfRow.firstIndex(notBelow: shownCount)
+        guard let rows else { return shownCount }
+        return view.parts.limit == nil ? rows.count : rows.firstIndex(notBelow: shownCount)
     }
 
-    /// Where a row stands among the items.
-    func position(ofRow row: Int) -> Int {
-        if picked != nil { return rows.map { Int($0[row]) } ?? row }
-        return source.columns.rowOfItem.isEmpty ? row : Int(source.columns.itemOfRow[row])
-    }
+    /// The position of a row among the items.
+    func position(ofRow row: Int) -> Int { rows.map { Int($0[row]) } ?? row }
 
-    /// Which row stands at a position; the next one where none does. O(log n).
-    func row(atOrBehind position: Int) -> Int {
-        if picked != nil { return rows.map { $0.firstIndex(notBelow: position) } ?? position }
-        let columns = source.columns
-        return columns.rowOfItem.isEmpty ? position : columns.itemOfRow.firstIndex(notBelow: position)
-    }
-
-    /// The row that an item of the state is; nil where the view does not show it as one. O(log n).
+    /// The row of an item of the state; nil if the view does not show it as one. Costs as much as
+    /// `place(ofItem:in:)`.
     func row(ofItem item: Int, in columns: ColumnsView) -> Int? {
-        guard !columns.nodes[item].flags.contains(.isHidden) else { return nil }
-        return position(ofItem: item, in: columns).map(row(atOrBehind:))
+        guard !columns.nodes[item].flags.contains(.isHidden),
+            let position = position(ofItem: item, in: columns)
+        else { return nil }
+        return rows.map { $0.firstIndex(notBelow: position) } ?? position
     }
 }
 
 extension ArraySlice<UInt32> {
-    /// The first index of a number, sixteen looked at at once. O(n).
+    /// The first index of a number, searched sixteen at a time. O(n).
     fileprivate func firstIndex(ofNumber number: UInt32) -> Int? {
         let found = withUnsafeBytes { memory -> Int? in
             let wanted = SIMD16<UInt32>(repeating: number)
@@ -193,7 +190,7 @@ extension ArraySlice<UInt32> {
 }
 
 extension [UInt32] {
-    /// The first index of a number that is not below another, of numbers in ascending order. O(log n).
+    /// The first index of a number that is not below another; the numbers are ascending. O(log n).
     func firstIndex(notBelow number: Int) -> Int { indices.border { Int(self[$0]) < number } }
 }
 
@@ -220,15 +217,15 @@ extension ColumnsView {
         }
     }
 
-    /// Sorts the items of a section, which stand from `start` on, each list of siblings for itself. O(n log n).
+    /// Sorts the items of a section, which begin at `start`, each list of siblings on its own. O(n log n).
     fileprivate func sort(_ picked: inout [UInt32], from start: Int, by orders: [StateView.Order]) {
         let unsorted = Array(picked[start...])
         picked.removeLast(unsorted.count)
         appendSorted(unsorted, unsorted.indices, level: 0, by: SiblingSort(self, by: orders), to: &picked)
     }
 
-    /// Appends the siblings of a level in their order, each with all that is below it; `range` is where they stand with
-    /// that. The recursion is as deep as items are nested, 64 levels at most.
+    /// Appends the siblings of a level in their order, each with all that is below it; `range` covers both. The
+    /// recursion is as deep as items are nested, 64 levels at most.
     private func appendSorted(
         _ unsorted: [UInt32], _ range: Range<Int>, level: UInt8, by sort: SiblingSort, to picked: inout [UInt32]
     ) {
@@ -246,7 +243,7 @@ extension ColumnsView {
         }
     }
 
-    /// Where the first `limit` items of the top level end, with all below them.
+    /// The position at which the first `limit` items of the top level end, with all below them.
     fileprivate func end(ofFirst limit: Int, in picked: [UInt32]?) -> Int {
         let count = picked?.count ?? nodes.count
         guard limit < count else { return count }
@@ -260,67 +257,5 @@ extension ColumnsView {
             position = picked == nil ? Int(nodes[item].end) : position + 1
         }
         return count
-    }
-}
-
-/// The order that items of a state have in a view.
-struct ItemOrder {
-    private let columns: ColumnsView
-    private let orders: [StateView.Order]
-
-    init(_ columns: ColumnsView, _ orders: [StateView.Order]) { (self.columns, self.orders) = (columns, orders) }
-
-    /// Whether one item stands before another. O(1), or O(levels + bytes) where the view has orders.
-    @inline(__always)
-    func precedes(_ one: Int, _ other: Int) -> Bool { orders.isEmpty ? one < other : comesBefore(one, other) }
-
-    /// The first place among items in order, of a range of them in its section, before which this one does not come.
-    /// O(log n).
-    func place(of item: Int, in items: [UInt32], _ range: Range<Int>) -> Int {
-        let pivot = orders.first.map { ($0, OrderKey(columns.value(ofItem: item, at: $0.place)).bits) }
-        let parent = columns.nodes[item].parent
-        return range.border {
-            let other = Int(items[$0])
-            // Nearly always the keys of two siblings say which comes first.
-            if let (order, key) = pivot, columns.nodes[other].parent == parent,
-                case let otherKey = OrderKey(columns.value(ofItem: other, at: order.place)).bits, otherKey != key
-            {
-                return (otherKey < key) != order.isDescending
-            }
-            return precedes(other, item)
-        }
-    }
-
-    private func comesBefore(_ one: Int, _ other: Int) -> Bool {
-        let nodes = columns.nodes
-        if nodes[one].section != nodes[other].section { return one < other }
-        // Up to two siblings; an item comes before what is below it.
-        var (left, right) = (one, other)
-        while nodes[left].level > nodes[right].level { left = Int(nodes[left].parent) }
-        while nodes[right].level > nodes[left].level { right = Int(nodes[right].parent) }
-        if left == right { return nodes[one].level < nodes[other].level }
-        while nodes[left].parent != nodes[right].parent {
-            (left, right) = (Int(nodes[left].parent), Int(nodes[right].parent))
-        }
-        let order = compare(left, columns, right, columns)
-        return order == 0 ? left < right : order < 0
-    }
-
-    /// Below, at or above zero as the orders put one sibling before, with or behind another, which may be of another
-    /// state.
-    private func compare(_ one: Int, _ columns: ColumnsView, _ other: Int, _ others: ColumnsView) -> Int {
-        for order in orders {
-            let (left, right) = (
-                columns.value(ofItem: one, at: order.place), others.value(ofItem: other, at: order.place)
-            )
-            let sign = OrderedValue.compare(left, right)
-            if sign != 0 { return order.isDescending ? -sign : sign }
-        }
-        return 0
-    }
-
-    /// Whether the orders cannot tell an item from one of another state.
-    func areEqual(_ one: Int, _ other: Int, in others: ColumnsView) -> Bool {
-        compare(one, columns, other, others) == 0
     }
 }

@@ -26,11 +26,11 @@ public struct WindowedState: Sendable {
     }
 }
 
-/// What a reader showed before: used to place an anchor that is gone.
+/// What a reader showed before: tells where an anchor was that is gone.
 public struct WindowBase: Sendable {
-    /// What it showed part of; nil if that is forgotten.
+    /// What the window was a part of; nil if that is forgotten.
     public let seen: ViewedState?
-    /// The part.
+    /// The window's place in it.
     public let place: WindowPlace
 
     /// A window that a reader shows.

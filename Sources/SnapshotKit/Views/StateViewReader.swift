@@ -1,5 +1,5 @@
-// Read strictly: a member that is not known, or a value of another type, is refused with its place, since a view that
-// is half understood shows what nobody asked for. What is understood is written down at once in canonical form.
+// Read strictly: an unknown member, or a value of the wrong type, is refused with its place, since a view that is half
+// understood shows what nobody asked for. What is read is written at once in canonical form.
 
 extension StateView {
     /// Reads a view. O(bytes).
@@ -7,7 +7,7 @@ extension StateView {
     /// - Parameters:
     ///   - json: an object, in the form of `json`.
     ///   - hidesContents: whether to leave out contents of sections and of the list unless the view names their
-    ///     members, as for a token's view; otherwise they are whole.
+    ///     members, as for a token's view; otherwise they are shown whole.
     /// - Throws: `StateViewError`; the first error.
     public init(json: [UInt8], hidesContents: Bool = false) throws(StateViewError) {
         let value: JSONSlice
@@ -35,7 +35,7 @@ extension StateView {
     fileprivate static let names = ["sections", "where", "order", "limit", "fields", "sectionFields", "listFields"]
 }
 
-/// The members of an object that holds known ones only.
+/// The members of an object, all of them known.
 private struct ViewMembers {
     let pointer: String
     private let values: [String: JSONSlice]
@@ -55,10 +55,7 @@ private struct ViewMembers {
 
     subscript(name: String) -> JSONSlice? { values[name] }
 
-    /// The names that are there, of several.
-    func names(of names: [String]) -> [String] { names.filter { values[$0] != nil } }
-
-    /// The elements of a list.
+    /// The elements of a list; nil if it is not there.
     func list(_ name: String, _ what: String) throws(StateViewError) -> [JSONSlice]? {
         guard let value = values[name] else { return nil }
         guard let elements = value.elements else {
@@ -67,7 +64,7 @@ private struct ViewMembers {
         return elements
     }
 
-    /// The place in an item that the member `at` leads to.
+    /// The place in an item that the member `at` points to.
     func place(_ what: String) throws(StateViewError) -> ItemPlace {
         guard let text = values["at"]?.string else {
             throw .refusal("wrong-type", "\(what) says by a JSON Pointer at what it looks", at: "\(pointer)/at")
@@ -83,7 +80,7 @@ extension StateViewError {
 }
 
 extension ItemPlace {
-    /// - Parameter places: those beside the content that there are.
+    /// - Parameter places: those that there are besides the content.
     fileprivate init(
         _ text: String, ofWhat what: String, places: [ItemPlace] = [.id, .kind, .expanded], at pointer: String
     ) throws(StateViewError) {
@@ -108,15 +105,18 @@ private struct ViewReader {
     let members: ViewMembers
     private var parts = StateView.Parts()
     private var writer = JSONWriter()
-    private var separator = JSONList()
 
     init(members: ViewMembers) { self.members = members }
 
     mutating func read(hidesContents: Bool) throws(StateViewError) -> StateView {
         writer.append("{")
         try readSections()
-        try readTests()
-        try readOrders()
+        try readEach("where", "tests", atMost: StateView.maxTests) { (reader, test, pointer) throws(StateViewError) in
+            try reader.readTest(test, at: pointer)
+        }
+        try readEach("order", "orders", atMost: StateView.maxOrders) {
+            (reader, order, pointer) throws(StateViewError) in try reader.readOrder(order, at: pointer)
+        }
         try readLimit()
         parts.fields = try readFields("fields", of: "an item", [.id, .kind, .expanded])
         parts.sectionFields = try readFields(
@@ -127,9 +127,14 @@ private struct ViewReader {
     }
 
     private mutating func write(name: String) {
-        separator.separate(&writer)
+        writer.separate()
         writer.append(string: name)
-        writer.append(byte: UInt8(ascii: ":"))
+        writer.append(":")
+    }
+
+    private mutating func write(name: String, sorted strings: some Sequence<[UInt8]>) {
+        write(name: name)
+        writer.append(array: strings.sorted { $0.lexicographicallyPrecedes($1) }) { $0.append(string: $1) }
     }
 
     private func pointer(_ name: String, _ index: Int) -> String { "\(members.pointer)/\(name)/\(index)" }
@@ -140,7 +145,21 @@ private struct ViewReader {
         }
     }
 
-    // MARK: Sections
+    /// Reads a list with `read`, which writes each element; an empty one is not written.
+    private mutating func readEach(
+        _ name: String, _ what: String, atMost limit: Int,
+        _ read: (inout ViewReader, JSONSlice, String) throws(StateViewError) -> Void
+    ) throws(StateViewError) {
+        guard let elements = try members.list(name, what), !elements.isEmpty else { return }
+        try check(elements.count, limit, name, what)
+        write(name: name)
+        writer.append("[")
+        for (index, element) in elements.enumerated() {
+            writer.separate()
+            try read(&self, element, pointer(name, index))
+        }
+        writer.append("]")
+    }
 
     private mutating func readSections() throws(StateViewError) {
         guard let elements = try members.list("sections", "ids") else { return }
@@ -152,32 +171,19 @@ private struct ViewReader {
             ids.insert(id)
         }
         parts.sections = ids
-        write(name: "sections")
-        writer.append(array: ids.sorted { $0.lexicographicallyPrecedes($1) }) { $0.append(string: $1) }
+        write(name: "sections", sorted: ids)
     }
 
     // MARK: Tests
 
+    /// The signs of the comparison that pass.
+    private static let comparisons = ["below": -1 ... -1, "above": 1...1, "atMost": -1...0, "atLeast": 0...1]
     private static let operators = ["is", "not", "in", "below", "above", "atMost", "atLeast", "has", "exists"]
-
-    private mutating func readTests() throws(StateViewError) {
-        guard let elements = try members.list("where", "tests") else { return }
-        try check(elements.count, StateView.maxTests, "where", "tests")
-        if elements.isEmpty { return }
-        write(name: "where")
-        writer.append("[")
-        var list = JSONList()
-        for (index, element) in elements.enumerated() {
-            list.separate(&writer)
-            try readTest(element, at: pointer("where", index))
-        }
-        writer.append("]")
-    }
 
     private mutating func readTest(_ element: JSONSlice, at pointer: String) throws(StateViewError) {
         let test = try ViewMembers(element, at: pointer, "a test", ["at"] + Self.operators)
         let place = try test.place("a test")
-        let names = test.names(of: Self.operators)
+        let names = Self.operators.filter { test[$0] != nil }
         guard names.count == 1, let operand = test[names[0]] else {
             throw .refusal(
                 "wrong-shape", "a test has exactly one of \(Self.operators.joined(separator: ", "))", at: pointer)
@@ -186,9 +192,7 @@ private struct ViewReader {
         parts.tests.append(ItemTest(place: place, condition: condition))
         writer.append("{\"at\":")
         writer.append(string: place.pointer.description)
-        writer.append(",")
-        writer.append(string: names[0])
-        writer.append(":")
+        write(name: names[0])
         operand.withCursor { cursor, _ in writer.append(canonical: &cursor) }
         writer.append("}")
     }
@@ -197,13 +201,12 @@ private struct ViewReader {
         _ name: String, _ operand: JSONSlice, _ place: ItemPlace, at pointer: String
     ) throws(StateViewError) -> ItemTest.Condition {
         switch name {
-        case "is": return .isAmong(ItemTest.hashes(of: [operand], at: place))
-        case "not": return .isNot(ItemTest.hashes(of: [operand], at: place))
+        case "is", "not": return .isAmong(ItemTest.hashes(of: [operand], at: place), name == "is")
         case "in":
             guard let values = operand.elements else {
                 throw .refusal("wrong-type", "in is an array of values", at: pointer)
             }
-            return .isAmong(ItemTest.hashes(of: values, at: place))
+            return .isAmong(ItemTest.hashes(of: values, at: place), true)
         case "has":
             guard let text = operand.string else { throw .refusal("wrong-type", "has is a string", at: pointer) }
             return .contains(TextSearch(Array(text.utf8)))
@@ -217,41 +220,23 @@ private struct ViewReader {
             guard sort == .number || sort == .string else {
                 throw .refusal("wrong-type", "\(name) is a number or a string", at: pointer)
             }
-            let signs =
-                switch name {
-                case "below": -1 ... -1
-                case "above": 1...1
-                case "atMost": -1...0
-                default: 0...1
-                }
-            return .compares(signs, to: operand.json)
+            return .compares(Self.comparisons[name]!, to: operand.json)
         }
     }
 
     // MARK: Orders and the limit
 
-    private mutating func readOrders() throws(StateViewError) {
-        guard let elements = try members.list("order", "orders") else { return }
-        try check(elements.count, StateView.maxOrders, "order", "orders")
-        if elements.isEmpty { return }
-        write(name: "order")
-        writer.append("[")
-        var list = JSONList()
-        for (index, element) in elements.enumerated() {
-            let pointer = pointer("order", index)
-            let order = try ViewMembers(element, at: pointer, "an order", ["at", "descending"])
-            let place = try order.place("an order")
-            let isDescending = order["descending"]?.flag ?? false
-            if let value = order["descending"], value.flag == nil {
-                throw .refusal("wrong-type", "descending is true or false", at: "\(pointer)/descending")
-            }
-            parts.orders.append(StateView.Order(place: place, isDescending: isDescending))
-            list.separate(&writer)
-            writer.append("{\"at\":")
-            writer.append(string: place.pointer.description)
-            writer.append(isDescending ? ",\"descending\":true}" : "}")
+    private mutating func readOrder(_ element: JSONSlice, at pointer: String) throws(StateViewError) {
+        let order = try ViewMembers(element, at: pointer, "an order", ["at", "descending"])
+        let place = try order.place("an order")
+        let isDescending = order["descending"]?.flag ?? false
+        if let value = order["descending"], value.flag == nil {
+            throw .refusal("wrong-type", "descending is true or false", at: "\(pointer)/descending")
         }
-        writer.append("]")
+        parts.orders.append(StateView.Order(place: place, isDescending: isDescending))
+        writer.append("{\"at\":")
+        writer.append(string: place.pointer.description)
+        writer.append(isDescending ? ",\"descending\":true}" : "}")
     }
 
     private mutating func readLimit() throws(StateViewError) {
@@ -279,15 +264,13 @@ private struct ViewReader {
             fields.insert(try ItemPlace(text, ofWhat: what, places: places, at: pointer(name, index)))
         }
         guard let cut = ContentCut(Array(fields)) else { return nil }
-        write(name: name)
-        let pointers = fields.filter(\.isInContent).map { Array($0.pointer.description.utf8) }
-        writer.append(array: pointers.sorted { $0.lexicographicallyPrecedes($1) }) { $0.append(string: $1) }
+        write(name: name, sorted: fields.filter(\.isInContent).map { Array($0.pointer.description.utf8) })
         return cut
     }
 }
 
 extension JSONSlice {
-    /// The text of an id; nil where the value is none.
+    /// The text of an id; nil for any other value.
     fileprivate var idText: [UInt8]? {
         if let string { return Array(string.utf8) }
         let digits = text
@@ -304,18 +287,17 @@ extension JSONWriter {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             let isObject = cursor.byte == UInt8(ascii: "{")
             append(byte: cursor.byte)
-            var list = JSONList()
             if cursor.enter() {
                 repeat {
-                    list.separate(&self)
+                    separate()
                     if isObject {
                         append(string: cursor.takeName().text)
-                        append(byte: UInt8(ascii: ":"))
+                        append(":")
                     }
                     append(canonical: &cursor)
                 } while cursor.takesComma()
             }
-            append(byte: isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
+            append(isObject ? "}" : "]")
         default: append(cursor.takeToken())
         }
     }
