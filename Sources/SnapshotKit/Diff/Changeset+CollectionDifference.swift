@@ -1,6 +1,6 @@
-// Swift's own difference: removals by index in the old list, insertions by index in the new one, a move as one of each
-// that name each other. It knows one list at a time, and no updates. A row that goes to another section is there for
-// neither of the two.
+// Swift's own difference: removals by index in the old list, insertions by index in the new one, and a move as one of
+// each that name each other. It covers one list at a time, and no updates: a row that moves to another section is a
+// plain removal in one and a plain insertion in the other.
 
 extension Changeset {
     /// The difference of the ids of all rows, over all sections in order, with the fewest moves possible for that list.

@@ -1,5 +1,4 @@
-// What changed between two states: pairs, what stays, what shows differently. Computed once; each dialect only writes
-// it down.
+// What changed between two states: pairs, what stays, what looks different. Computed once; a dialect only writes it.
 
 /// The smallest change that leads from one state to another.
 ///
@@ -21,7 +20,7 @@ public final class Changeset: Sendable {
         let rawValue: UInt8
         /// In both states, and need not move.
         static let stays = RowChange(rawValue: 1)
-        /// In both states, and shows differently or is marked.
+        /// In both states, and looks different or is marked.
         static let updated = RowChange(rawValue: 2)
         /// To be redrawn with a new cell.
         static let reload = RowChange(rawValue: 4)
@@ -29,7 +28,7 @@ public final class Changeset: Sendable {
 
     let old: Columns
     let new: Columns
-    /// What does not count as a change, for a dialect that looks at hidden items too.
+    /// Places that are not compared: `json-patch` compares hidden items itself.
     let ignored: PlaceSet
     /// Whether the list's own content has changed.
     public let changesList: Bool
@@ -44,7 +43,7 @@ public final class Changeset: Sendable {
     /// - Parameters:
     ///   - marks: rows and sections to redraw though nothing changed.
     ///   - ignored: places inside items' contents that are not compared.
-    ///   - reused: what is already known of the two; affects only speed.
+    ///   - reused: items already known to be the same in both; affects only speed.
     public init(
         from old: Snapshot, to new: Snapshot, marks: Marks = .none, ignoring ignored: [JSONPointer] = [],
         reused: ReusedRuns? = nil
@@ -68,7 +67,7 @@ public final class Changeset: Sendable {
         self.old === old.columns && self.new === new.columns
     }
 
-    /// Items that are the same in both states, as far as they were compared: hidden ones only if that was known.
+    /// Items that are the same in both states, as far as they were compared: hidden ones only if known before.
     public var reused: ReusedRuns { ReusedRuns(draft.unchanged, from: old, to: new) }
 
     /// Of all items, hidden ones included.

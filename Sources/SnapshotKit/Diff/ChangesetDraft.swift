@@ -10,16 +10,16 @@ struct ChangesetDraft {
     private(set) var sectionChanges: [RowChange]
     private(set) var sectionCounts = OperationCounts()
     private(set) var itemCounts = OperationCounts()
-    /// Items that are the same.
+    /// Items known to be the same.
     private(set) var unchanged: [ReusedRun] = []
-    /// Rows that both states begin with, that stay, are not updated and have no part in any search.
+    /// The number of rows at the start of both states that stay, are not updated and take part in no search.
     private let start: Int
     /// Whether both states are known to have the same structure: all are pairs in order, and stay.
     private let hasSameStructure: Bool
 
     /// - Parameters:
-    ///   - ignored: places inside items' contents that do not count as a change.
-    ///   - runs: what is known of the two.
+    ///   - ignored: places inside items' contents that are not compared.
+    ///   - runs: items known to be the same in both states.
     init(
         _ old: ColumnsView, _ new: ColumnsView, ignoring ignored: PlaceSet, _ marks: Marks,
         reused runs: [ReusedRun]
@@ -47,15 +47,15 @@ struct ChangesetDraft {
         itemCounts = OperationCounts(rowChanges, hasSameStructure ? nil : (oldRowOfNew, newRowOfOld), from: start)
     }
 
-    /// How many rows the runs say that both states begin with, in sections that are paired by index. They come first in
-    /// both: whatever longest run the others have, these in front of it make a longer one, and each of them is at its
-    /// old index.
+    /// The number of rows that, by the runs, both states begin with, in sections that are paired by index. They come
+    /// first in both: with them in front, the longest run of the others is a longest run of all, and each of them is at
+    /// its old index.
     private static func unchangedStart(
         _ runs: [ReusedRun], _ old: ColumnsView, _ new: ColumnsView, _ sections: Pairing
     ) -> Int {
         guard old.allVisible, new.allVisible else { return 0 }
         let start = runs.start
-        // A run may go on where an item begins another section than before.
+        // A run may go on although an item begins another section than before.
         for section in new.sections.indices {
             guard Int(new.sections[section].firstItem) < start else { break }
             guard Int(sections.oldOfNew[section]) == section else {
@@ -82,8 +82,10 @@ struct ChangesetDraft {
     // MARK: What stays
 
     private mutating func keep(_ old: ColumnsView, _ new: ColumnsView) {
+        for (section, stays) in IncreasingRun.longest(of: sections.oldOfNew).enumerated() where stays {
+            sectionChanges[section].insert(.stays)
+        }
         var run = IncreasingRun()
-        keepSections(&run)
         for section in new.sections.indices {
             let newRows = new.rows(ofSection: section).clamped(to: start..<new.rowCount)
             if newRows.isEmpty { continue }
@@ -95,15 +97,7 @@ struct ChangesetDraft {
         }
     }
 
-    private mutating func keepSections(_ run: inout IncreasingRun) {
-        run.removeAll()
-        for section in sectionChanges.indices where sections.oldOfNew[section] >= 0 {
-            run.append(sections.oldOfNew[section], at: section)
-        }
-        run.find(fixedShift: 0) { sectionChanges[$0].insert(.stays) }
-    }
-
-    /// The common case: the rows that a section kept are in order, and all stay. False if they are not.
+    /// The common case: the rows that a section kept are in order, and all stay. False if they are out of order.
     private mutating func keepOrdered(_ oldRows: Range<Int>, _ newRows: Range<Int>) -> Bool {
         oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
             rowChanges.withUnsafeMutableBufferPointer { changes in
@@ -123,11 +117,11 @@ struct ChangesetDraft {
         }
     }
 
-    /// `shift`: a row is at its old index in the section if it is so far from its old row.
+    /// - Parameter shift: the distance of a row from its old row if its index in the section is the same.
     private mutating func keepLongest(
         _ oldRows: Range<Int>, _ newRows: Range<Int>, _ shift: Int, _ run: inout IncreasingRun
     ) {
-        // What both end with comes last in either state, and stays whatever else does.
+        // The rows that both end with come last in either state: they stay, whatever else does.
         var (oldEnd, newEnd) = (oldRows.upperBound, newRows.upperBound)
         while newEnd > newRows.lowerBound, Int(oldRowOfNew[newEnd - 1]) == oldEnd - 1, oldEnd > oldRows.lowerBound {
             (oldEnd, newEnd) = (oldEnd - 1, newEnd - 1)
@@ -166,11 +160,11 @@ struct ChangesetDraft {
         }
     }
 
-    /// Compares the items that are in no run; those that are the same then are in one.
+    /// Compares the items that are in no run, and adds those that are the same to the runs.
     private mutating func compareItems(
         _ old: ColumnsView, _ new: ColumnsView, _ ignored: PlaceSet, _ runs: [ReusedRun]
     ) {
-        // As long as no more are found, the list is that of the runs.
+        // The list is copied only once more are found.
         var (unchanged, isLonger) = (runs, false)
         items.oldOfNew.withUnsafeBufferPointer { oldOfNew in
             oldRowOfNew.withUnsafeBufferPointer { oldRowOfNew in
@@ -200,7 +194,7 @@ struct ChangesetDraft {
         self.unchanged = unchanged
     }
 
-    /// - Parameter ignored: nil for items that are known to be written the same.
+    /// - Parameter ignored: nil for items that are known to be written the same way.
     @inline(__always)
     private static func change(
         _ oldItem: Int, _ newItem: Int, _ old: ColumnsView, _ new: ColumnsView, _ oldOfNew: UnsafeBufferPointer<Int32>,
@@ -229,20 +223,15 @@ struct ChangesetDraft {
 
     private mutating func apply(_ marks: Marks, _ new: ColumnsView) {
         for (id, redraw) in marks.items {
-            id.withUnsafeBytes { text in
-                guard let item = new.item(withID: text) else { return }
-                let row = new.row(ofItem: item)
-                guard row >= 0, oldRowOfNew[row] >= 0 else { return }
-                rowChanges[row].formUnion(redraw == .reload ? [.updated, .reload] : .updated)
-            }
+            guard let item = id.withUnsafeBytes({ new.item(withID: $0) }), case let row = new.row(ofItem: item),
+                row >= 0, oldRowOfNew[row] >= 0
+            else { continue }
+            rowChanges[row].formUnion(redraw == .reload ? [.updated, .reload] : .updated)
         }
         for (id, redraw) in marks.sections {
-            id.withUnsafeBytes { text in
-                guard let section = new.section(withID: text),
-                    sections.oldOfNew[section] >= 0
-                else { return }
-                sectionChanges[section].formUnion(redraw == .reload ? [.updated, .reload] : .updated)
-            }
+            guard let section = id.withUnsafeBytes({ new.section(withID: $0) }), sections.oldOfNew[section] >= 0
+            else { continue }
+            sectionChanges[section].formUnion(redraw == .reload ? [.updated, .reload] : .updated)
         }
     }
 }
@@ -264,7 +253,7 @@ extension OperationCounts {
 }
 
 extension Array {
-    /// Bits rather than conditions, so that the compiler adds several elements at once.
+    /// Adds bits rather than testing conditions, so that the compiler adds several elements at once.
     @inline(__always)
     fileprivate func sum(from start: Int, _ bit: (Element) -> UInt32) -> Int {
         withUnsafeBufferPointer { elements in

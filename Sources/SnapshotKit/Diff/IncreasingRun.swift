@@ -1,19 +1,19 @@
-// What need not move: the longest subsequence of old positions, in new order, that increases.
+// What need not move: the longest increasing subsequence of old positions, in new order.
 //
 // Patience sorting (Fredman 1975) puts each element on the first pile whose top is not below it; the number of its pile
-// is the length of the longest run that ends with it. O(k log k); lists that hardly change open a new pile nearly
-// always, in O(1). Of the longest runs the one with the most *fixed* elements is wanted, those whose index is the same
-// before and after. Within a pile, from the top down, elements come from ever earlier and have ever larger values; so
-// the elements of the pile before that may precede one of them (earlier, and smaller) are a stretch of that pile, and
+// is the length of the longest run that ends with it. O(k log k); a list that hardly changes opens a new pile nearly
+// every time, in O(1). Of the longest runs, the one with the most *fixed* elements is wanted: those whose index is the
+// same before and after. Within a pile, from the top down, elements come earlier and earlier and their values grow; so
+// the elements of the previous pile that may precede one of them (earlier, and smaller) are a stretch of that pile, and
 // both ends of the stretch only move downwards. The best predecessor is then a sliding-window maximum, O(k) in all
 // (docs/diff.md has the proof).
 //
-// Rejected: a tree of prefix maxima over single values, which finds the same at three times the cost; piles as arrays,
-// a pass of sorting more.
+// Rejected: a tree of prefix maxima over single values, which finds the same run at three times the cost; piles as
+// arrays, which take one more pass of sorting.
 //
-// Where few rows moved, those between them still follow one another: of such a stretch a longest run has all or
-// nothing, since no other value lies between. So stretches are what is searched then, by their lengths, with a tree of
-// prefix maxima (Fenwick 1994) over their values: O(s log s) for s stretches, and the same run is chosen.
+// If few rows moved, those between them still follow one another: a longest run has all of such a stretch or nothing,
+// since no other value lies between. Then stretches are searched, by their lengths, with a tree of prefix maxima
+// (Fenwick 1994) over their values: O(s log s) for s stretches, and the same run is chosen.
 
 /// Finds longest increasing runs; keeps its memory from one to the next.
 struct IncreasingRun {
@@ -49,8 +49,7 @@ struct IncreasingRun {
         count = 0
     }
 
-    /// Adds elements: the old position of the first, and where it stands now; those behind it have the next ones of
-    /// both.
+    /// Adds elements, given the old and the new position of the first; those of the others follow on.
     mutating func append(_ value: Int32, at place: Int, count: Int = 1) {
         let stretch = Stretch(
             value: value, place: Int32(truncatingIfNeeded: place), count: Int32(truncatingIfNeeded: count))
@@ -62,12 +61,12 @@ struct IncreasingRun {
         }
     }
 
-    /// Calls `keep` with the place of each element of the chosen run, last first. An element is fixed if its place less
-    /// its value is `fixedShift`.
+    /// Calls `keep` with the place of each element of the chosen run, last first. An element is fixed if its place
+    /// minus its value is `fixedShift`.
     ///
     /// - Parameters:
-    ///   - goesOn: whether more elements follow, each above all others, of which every longest run holds all.
-    ///   - searchesStretches: which way is taken; makes no difference but to time.
+    ///   - goesOn: whether more elements follow, each above all others, so that every longest run holds them all.
+    ///   - searchesStretches: whether to search stretches or single elements; affects only speed.
     mutating func find(
         fixedShift: Int, goesOn: Bool = false, searchesStretches: Bool? = nil, keep: (Int) -> Void
     ) {
@@ -107,11 +106,11 @@ struct IncreasingRun {
         let order = stretches.indices.sorted { stretches[$0].value < stretches[$1].value }
         var rank = [Int](repeating: 0, count: stretches.count)
         for (index, stretch) in order.enumerated() { rank[stretch] = index + 1 }
-        // Elements of the best run that ends with a stretch, and below them the fixed ones among them.
+        // Of the best run that ends with each stretch: its elements in the upper half, its fixed ones in the lower.
         var weights: [Int] = []
         var previous: [Int] = []
         var tree = [Int](repeating: -1, count: stretches.count + 1)
-        // Of two the one that comes later rules.
+        // Of two equal ones, the later wins.
         func best(_ one: Int, _ other: Int) -> Int {
             if one < 0 || other < 0 { return max(one, other) }
             return weights[one] == weights[other] ? max(one, other) : weights[one] > weights[other] ? one : other
@@ -141,7 +140,7 @@ struct IncreasingRun {
         }
     }
 
-    /// The piles of one list. All arrays but the tops are by element; -1 stands for none.
+    /// The piles of one list. All arrays but the tops are indexed by element; -1 is none.
     private struct Piles {
         typealias Numbers = UnsafeMutablePointer<Int32>
 
@@ -151,13 +150,13 @@ struct IncreasingRun {
         /// Value and index of the top of each pile.
         let topValues: Numbers
         let tops: Numbers
-        /// The element that came to lie under this one in its pile.
+        /// The element that lies under this one in its pile.
         let beneath: Numbers
         /// The element before this one in the best run that ends here.
         let previous: Numbers
         /// Fixed elements in that run.
         let scores: Numbers
-        /// Candidates in the pile before: each has a higher score than those behind it.
+        /// Candidates in the previous pile, best first: scores never rise from one to the next.
         let window: Numbers
         private var count = 0
         /// The last element of the best run.
@@ -189,7 +188,7 @@ struct IncreasingRun {
                 topValues[pile] = value
                 tops[pile] = Int32(truncatingIfNeeded: index)
             }
-            // What follows goes on from the latest.
+            // The elements that follow go on from the latest one.
             if hasFixed { preferFixed() } else if goesOn { last = tops[count - 1] }
         }
 
@@ -198,8 +197,8 @@ struct IncreasingRun {
             Int(elements[index].place) - Int(elements[index].value) == fixedShift
         }
 
-        /// The first pile whose top is not below `value`; the number of piles if there is none. Behind a row that moved
-        /// the next ones go on, pile by pile.
+        /// The first pile whose top is not below `value`; the number of piles if there is none. Rows that follow one
+        /// that moved often go on the next piles, one by one.
         @inline(__always)
         private func pile(for value: Int32, behind last: Int) -> Int {
             if count == 0 || topValues[count - 1] < value { return count }
@@ -219,7 +218,7 @@ struct IncreasingRun {
             last = tops[count - 1]
             var other = beneath[Int(last)]
             while other >= 0 {
-                // Before an element that follows, the later of two rules, as in `score`.
+                // If an element follows, the later of two equal ones wins, as in `score`.
                 let (one, best) = (scores[Int(other)], scores[Int(last)])
                 if goesOn ? one > best : one >= best { last = other }
                 other = beneath[Int(other)]
@@ -239,14 +238,14 @@ struct IncreasingRun {
             var next = Int(tops[pile - 1])
             var (head, end) = (0, 0)
             while element >= 0 {
-                // Smaller ones enter; of two, the one that comes later rules if its score is at least the same.
+                // Smaller ones enter and displace those with lower scores: of two equal ones, the later wins.
                 while next >= 0, elements[next].value < elements[element].value {
                     while end > head, scores[Int(window[end - 1])] < scores[next] { end -= 1 }
                     window[end] = Int32(truncatingIfNeeded: next)
                     end += 1
                     next = Int(beneath[next])
                 }
-                // Those that come too late leave.
+                // Those that come after the element leave.
                 while window[head] > element { head += 1 }
                 let best = Int(window[head])
                 previous[element] = Int32(truncatingIfNeeded: best)

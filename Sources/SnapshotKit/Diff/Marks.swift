@@ -8,7 +8,7 @@ public struct Marks: Sendable, Equatable {
         case reload
     }
 
-    /// By the UTF-8 of the id's text; of several marks the strongest stays.
+    /// By the id's text as UTF-8; of several marks for one id, the strongest counts.
     private(set) var items: [[UInt8]: Redraw] = [:]
     private(set) var sections: [[UInt8]: Redraw] = [:]
 
@@ -33,7 +33,7 @@ public struct Marks: Sendable, Equatable {
         (items.isEmpty ? 0 : Self.footprint(items)) + (sections.isEmpty ? 0 : Self.footprint(sections))
     }
 
-    /// A table of a power of two of places, at most three quarters of them taken, and an array for each id.
+    /// A hash table at most three quarters full, and an array for each id.
     private static func footprint(_ marks: [[UInt8]: Redraw]) -> Int {
         marks.capacity * 4 / 3 * (MemoryLayout<[UInt8]>.stride + MemoryLayout<Redraw>.stride)
             + marks.keys.reduce(0) { $0 + 48 + $1.count }
@@ -54,7 +54,7 @@ public struct Marks: Sendable, Equatable {
         sections.merge(other.sections, uniquingKeysWith: Self.stronger)
     }
 
-    /// Those marks whose ids' texts pass.
+    /// The marks whose ids' texts pass.
     func filter(
         items passes: (UnsafeRawBufferPointer) -> Bool, sections passesSection: (UnsafeRawBufferPointer) -> Bool
     ) -> Marks {

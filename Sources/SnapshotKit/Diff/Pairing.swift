@@ -1,22 +1,16 @@
 // Which record of the old list has the same id as which of the new one?
 //
-// Lists that follow each other line up almost everywhere, so both are walked in step; where they part, a window of a
-// few records on either side finds the place where they join again. Any two records with the same id are a pair,
-// whatever the walk believed, since ids are unique on either side: the walk can only save look-ups, never mislead. What
-// it left over is looked up in the table that the new list has had since it was checked for duplicates. O(n + m)
-// expected; nothing is hashed here.
+// Consecutive versions of a list line up almost everywhere, so both are walked in step; where they part, a window of a
+// few records on either side finds where they meet again. Ids are unique on either side, so any two records with the
+// same id are a pair: the walk can only save look-ups, never mislead. The rest is looked up in the table that the new
+// list has had since it was checked for duplicates. O(n + m) expected; nothing is hashed here.
 
 /// Partners by index; -1 for none.
 struct Pairing {
     private(set) var oldOfNew: [Int32]
     private(set) var newOfOld: [Int32]
 
-    /// Records on either side of the walk in which it looks for the place to join again.
-    private static let window = 4
-    /// After as many records without a partner the rest is left to the table.
-    private static let patience = 64
-
-    /// `count` records on either side, which are pairs in order.
+    /// `count` records on either side, paired in order.
     init(inOrder count: Int) {
         oldOfNew = [Int32](filled: -1, count: count)
         oldOfNew.withUnsafeMutableBufferPointer { partners in
@@ -43,11 +37,8 @@ struct Pairing {
                     }
                 }
                 walk.trimEnds(oldOfNew, newOfOld, known: (runs.start, runs.end(old.count, new.count)))
-                // Where most are known there is little to look up, and nothing to be gained by a walk past them.
-                let known = runs.reduce(0) { $0 + $1.count }
-                if known * 2 < new.count {
-                    walk.walk(oldOfNew, newOfOld, window: Self.window, patience: Self.patience)
-                }
+                // If most are known, there is little to look up, and nothing to gain from a walk past them.
+                if runs.reduce(0, { $0 + $1.count }) * 2 < new.count { walk.walk(oldOfNew, newOfOld) }
                 walk.lookUp(oldOfNew, newOfOld, in: table())
             }
         }
@@ -64,7 +55,7 @@ private struct PairingWalk<Record: IdentifiedRecord> {
     let newText: TextView
     var oldRest = 0..<0
     var newRest = 0..<0
-    /// Old records in `oldRest` without a partner so far, and new ones likewise.
+    /// Records in `oldRest`, and in `newRest`, that have no partner yet.
     var oldLeft = 0
     var newLeft = 0
 
@@ -83,7 +74,7 @@ private struct PairingWalk<Record: IdentifiedRecord> {
         newOfOld[one] = Int32(truncatingIfNeeded: other)
     }
 
-    /// Pairs what both lists begin and end with; of either, as many as are `known` are pairs already.
+    /// Pairs what both lists begin and end with, of which the numbers `known` are paired already.
     mutating func trimEnds(_ oldOfNew: Partners, _ newOfOld: Partners, known: (start: Int, end: Int)) {
         var start = known.start
         let shorter = min(old.count, new.count)
@@ -104,11 +95,11 @@ private struct PairingWalk<Record: IdentifiedRecord> {
         newLeft = newRest.count
     }
 
-    /// Pairs what lines up between the ends.
-    mutating func walk(_ oldOfNew: Partners, _ newOfOld: Partners, window: Int, patience: Int) {
+    /// Pairs what lines up between the ends; after 64 misses in a row, the rest is left to the table.
+    mutating func walk(_ oldOfNew: Partners, _ newOfOld: Partners) {
         var (one, other) = (oldRest.lowerBound, newRest.lowerBound)
         var misses = 0
-        while one < oldRest.upperBound, other < newRest.upperBound, misses < patience {
+        while one < oldRest.upperBound, other < newRest.upperBound, misses < 64 {
             if arePair(one, other, oldOfNew) {
                 pair(one, other, oldOfNew, newOfOld)
                 oldLeft -= 1
@@ -119,16 +110,16 @@ private struct PairingWalk<Record: IdentifiedRecord> {
                 continue
             }
             misses += 1
-            let (skipOld, skipNew) = skip(one, other, window)
+            let (skipOld, skipNew) = skip(one, other)
             one += skipOld
             other += skipNew
         }
     }
 
-    /// How far to skip on either side, one of them by none, to a pair; one each if the window holds none.
-    private func skip(_ one: Int, _ other: Int, _ window: Int) -> (Int, Int) {
+    /// How far to skip on one side to meet the other; one record on both if no pair is within four records.
+    private func skip(_ one: Int, _ other: Int) -> (Int, Int) {
         let hash = (old[one].hash, new[other].hash)
-        for distance in 1...window {
+        for distance in 1...4 {
             if one + distance < oldRest.upperBound, old[one + distance].hash == hash.1, same(one + distance, other) {
                 return (distance, 0)
             }
@@ -140,7 +131,7 @@ private struct PairingWalk<Record: IdentifiedRecord> {
         return (1, 1)
     }
 
-    /// Looks up what the walk left over.
+    /// Looks up what the walk left.
     func lookUp(_ oldOfNew: Partners, _ newOfOld: Partners, in table: IDTable) {
         guard oldLeft > 0, newLeft > 0 else { return }
         for one in oldRest where newOfOld[one] < 0 {
