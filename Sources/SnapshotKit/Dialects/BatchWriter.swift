@@ -3,10 +3,18 @@
 
 /// Writes batches, list by list: sections before items, and each group's lists in the order of `Operation`.
 struct BatchWriter {
-    private enum Group: String { case sections, items }
-    private enum Operation: String { case deleted, inserted, moved, updated }
+    fileprivate enum Group {
+        case sections, items
 
-    let changeset: ChangesetView
+        var name: String { self == .sections ? "sections" : "items" }
+    }
+
+    fileprivate enum Operation: Int {
+        case deleted, inserted, moved, updated
+
+        var name: String { ["deleted", "inserted", "moved", "updated"][rawValue] }
+    }
+
     var writer: JSONWriter
     /// Whether batches are stages, applied one after another: inserted sections bring their rows, and an update names
     /// only one index.
@@ -15,9 +23,7 @@ struct BatchWriter {
     private var group: Group?
     private var operation: Operation?
 
-    init(_ changeset: ChangesetView, isStage: Bool, _ writer: JSONWriter) {
-        (self.changeset, self.isStage, self.writer) = (changeset, isStage, writer)
-    }
+    init(isStage: Bool, _ writer: JSONWriter) { (self.isStage, self.writer) = (isStage, writer) }
 
     /// Whether the batch has no list so far.
     var isEmpty: Bool { group == nil }
@@ -29,117 +35,122 @@ struct BatchWriter {
     }
 
     /// Starts the next element of a list.
-    private mutating func next(_ group: Group, _ operation: Operation) {
+    fileprivate mutating func next(_ group: Group, _ operation: Operation) {
         if self.group == group, self.operation == operation { return writer.separate() }
         if self.group == group {
             writer.append("]")
         } else {
             close()
             writer.separate()
-            writer.append(string: group.rawValue)
+            writer.append(string: group.name)
             writer.append(":{")
         }
         writer.separate()
-        writer.append(string: operation.rawValue)
+        writer.append(string: operation.name)
         writer.append(":[")
         (self.group, self.operation) = (group, operation)
     }
+}
 
-    // MARK: Sections
+// MARK: Sections
 
-    mutating func listDeletedSections() {
-        for section in changeset.old.sections.indices where changeset.isGone(oldSection: section) {
-            next(.sections, .deleted)
-            writer.append(section)
+extension ChangesetView {
+    func listDeletedSections(_ batch: inout BatchWriter) {
+        for section in old.sections.indices where isGone(oldSection: section) {
+            batch.next(.sections, .deleted)
+            batch.writer.append(section)
         }
     }
 
-    mutating func listInsertedSections() {
-        for section in changeset.new.sections.indices where changeset.isNew(section: section) {
-            next(.sections, .inserted)
-            writer.emit("{\"at\":", section, ",\"section\":")
-            if isStage {
-                changeset.append(section: section, to: &writer) { _ in true }
+    func listInsertedSections(_ batch: inout BatchWriter) {
+        for section in new.sections.indices where isNew(section: section) {
+            batch.next(.sections, .inserted)
+            batch.writer.emit("{\"at\":", section, ",\"section\":")
+            if batch.isStage {
+                append(section: section, to: &batch.writer) { _ in true }
             } else {
-                changeset.append(section: section, to: &writer)
+                append(section: section, to: &batch.writer)
             }
-            writer.append("}")
+            batch.writer.append("}")
         }
     }
 
     /// - Parameter from: where an old section stands right before the batch.
-    mutating func listMovedSections(from: (Int) -> Int) {
-        for section in changeset.new.sections.indices where changeset.moves(section: section) {
-            next(.sections, .moved)
-            writer.emit("{\"from\":", from(changeset.oldSection(of: section)))
-            writer.emit(",\"to\":", section, "}")
+    func listMovedSections(_ batch: inout BatchWriter, from: (Int) -> Int) {
+        for section in new.sections.indices where moves(section: section) {
+            batch.next(.sections, .moved)
+            batch.writer.emit("{\"from\":", from(oldSection(of: section)))
+            batch.writer.emit(",\"to\":", section, "}")
         }
     }
 
-    mutating func listUpdatedSections() {
-        for section in changeset.new.sections.indices where changeset.isUpdated(section: section) {
-            next(.sections, .updated)
-            if isStage {
-                writer.emit("{\"at\":", section)
+    func listUpdatedSections(_ batch: inout BatchWriter) {
+        for section in new.sections.indices where isUpdated(section: section) {
+            batch.next(.sections, .updated)
+            if batch.isStage {
+                batch.writer.emit("{\"at\":", section)
             } else {
-                writer.emit("{\"from\":", changeset.oldSection(of: section))
-                writer.emit(",\"at\":", section)
+                batch.writer.emit("{\"from\":", oldSection(of: section))
+                batch.writer.emit(",\"at\":", section)
             }
-            writer.append(",\"section\":")
-            changeset.append(updatedSection: section, to: &writer)
-            writer.append(changeset.redraw(section: section).member)
-            writer.append("}")
+            batch.writer.append(",\"section\":")
+            append(updatedSection: section, to: &batch.writer)
+            batch.writer.append(redraw(section: section).member)
+            batch.writer.append("}")
         }
     }
+}
 
-    // MARK: Rows
+// MARK: Rows
 
-    mutating func list(deletedRow oldRow: Int) {
-        next(.items, .deleted)
-        append(oldPath: oldRow)
+extension ChangesetView {
+    func list(deletedRow oldRow: Int, _ batch: inout BatchWriter) {
+        batch.next(.items, .deleted)
+        append(oldPath: oldRow, &batch.writer)
     }
 
-    mutating func list(insertedRow row: Int) {
-        next(.items, .inserted)
-        writer.append("{\"at\":")
-        append(path: row)
-        writer.append(",\"item\":")
-        changeset.append(row: row, to: &writer)
-        writer.append("}")
+    func list(insertedRow row: Int, _ batch: inout BatchWriter) {
+        batch.next(.items, .inserted)
+        batch.writer.append("{\"at\":")
+        append(path: row, &batch.writer)
+        batch.writer.append(",\"item\":")
+        append(row: row, to: &batch.writer)
+        batch.writer.append("}")
     }
 
     /// - Parameter from: where the row's old section and row stand right before the batch; by default as in the old
     ///   state.
-    mutating func list(movedRow row: Int, from: (section: Int, row: Int)? = nil) {
-        next(.items, .moved)
-        writer.append("{\"from\":")
-        if let from { writer.append(path: from.section, from.row) } else { append(oldPath: changeset.oldRow(of: row)) }
-        writer.append(",\"to\":")
-        append(path: row)
-        writer.append("}")
+    func list(movedRow row: Int, _ batch: inout BatchWriter, from: (section: Int, row: Int)? = nil) {
+        batch.next(.items, .moved)
+        batch.writer.append("{\"from\":")
+        let from = from ?? old.indexPath(ofRow: oldRow(of: row))
+        batch.writer.append(path: from.section, from.row)
+        batch.writer.append(",\"to\":")
+        append(path: row, &batch.writer)
+        batch.writer.append("}")
     }
 
-    mutating func list(updatedRow row: Int) {
-        next(.items, .updated)
-        writer.append(isStage ? "{\"at\":" : "{\"from\":")
-        append(oldPath: changeset.oldRow(of: row))
-        if !isStage {
-            writer.append(",\"at\":")
-            append(path: row)
+    func list(updatedRow row: Int, _ batch: inout BatchWriter) {
+        batch.next(.items, .updated)
+        batch.writer.append(batch.isStage ? "{\"at\":" : "{\"from\":")
+        append(oldPath: oldRow(of: row), &batch.writer)
+        if !batch.isStage {
+            batch.writer.append(",\"at\":")
+            append(path: row, &batch.writer)
         }
-        writer.append(",\"item\":")
-        changeset.append(updatedRow: row, to: &writer)
-        writer.append(changeset.redraw(row: row).member)
-        writer.append("}")
+        batch.writer.append(",\"item\":")
+        append(updatedRow: row, to: &batch.writer)
+        batch.writer.append(redraw(row: row).member)
+        batch.writer.append("}")
     }
 
-    private mutating func append(oldPath row: Int) {
-        let path = changeset.old.indexPath(ofRow: row)
+    private func append(oldPath row: Int, _ writer: inout JSONWriter) {
+        let path = old.indexPath(ofRow: row)
         writer.append(path: path.section, path.row)
     }
 
-    private mutating func append(path row: Int) {
-        let path = changeset.new.indexPath(ofRow: row)
+    private func append(path row: Int, _ writer: inout JSONWriter) {
+        let path = new.indexPath(ofRow: row)
         writer.append(path: path.section, path.row)
     }
 }

@@ -1,4 +1,4 @@
-/// A changeset laid open for writing: both states as memory, and what the dialects share.
+/// A changeset with both states as memory, and what the dialects' writers share.
 struct ChangesetView {
     let change: Changeset
     let old: ColumnsView

@@ -3,18 +3,17 @@
 extension ChangesetView {
     func writeCounts(into writer: inout JSONWriter) {
         writer.append("{")
-        for (name, counts) in [("sections", change.sectionCounts), ("items", change.itemCounts)]
-        where counts.total > 0 {
+        for (name, counts): (StaticString, OperationCounts) in [
+            ("\"sections\":{", change.sectionCounts), ("\"items\":{", change.itemCounts),
+        ] where counts.total > 0 {
             writer.separate()
-            writer.append(string: name)
-            writer.append(":{")
-            for (name, count) in [
-                ("deleted", counts.deletions), ("inserted", counts.insertions), ("moved", counts.moves),
-                ("updated", counts.updates),
+            writer.append(name)
+            for (name, count): (StaticString, Int) in [
+                ("\"deleted\":", counts.deletions), ("\"inserted\":", counts.insertions),
+                ("\"moved\":", counts.moves), ("\"updated\":", counts.updates),
             ] where count > 0 {
                 writer.separate()
-                writer.append(string: name)
-                writer.emit(":", count)
+                writer.emit(name, count)
             }
             writer.append("}")
         }

@@ -15,7 +15,7 @@ public enum Dialect: String, Sendable, CaseIterable {
     /// RFC 6902 on the document.
     case jsonPatch = "json-patch"
 
-    /// What it holds, and for whom: a line of help.
+    /// What it holds, and for which clients: a line of help.
     public var summary: String {
         switch self {
         case .keyed: "operations on ids, in order: the DOM, Compose, SwiftUI"
@@ -28,14 +28,14 @@ public enum Dialect: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a reader that applies it is at the new state. If not, it stays at its base, and later answers start from
+    /// Whether a reader that applies it has the new state. If not, it stays at its base, and later answers start from
     /// there again.
     public var isAdopted: Bool { self != .counts }
 }
 
 /// How many batches a staged changeset takes.
 public enum Staging: String, Sendable, CaseIterable {
-    /// All stages separate, as some view has required.
+    /// All stages separate: each border is one that some view requires.
     case safe
     /// Stages merged where both kinds of view allow it.
     case compact

@@ -4,15 +4,15 @@
 extension ChangesetView {
     func writeIndexed(into writer: inout JSONWriter) {
         writer.append("{")
-        var batch = BatchWriter(self, isStage: false, exchange(&writer, with: JSONWriter(capacity: 0)))
-        batch.listDeletedSections()
-        batch.listInsertedSections()
-        batch.listMovedSections { $0 }
-        batch.listUpdatedSections()
-        for row in 0..<old.rowCount where isGone(oldRow: row) { batch.list(deletedRow: row) }
-        for row in 0..<new.rowCount where isNew(row: row) { batch.list(insertedRow: row) }
-        for row in 0..<new.rowCount where moves(row: row) { batch.list(movedRow: row) }
-        for row in 0..<new.rowCount where isUpdated(row: row) { batch.list(updatedRow: row) }
+        var batch = BatchWriter(isStage: false, exchange(&writer, with: JSONWriter(capacity: 0)))
+        listDeletedSections(&batch)
+        listInsertedSections(&batch)
+        listMovedSections(&batch) { $0 }
+        listUpdatedSections(&batch)
+        for row in 0..<old.rowCount where isGone(oldRow: row) { list(deletedRow: row, &batch) }
+        for row in 0..<new.rowCount where isNew(row: row) { list(insertedRow: row, &batch) }
+        for row in 0..<new.rowCount where moves(row: row) { list(movedRow: row, &batch) }
+        for row in 0..<new.rowCount where isUpdated(row: row) { list(updatedRow: row, &batch) }
         batch.close()
         batch.writer.append("}")
         writer = batch.writer

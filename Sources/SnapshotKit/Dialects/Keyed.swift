@@ -99,9 +99,10 @@ extension ChangesetView {
     /// - Parameter left: rows that are still to be updated; behind the last of them nothing is looked for.
     private func updateRows(as redraw: Marks.Redraw, _ left: inout Int, _ writer: inout JSONWriter) {
         writer.append(operation: "update", member: redraw.member) { writer in
+            let changes = change.rowChanges
             var row = 0
-            while left > 0, row < new.rowCount {
-                if isUpdated(row: row), self.redraw(row: row) == redraw {
+            while left > 0, row < changes.count {
+                if changes[row].contains(.updated), self.redraw(row: row) == redraw {
                     left -= 1
                     writer.separate()
                     append(updatedRow: row, to: &writer)
@@ -114,6 +115,7 @@ extension ChangesetView {
 
 extension JSONWriter {
     /// Appends an operation on several items, or nothing if `appendItems` appends none.
+    @inline(__always)
     fileprivate mutating func append(
         operation: StaticString, member: StaticString = "", items appendItems: (inout JSONWriter) -> Void
     ) {

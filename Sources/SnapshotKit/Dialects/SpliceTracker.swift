@@ -1,10 +1,10 @@
 // Where is an element right now, while a list is turned into another one step by step?
 //
-// The list holds elements that are in place for good (those that stay, and those put in so far, from the first final
-// index on) and leavers, which stand where they always stood until they are taken away. An element is put directly
-// behind its final predecessor, so a leaver stands behind everything placed after the last staying element before it.
+// The list holds elements that are in place for good (those that stay, and those placed so far, from the first final
+// index on) and leavers, which stay where they always were until they are taken away. An element is placed directly
+// behind its final predecessor, so a leaver is behind everything placed after the last staying element before it.
 // Hence both counts that make up an index are sums: placed elements are counted by final index, leavers by old index in
-// a Fenwick tree (Fenwick 1994). O(log n) a question.
+// a Fenwick tree (Fenwick 1994). O(log n) per question.
 
 /// Current indexes of one list under splices.
 struct SpliceTracker {
@@ -12,7 +12,7 @@ struct SpliceTracker {
     struct Stay {
         /// Final index.
         var final: Int
-        /// Old index: leavers with a smaller one stand before it.
+        /// Old index: leavers with a smaller one are before it.
         var old: Int
     }
 
@@ -31,7 +31,7 @@ struct SpliceTracker {
         self.leavers = FenwickTree(count: oldCount, ones: leavers)
     }
 
-    /// Puts the element of the next final index in place, be it by an operation or since it stays; returns its index.
+    /// Puts the element of the next final index in place, by an operation or because it stays; returns its index.
     mutating func place() -> Int {
         let index = self.index(ofFinal: placed)
         if staysPlaced < stays.count, stays[staysPlaced].final == placed { staysPlaced += 1 }
@@ -39,7 +39,7 @@ struct SpliceTracker {
         return index
     }
 
-    /// Goes past the element of the next final index, which stays. O(1).
+    /// Passes the element of the next final index, which stays. O(1).
     mutating func pass() {
         staysPlaced += 1
         placed += 1
@@ -52,14 +52,14 @@ struct SpliceTracker {
         return index
     }
 
-    /// Where an element in place stands, or where the next one will.
+    /// The index of an element that is in place, or of the next one to be placed.
     func index(ofFinal final: Int) -> Int {
         let rank = firstStay { $0.final > final }
         let before = final <= placed ? final : placed + rank - 1 - staysPlaced
         return before + (rank == 0 ? 0 : leavers.count(below: stays[rank - 1].old))
     }
 
-    /// Where a leaver stands.
+    /// The index of a leaver.
     func index(ofLeaver old: Int) -> Int {
         let rank = firstStay { $0.old > old }
         let isPassed = rank < stays.count && stays[rank].final <= placed
@@ -67,7 +67,7 @@ struct SpliceTracker {
         return before + leavers.count(below: old)
     }
 
-    /// Leavers that are still there.
+    /// The number of leavers that are still there.
     var leaversLeft: Int { leavers.count }
 
     private func firstStay(where isBehind: (Stay) -> Bool) -> Int { stays.indices.border { !isBehind(stays[$0]) } }

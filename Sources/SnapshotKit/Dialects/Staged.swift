@@ -9,12 +9,12 @@ extension ChangesetView {
     func writeStaged(_ staging: Staging, into writer: inout JSONWriter) {
         writer.append("[")
         let plan = StagePlan(self)
-        var stages = BatchWriter(self, isStage: true, exchange(&writer, with: JSONWriter(capacity: 0)))
+        var stages = BatchWriter(isStage: true, exchange(&writer, with: JSONWriter(capacity: 0)))
         let finalCounts = new.sections.indices.map { new.rows(ofSection: $0).count }
 
         stages.write("updates", counts: old.sections.indices.map { old.rows(ofSection: $0).count }) { stage in
             for oldRow in 0..<old.rowCount where plan.survives(oldRow: oldRow) && isUpdated(row: newRow(of: oldRow)) {
-                stage.list(updatedRow: newRow(of: oldRow))
+                list(updatedRow: newRow(of: oldRow), &stage)
             }
         }
         if staging == .compact, mergesItems {
@@ -22,37 +22,37 @@ extension ChangesetView {
             stages.write("items", counts: finalCounts) { stage in
                 listDeletedRows(plan, &stage)
                 listInsertedRows(plan, &stage)
-                for row in 0..<new.rowCount where moves(row: row) { stage.list(movedRow: row) }
+                for row in 0..<new.rowCount where moves(row: row) { list(movedRow: row, &stage) }
             }
         } else if staging == .compact, mergesSections(plan) {
             // Stages 2 and 3 as one: no item moves between them.
             stages.write("sections", counts: finalCounts) { stage in
-                stage.listDeletedSections()
-                stage.listInsertedSections()
+                listDeletedSections(&stage)
+                listInsertedSections(&stage)
             }
         } else {
             let kept = old.sections.indices.filter { !isGone(oldSection: $0) }
             stages.write("deletes", counts: kept.map { plan.survivors[$0] }) { stage in
-                stage.listDeletedSections()
+                listDeletedSections(&stage)
                 listDeletedRows(plan, &stage)
             }
             let counts = new.sections.indices.map {
                 isNew(section: $0) ? finalCounts[$0] : plan.survivors[oldSection(of: $0)]
             }
             stages.write("sections", counts: counts) { stage in
-                stage.listInsertedSections()
-                stage.listMovedSections { section in kept.indices.border { kept[$0] < section } }
+                listInsertedSections(&stage)
+                listMovedSections(&stage) { section in kept.indices.border { kept[$0] < section } }
             }
             stages.write("items", counts: finalCounts) { stage in
                 listInsertedRows(plan, &stage)
                 for row in 0..<new.rowCount where moves(row: row) && survives(row, plan) {
                     let oldRow = oldRow(of: row)
                     let section = newSection(of: section(ofOldRow: oldRow))
-                    stage.list(movedRow: row, from: (section, plan.indexAmongSurvivors[oldRow]))
+                    list(movedRow: row, &stage, from: (section, plan.indexAmongSurvivors[oldRow]))
                 }
             }
         }
-        stages.write("headers", counts: finalCounts) { $0.listUpdatedSections() }
+        stages.write("headers", counts: finalCounts) { listUpdatedSections(&$0) }
         stages.writer.append("]")
         writer = stages.writer
     }
@@ -84,13 +84,13 @@ extension ChangesetView {
 
     private func listDeletedRows(_ plan: StagePlan, _ stage: inout BatchWriter) {
         for section in old.sections.indices where !isGone(oldSection: section) {
-            for row in old.rows(ofSection: section) where !plan.survives(oldRow: row) { stage.list(deletedRow: row) }
+            for row in old.rows(ofSection: section) where !plan.survives(oldRow: row) { list(deletedRow: row, &stage) }
         }
     }
 
     private func listInsertedRows(_ plan: StagePlan, _ stage: inout BatchWriter) {
         for section in new.sections.indices where !isNew(section: section) {
-            for row in new.rows(ofSection: section) where !survives(row, plan) { stage.list(insertedRow: row) }
+            for row in new.rows(ofSection: section) where !survives(row, plan) { list(insertedRow: row, &stage) }
         }
     }
 }
