@@ -1,6 +1,6 @@
 extension Range<Int> {
-    /// The first index that is not before a border, where those before it stand before all others; the end if all are.
-    /// O(log count).
+    /// Binary search: the first index for which `isBefore` is false, where it is true up to there and false from there
+    /// on. O(log count).
     @inline(__always)
     package func border(_ isBefore: (Int) -> Bool) -> Int {
         var (low, high) = (lowerBound, upperBound)

@@ -1,13 +1,14 @@
 // A keyed 64-bit hash of bytes by folded multiplication: each 16 bytes are masked by secrets and the running state,
 // multiplied to 128 bits, and the halves folded by exclusive or. One multiplication for ids of up to 16 bytes.
 //
-// The known weakness of this family is a factor of zero: who knows the masks can choose a word that cancels the state.
-// Here all masks are secret, drawn per process or from the operator's key, so a client cannot aim. It is no message
-// authentication code: whoever sees many hashes and inputs may learn; clients see only revisions, over whole states.
+// The known weakness of this family is a factor of zero: whoever knows the masks can choose a word that cancels the
+// state. Here all masks are secret, drawn per process or derived from the operator's key, so a client cannot aim. It is
+// not a message authentication code: from many inputs and hashes one may learn the masks. Clients see only revisions,
+// which cover whole states.
 
 /// A hash function, chosen by secret words.
 public struct KeyedHash: Sendable, Equatable {
-    /// Drawn anew by every process: hashes tables in memory, and is never sent anywhere.
+    /// Drawn anew by every process: for tables in memory, and never sent anywhere.
     public static let process: KeyedHash = {
         var random = SystemRandomNumberGenerator()
         return KeyedHash(seed: random.next(), random.next())
@@ -15,7 +16,7 @@ public struct KeyedHash: Sendable, Equatable {
 
     private let mask: (UInt64, UInt64, UInt64, UInt64)
 
-    /// A separate function for each pair of words: the same pair gives the same function on every machine.
+    /// The function of a pair of words, which is the same on every machine.
     public init(seed: UInt64, _ second: UInt64) {
         var state = seed
         // splitmix64 (Steele, Lea and Flood 2014) spreads the two words over four.
@@ -90,7 +91,7 @@ public struct KeyedHash: Sendable, Equatable {
         return Self.fold(Self.fold(one ^ mask.1, other ^ state) ^ mask.2, UInt64(truncatingIfNeeded: count) ^ mask.3)
     }
 
-    /// All full blocks of 16 bytes but the last bytes, which `hash` takes itself.
+    /// Absorbs all blocks of 16 bytes but the last bytes, which `hash` takes itself.
     private func absorbed(_ start: UnsafeRawPointer, _ count: Int, into state: UInt64) -> UInt64 {
         var state = state
         var lane = state ^ mask.2

@@ -2,7 +2,7 @@
 // for the lowest such byte, which is the only one asked for. Scalar words rather than SIMD16: strings in lists are
 // short, and a wide compare that is not specialised costs a factor of forty.
 
-// The one place that names the C library: comparing long runs of bytes is its business.
+// The only file that imports the C library, to compare long runs of bytes.
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -38,7 +38,7 @@ func load32(_ pointer: UnsafeRawPointer) -> UInt64 {
     UInt64(UInt32(littleEndian: pointer.loadUnaligned(as: UInt32.self)))
 }
 
-/// Whether two runs of bytes are the same: short runs, as ids are, in place of a call.
+/// Whether two runs of bytes are the same; short ones, such as ids, are compared inline.
 @inline(__always)
 func sameBytes(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Bool {
     if count >= 8, count <= 16 {
@@ -85,10 +85,10 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// How many bytes two stretches of `count` bytes begin with alike. O(result).
+/// The length of the common prefix of two stretches of `count` bytes. O(result).
 func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: Int) -> Int {
     var at = 0
-    // Stretches that are alike for long are compared in blocks; where a block differs, by words.
+    // Long prefixes are compared in blocks; the block that differs, by words.
     while at + 256 <= count, compareBytes(one + at, other + at, 256) == 0 { at += 256 }
     while at + 8 <= count {
         let difference = load64(one + at) ^ load64(other + at)
@@ -102,8 +102,8 @@ func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: I
 }
 
 extension Array {
-    /// `count` times the same. What `init(repeating:count:)` and `init(unsafeUninitializedCapacity:)` do, but in line:
-    /// those call generic code that looks up the type of their storage, some 500 instructions.
+    /// What `init(repeating:count:)` does, but inline: that and `init(unsafeUninitializedCapacity:)` call generic code
+    /// that looks up the type of their storage, some 500 instructions.
     @inline(__always)
     init(filled element: Element, count: Int) {
         self = []

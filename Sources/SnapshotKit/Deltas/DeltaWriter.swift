@@ -181,6 +181,7 @@ private struct Element {
         content = flags.contains(.hasContent) ? view.content(ofSection: section) : nil
     }
 
+    @inline(__always)
     init(_ view: ColumnsView, item: Int) {
         let node = view.nodes[item]
         (flags, isSection, number) = (node.flags.subtracting(.isHidden), false, Int(node.level))
@@ -190,6 +191,7 @@ private struct Element {
     }
 
     /// What has to be said anew: not contents and kinds that are gone, since the flags say that.
+    @inline(__always)
     func changes(from old: Element) -> DeltaChanges {
         var changes: DeltaChanges = []
         if flags != old.flags || !isSection && number != old.number { changes.insert(.flags) }

@@ -1,14 +1,14 @@
-// What leads from one state to another, as instructions: take over so many items from there, this one but for its
-// content, and this one is new (COPY and ADD of RFC 3284, over items in place of bytes). Its size is that of the
-// change, not of the list. It leads to the very bytes: documents before and after are the same, not only equal.
+// What leads from one state to another, as instructions: take over so many items, take this one except for its content,
+// add this new one (COPY and ADD of RFC 3284, over items instead of bytes). Its size is that of the change, not of the
+// list. It restores the very bytes: the document is the same, not only equal.
 //
-// Layout: a byte of flags, the list's own content where they say so, the numbers of sections and of items, instructions
-// for sections up to their number, then for items. Numbers are LEB128, places in the source distances from where the
-// last reference ended.
+// Layout: a byte of flags, the list's own content if they say so, the numbers of sections and of items, instructions
+// for all sections, then for all items. Numbers are LEB128; places in the source are distances from the end of the last
+// reference.
 
 /// Instructions that turn one state into another.
 public struct SnapshotDelta: Sendable, Equatable {
-    /// The instructions, to be stored and sent. Whoever reads them elsewhere must know that they are complete.
+    /// The instructions, to be stored and sent. A reader elsewhere must know that they are complete.
     public let bytes: [UInt8]
 
     /// Instructions that were stored before.
@@ -17,7 +17,7 @@ public struct SnapshotDelta: Sendable, Equatable {
     /// From a state to itself.
     public static let unchanged = SnapshotDelta(bytes: [])
 
-    /// From the state after a change back to the one before it; or the whole of that, if it is smaller. O(sections +
+    /// From the state after a change back to the one before it, or the whole of that if it is smaller. O(sections +
     /// changes).
     public init(backOver change: Changeset) {
         let back = SnapshotDelta(change, isBack: true)
@@ -69,16 +69,16 @@ public struct SnapshotDelta: Sendable, Equatable {
 /// What the first byte of a delta says.
 struct DeltaFlags: OptionSet {
     let rawValue: Int
-    /// Nothing of the source is taken over.
+    /// Nothing is taken from the source.
     static let isWhole = DeltaFlags(rawValue: 1)
-    /// The list's own content follows; without this it is that of the source.
+    /// The list's own content follows; otherwise it is that of the source.
     static let hasList = DeltaFlags(rawValue: 2)
     /// The list has no content of its own any more.
     static let hasNoList = DeltaFlags(rawValue: 4)
 
     init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Nil where a bit is not known.
+    /// Nil if a bit is unknown.
     init?(_ number: Int) {
         guard (0..<8).contains(number) else { return nil }
         rawValue = number
@@ -89,7 +89,7 @@ extension Snapshot {
     /// The state after several deltas, applied in order, and what is known to be the same in that and in this one; nil
     /// if they do not fit. O(changes), plus one O(n) copy of memory.
     ///
-    /// - Parameter isIndexed: whether ids are to be found in O(1), otherwise in O(n).
+    /// - Parameter isIndexed: whether ids are to be found in O(1) rather than O(n).
     public func applying(
         _ deltas: some Sequence<SnapshotDelta>, isIndexed: Bool = false
     ) -> (snapshot: Snapshot, reused: ReusedRuns)? {
@@ -100,26 +100,26 @@ extension Snapshot {
             }
             guard let (text, assembly) = state.finished() else { return nil }
             let (made, runs) = assembly.finish(from: view, text: text, isIndexed: isIndexed)
-            // One that others will be made of, as edits are.
+            // One that later states will be made of, as by edits.
             let result = isIndexed && text.isMostlyDead ? made.compacted() : made
             return (Snapshot(result), ReusedRuns(runs, from: columns, to: result))
         }
     }
 }
 
-/// What instructions do, in the lowest two bits of their first number.
+/// What an instruction does: the lowest two bits of its first number.
 enum DeltaInstruction: Int {
     /// So many items or sections of the source, of which nothing changed.
     case copy
-    /// So many items of the source, written the same; parents or children may be others. Of items only.
+    /// So many items of the source, written the same, but perhaps with other parents or children. Never sections.
     case same
-    /// One of the source, but for what the bits say.
+    /// One of the source, except for what the bits say.
     case change
     /// A new one.
     case add
 }
 
-/// What of an item or section is another than in the source.
+/// What differs between an item or section and that of the source.
 struct DeltaChanges: OptionSet {
     let rawValue: Int
     static let flags = DeltaChanges(rawValue: 1)
