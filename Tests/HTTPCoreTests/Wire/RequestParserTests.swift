@@ -128,42 +128,42 @@ import Testing
     ]
 
     @Test(arguments: accepted) func acceptsAtEverySplit(stream: String, messages: [String]) {
-        for reading in Array(stream.utf8).readingAtEverySplit() {
+        for reading in Array(stream.utf8).parsedAtEverySplit() {
             #expect(reading.messages == messages && reading.refusal == nil && !reading.isWithinMessage, "\(reading)")
         }
     }
 
     @Test(arguments: refused) func refusesAtEverySplit(stream: String, refusal: Refusal) {
         let latin = stream.unicodeScalars.map { UInt8($0.value) }
-        for reading in latin.readingAtEverySplit() {
+        for reading in latin.parsedAtEverySplit() {
             #expect(reading.refusal == refusal && reading.messages.isEmpty, "\(reading)")
         }
     }
 
     @Test(arguments: hosts) func refusesAnInvalidHost(host: String) {
-        for reading in Array("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8).readingAtEverySplit() {
+        for reading in Array("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8).parsedAtEverySplit() {
             #expect(reading.refusal == .malformed(.host), "\(reading)")
         }
     }
 
     @Test(arguments: chunks) func refusesMalformedChunks(body: String, refusal: Refusal) {
         let stream = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body
-        for reading in Array(stream.utf8).readingAtEverySplit() { #expect(reading.refusal == refusal, "\(reading)") }
+        for reading in Array(stream.utf8).parsedAtEverySplit() { #expect(reading.refusal == refusal, "\(reading)") }
     }
 
     @Test func everyOctetOfAFieldNameAndValueIsJudged() {
         let tchar = Set("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
         for octet in UInt8.min...UInt8.max where octet != UInt8(ascii: ":") {
             let name = Array("GET / HTTP/1.1\r\nHost: a\r\nX".utf8) + [octet] + Array("X: y\r\n\r\n".utf8)
-            #expect((Reading(name).refusal == nil) == tchar.contains(octet), "octet \(octet) in a name")
+            #expect((ParsedStream(name).refusal == nil) == tchar.contains(octet), "octet \(octet) in a name")
             let value = Array("GET / HTTP/1.1\r\nHost: a\r\nX: a".utf8) + [octet] + Array("b\r\n\r\n".utf8)
             let isContent = octet == 9 || (octet >= 32 && octet != 127)
-            #expect((Reading(value).refusal == nil) == isContent, "octet \(octet) in a value")
+            #expect((ParsedStream(value).refusal == nil) == isContent, "octet \(octet) in a value")
             for place in [0, 7, 15, 16, 31, 39] {
                 var long = [UInt8](repeating: UInt8(ascii: "a"), count: 40)
                 long[place] = octet
                 let head = Array("GET / HTTP/1.1\r\nHost: a\r\nX: a".utf8) + long + Array("b\r\n\r\n".utf8)
-                #expect((Reading(head).refusal == nil) == isContent, "octet \(octet) at \(place) of a long value")
+                #expect((ParsedStream(head).refusal == nil) == isContent, "octet \(octet) at \(place) of a long value")
             }
         }
     }
@@ -185,34 +185,34 @@ import Testing
     @Test func eachLimitHoldsAtItsValueAndFailsOnePast() {
         let limits = MessageLimits()
         let line = { (count: Int) in "GET /\(String(repeating: "a", count: count - 14)) HTTP/1.1\r\n" }
-        #expect(Reading(line(16384) + "Host: a\r\n\r\n").messages.count == 1)
-        #expect(Reading(line(16385) + "Host: a\r\n\r\n").refusal == .uriTooLong(limit: 16384))
-        #expect(Reading(String(repeating: "a", count: 16386)).refusal == .uriTooLong(limit: 16384))
+        #expect(ParsedStream(line(16384) + "Host: a\r\n\r\n").messages.count == 1)
+        #expect(ParsedStream(line(16385) + "Host: a\r\n\r\n").refusal == .uriTooLong(limit: 16384))
+        #expect(ParsedStream(String(repeating: "a", count: 16386)).refusal == .uriTooLong(limit: 16384))
         let field = { (count: Int) in
             "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "a", count: count - 14))\r\n\r\n"
         }
-        #expect(Reading(field(limits.maxHeaderBytes)).messages.count == 1)
-        #expect(Reading(field(limits.maxHeaderBytes + 1)).refusal == .headersTooLarge(limit: 32768, unit: .octets))
+        #expect(ParsedStream(field(limits.maxHeaderBytes)).messages.count == 1)
+        #expect(ParsedStream(field(limits.maxHeaderBytes + 1)).refusal == .headersTooLarge(limit: 32768, unit: .octets))
         let fields = { (count: Int) in
             "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: a\r\n", count: count - 1) + "\r\n"
         }
-        #expect(Reading(fields(100)).messages.count == 1)
-        #expect(Reading(fields(101)).refusal == .headersTooLarge(limit: 100, unit: .fields))
+        #expect(ParsedStream(fields(100)).messages.count == 1)
+        #expect(ParsedStream(fields(101)).refusal == .headersTooLarge(limit: 100, unit: .fields))
     }
 
     @Test func costlyFramingIsBounded() {
         let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
         let long = { (count: Int) in "1;" + String(repeating: "a", count: count) + "\r\nx\r\n" }
-        #expect(Reading(head + long(1000) + "0\r\n\r\n").messages.count == 1)
-        #expect(Reading(head + long(1021)).refusal == .malformed(.chunkExtension))
-        #expect(Reading(head + String(repeating: long(1000), count: 10)).refusal == .malformed(.chunkExtension))
-        #expect(Reading(head + String(repeating: long(15), count: 1000) + "0\r\n\r\n").messages.count == 1)
+        #expect(ParsedStream(head + long(1000) + "0\r\n\r\n").messages.count == 1)
+        #expect(ParsedStream(head + long(1021)).refusal == .malformed(.chunkExtension))
+        #expect(ParsedStream(head + String(repeating: long(1000), count: 10)).refusal == .malformed(.chunkExtension))
+        #expect(ParsedStream(head + String(repeating: long(15), count: 1000) + "0\r\n\r\n").messages.count == 1)
         let trailers = String(repeating: "a: b\r\n", count: 101)
-        #expect(Reading(head + "0\r\n" + trailers + "\r\n").refusal == .headersTooLarge(limit: 100, unit: .fields))
+        #expect(ParsedStream(head + "0\r\n" + trailers + "\r\n").refusal == .headersTooLarge(limit: 100, unit: .fields))
     }
 
     @Test func nothingBehindARefusedMessageIsRead() {
-        let reading = Reading(
+        let reading = ParsedStream(
             "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nX Y: z\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(reading.messages == ["GET /"] && reading.refusal == .malformed(.fieldName))
     }

@@ -1,7 +1,7 @@
 @testable import HTTPCore
 
 /// What a byte stream of requests amounts to, in a form that tests compare: one line a message, the refusal last.
-struct Reading: Equatable, CustomStringConvertible {
+struct ParsedStream: Equatable, CustomStringConvertible {
     var messages: [String] = []
     var refusal: Refusal?
     var isWithinMessage = false
@@ -67,8 +67,8 @@ struct Reading: Equatable, CustomStringConvertible {
 
 extension Array where Element == UInt8 {
     /// The same reading of the bytes however they are cut: whole, at every single place, and octet by octet.
-    func readingAtEverySplit(limits: MessageLimits = MessageLimits()) -> [Reading] {
-        [Reading(self, limits: limits), Reading(self, cuts: Swift.Array(0..<count), limits: limits)]
-            + (0..<count).map { Reading(self, cuts: [$0], limits: limits) }
+    func parsedAtEverySplit(limits: MessageLimits = MessageLimits()) -> [ParsedStream] {
+        [ParsedStream(self, limits: limits), ParsedStream(self, cuts: Swift.Array(0..<count), limits: limits)]
+            + (0..<count).map { ParsedStream(self, cuts: [$0], limits: limits) }
     }
 }
