@@ -154,7 +154,7 @@ struct SourceRecord: Sendable {
 
     /// For how long an answer is fresh (RFC 9111 §5.2.2.1), less than it was under way (§5.1).
     private static func maxAge(_ answer: Transfer.Answer) -> Duration {
-        let directives = (answer.cacheControl ?? "").split(separator: ",").map { FieldList.trimmed($0).lowercased() }
+        let directives = FieldList.elements(answer.cacheControl ?? "").map { $0.lowercased() }
         guard !directives.contains("no-cache"), !directives.contains("no-store"),
             let text = directives.first(where: { $0.hasPrefix("max-age=") })?.dropFirst("max-age=".count)
         else { return .zero }

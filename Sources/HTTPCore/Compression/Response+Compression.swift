@@ -1,21 +1,21 @@
-/// What a compressible answer looks like once its coding is chosen (RFC 9110 §8.4, §8.8.3.3, §12.5.3, §12.5.5).
+/// A compressible answer once its coding is chosen (RFC 9110 §8.4, §8.8.3.3, §12.5.3, §12.5.5).
 extension Response {
-    /// The same answer that says it depends on Accept-Encoding.
+    /// The same answer with `Accept-Encoding` in `Vary`.
     func varying() -> Response {
         var response = self
         guard let index = fields.firstIndex(where: { $0.name.lowercased() == "vary" }) else {
             response.fields.append(Field("Vary", "Accept-Encoding"))
             return response
         }
-        let names = fields[index].value.split(separator: ",").map { $0.filter { $0 != " " }.lowercased() }
+        let names = FieldList.elements(fields[index].value).map { $0.lowercased() }
         if !names.contains("accept-encoding"), !names.contains("*") {
             response.fields[index].value += ", Accept-Encoding"
         }
         return response
     }
 
-    /// The same answer as gzip, or as it is where that was not smaller (nil). A strong tag names one sequence of
-    /// octets, so it becomes another: `"a"` is `"a;gzip"`.
+    /// The same answer with a gzip body, or unchanged if gzip was not smaller (nil). A strong entity tag names one
+    /// sequence of octets, so `"a"` becomes `"a;gzip"`.
     func encoded(_ body: Body?) -> Response {
         var response = varying()
         response.isCompressible = false

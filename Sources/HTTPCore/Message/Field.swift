@@ -1,9 +1,9 @@
-/// One field line of an answer.
+/// A field line of an answer.
 ///
-/// Octets that would end the line (CR, LF, NUL and other controls) are written as spaces: a value that came from a
-/// client cannot add a field or an answer of its own.
+/// Control characters such as CR, LF and NUL are written as spaces, so that a value that came from a client cannot add
+/// a field or an answer.
 public struct Field: Sendable, Hashable {
-    /// The name, in the spelling that is to be written.
+    /// The name as it is written.
     public var name: String
     /// The value without blanks around it.
     public var value: String
@@ -15,9 +15,7 @@ public struct Field: Sendable, Hashable {
     }
 }
 
-/// Where one field line of a request stands in the bytes of its head.
-///
-/// 32 bits are enough: a head is never longer than its limit.
+/// The position of a field line in the bytes of a request's head. 32 bits suffice for a head within its limit.
 struct FieldSpan: Sendable, Equatable {
     var nameStart: UInt32
     var nameEnd: UInt32

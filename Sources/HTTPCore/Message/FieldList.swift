@@ -1,9 +1,9 @@
-// Fields that are lists (RFC 9110 §5.6.1): elements with commas between them, over all lines of a name. A comma inside
-// quotes belongs to its element. A backslash in quotes means nothing here: in an entity tag it is a character as any
-// other (§8.8.3), and no field with quoted pairs that is read has commas in them. Empty elements are left out, but
-// count: a list of 30 KB of commas is a long one too.
+// List-valued fields (RFC 9110 §5.6.1): elements separated by commas, over all lines of a name. A comma inside quotes
+// belongs to its element. A backslash inside quotes is not special here: in an entity tag it is a character like any
+// other (§8.8.3), and none of the fields read here has commas in quoted pairs. Empty elements are dropped, but count
+// towards the limit: 30 KB of commas are a long list, too.
 
-/// The elements of one line of a field that is a list, without the blanks around them; those that are empty too.
+/// The elements of one line of a list-valued field, trimmed, empty ones included.
 struct ListElements: Sequence, IteratorProtocol {
     private var rest: UnsafeRawBufferPointer?
 
@@ -21,11 +21,20 @@ struct ListElements: Sequence, IteratorProtocol {
     }
 }
 
-/// Fields that are lists, as text.
+/// List-valued fields as text.
 public enum FieldList {
-    /// Elements of a list that are looked at; a request with a longer list is to be refused. Browsers send fewer than
-    /// ten.
+    /// How many elements of a request's list are read; longer lists are to be refused. Browsers send fewer than ten.
     public static let maxElements = 100
+
+    /// The elements of one line that are not empty.
+    public static func elements(_ value: String) -> [String] {
+        var value = value
+        return value.withUTF8 { octets in
+            ListElements(UnsafeRawBufferPointer(octets)).filter { !$0.isEmpty }.map {
+                String(decoding: $0, as: UTF8.self)
+            }
+        }
+    }
 
     /// Without blanks at either end.
     public static func trimmed(_ text: Substring) -> Substring {
@@ -36,7 +45,7 @@ public enum FieldList {
 }
 
 extension RequestHead {
-    /// The elements of a field that is a list, in order, at most `FieldList.maxElements`. None without such a field.
+    /// The elements of a list-valued field, in order, at most `FieldList.maxElements`.
     public func list(_ name: String) -> [String] {
         var elements: [String] = []
         var seen = 0
@@ -50,13 +59,13 @@ extension RequestHead {
         return elements
     }
 
-    /// The same of a field like Accept, whose elements have weights. Malformed ones are left out.
+    /// The elements of a field with weights, such as Accept. Malformed ones are dropped.
     public func weightedList(_ name: String) -> [Preference] { list(name).compactMap(Preference.init) }
 
-    /// The name of a list field with more elements than are looked at, of those that the library or a service reads.
+    /// The name of a list-valued field with more elements than are read, among those that this library or a service
+    /// reads.
     public var overlongList: String? {
-        // Names as long as these have too few bytes of values in most requests, which spares a look at each field for
-        // each name.
+        // In most requests the fields with names of these lengths have too few bytes, which saves the search.
         var bytes = 0
         parts.withBytes { _, fields in
             for field in fields where Self.listNameLengths >> UInt64(field.nameEnd - field.nameStart) & 1 == 1 {

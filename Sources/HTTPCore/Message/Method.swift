@@ -1,11 +1,11 @@
 /// A request method (RFC 9110 §9). Methods are case-sensitive.
 public enum Method: Hashable, Sendable {
-    /// One that has a name of its own here.
+    /// The methods known here.
     case get, head, post, put, delete, options, patch
     /// Any other token, as it was sent.
     case other(String)
 
-    /// The method as it stands in a request line.
+    /// The method as in a request line.
     public var name: String {
         switch self {
         case .get: "GET"

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Comparisons and slices of raw octets. Nothing here allocates.
+/// Comparing and slicing raw octets, without allocations.
 extension UnsafeRawBufferPointer {
     /// A slice whose indices start at 0.
     @inline(__always)
@@ -17,9 +17,9 @@ extension UnsafeRawBufferPointer {
         count == text.utf8CodeUnitCount && (isEmpty || memcmp(baseAddress!, text.utf8Start, count) == 0)
     }
 
-    /// Whether these are the octets of `text` whatever the case of their letters.
+    /// Whether these are the octets of `text`, ignoring case.
     ///
-    /// - Parameter text: lower case; its octets must all have bit 5 set, as letters, digits and `-` do.
+    /// - Parameter text: lower case; all octets must have bit 5 set, as letters, digits and `-` have.
     @inline(__always)
     func spellsIgnoringCase(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
@@ -28,7 +28,7 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// Whether these are the octets of `text` whatever the case of ASCII letters.
+    /// Whether these are the octets of `text`, ignoring the case of ASCII letters.
     func equalsIgnoringCase(_ text: UnsafeRawBufferPointer) -> Bool {
         guard count == text.count else { return false }
         for index in 0..<count where self[index] != text[index] && self[index].lowercased != text[index].lowercased {
@@ -37,15 +37,14 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// Whether an octet is a control, a tab among them: what no field value may hold, and a tab. Looks at all, so that
-    /// many are looked at at once.
+    /// Whether any octet is a control character, including tabs. Does not stop at the first, so that it vectorizes.
     var hasControls: Bool {
         var found: UInt8 = 0
         for octet in self { found |= octet < 0x20 || octet == 0x7F ? 1 : 0 }
         return found != 0
     }
 
-    /// Without blanks at both ends.
+    /// Without blanks at either end.
     var trimmed: UnsafeRawBufferPointer {
         var start = 0
         var end = count
@@ -54,7 +53,7 @@ extension UnsafeRawBufferPointer {
         return slice(start, end)
     }
 
-    /// The position of `octet` at or behind `start`, or nil.
+    /// The first position of `octet` from `start` on, or nil.
     @inline(__always)
     func position(of octet: UInt8, from start: Int) -> Int? {
         guard start < count, let hit = memchr(baseAddress! + start, Int32(octet), count - start) else { return nil }
@@ -63,7 +62,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UInt8 {
-    /// The lower case of an ASCII letter; any other octet is itself.
+    /// Lower case, if this is an ASCII letter.
     @inline(__always)
     var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }

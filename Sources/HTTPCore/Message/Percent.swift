@@ -1,13 +1,13 @@
-/// Percent-decoding, done once (RFC 3986 §2.1).
+/// Percent-decoding (RFC 3986 §2.1).
 ///
-/// A path is split at its raw `/` before its segments are decoded, so `%2F` is a character of a segment and never a
-/// border. What is decoded is never decoded again, so `%2525` is `%25`.
+/// A path is split at its raw `/` before its segments are decoded, so `%2F` is a character of a segment and not a
+/// separator. Nothing is decoded twice, so `%2525` is `%25`.
 enum Percent {
-    /// The text that `encoded` stands for, or nil if an escape is not `%` and two hexadecimal digits, the octets are
-    /// not UTF-8, or one of them is NUL.
+    /// The decoded text, or nil if an escape is not `%` and two hexadecimal digits, or the result is not UTF-8 or
+    /// contains NUL.
     static func decoded(_ encoded: UnsafeRawBufferPointer) -> String? {
         guard encoded.position(of: UInt8(ascii: "%"), from: 0) != nil else {
-            return String(decoding: encoded, as: UTF8.self)  // ASCII: the parser has checked each octet
+            return String(decoding: encoded, as: UTF8.self)  // the parser has checked that it is ASCII
         }
         var octets: [UInt8] = []
         octets.reserveCapacity(encoded.count)
@@ -26,7 +26,7 @@ enum Percent {
         return String(validating: octets, as: UTF8.self)
     }
 
-    /// What the escape at `index` stands for, or nil if it is none.
+    /// The octet that the escape at `index` stands for, or nil if it is malformed.
     static func octet(_ encoded: UnsafeRawBufferPointer, _ index: Int) -> UInt8? {
         guard index + 2 < encoded.count, let high = encoded[index + 1].hexValue,
             let low = encoded[index + 2].hexValue
@@ -36,7 +36,7 @@ enum Percent {
 }
 
 extension Percent {
-    /// The segments of a path, less the slash at its start, whose octets the parser has checked.
+    /// The segments of a path without its leading slash, which the parser has checked.
     static func segments(_ path: UnsafeRawBufferPointer) -> [String] {
         var segments: [String] = []
         var start = 0
@@ -48,7 +48,7 @@ extension Percent {
         return segments
     }
 
-    /// One of them.
+    /// One of these segments.
     static func segment(_ index: Int, of path: UnsafeRawBufferPointer) -> String {
         var start = 0
         for _ in 0..<index { start = (path.position(of: UInt8(ascii: "/"), from: start) ?? path.count) + 1 }
@@ -56,14 +56,14 @@ extension Percent {
     }
 
     fileprivate static func checked(_ encoded: UnsafeRawBufferPointer) -> String {
-        guard let text = decoded(encoded) else { preconditionFailure("text that the parser has not checked") }
+        guard let text = decoded(encoded) else { preconditionFailure("the parser has not checked this") }
         return text
     }
 }
 
 /// One `name=value` of a query, decoded.
 ///
-/// A `+` stays a `+`: this is the query of a URI, not a form. A name without `=` has the value `""`.
+/// A `+` stays a `+`: this is a URI's query, not a form. A name without `=` has the value `""`.
 public struct QueryItem: Sendable, Hashable {
     /// The decoded name.
     public var name: String
@@ -78,9 +78,9 @@ public struct QueryItem: Sendable, Hashable {
 }
 
 extension QueryItem {
-    /// The items of a query whose octets the parser has checked.
+    /// The items of a query that the parser has checked.
     ///
-    /// - Parameter isForm: whether a `+` is a space, as forms write it.
+    /// - Parameter isForm: whether `+` is a space.
     static func items(_ query: UnsafeRawBufferPointer, isForm: Bool = false) -> [QueryItem] {
         if isForm {
             let spaced = query.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }

@@ -1,11 +1,11 @@
-/// One element of a field like Accept: a value and how much it is wanted (RFC 9110 §12.4.2).
+/// An element of a field like Accept: a value and its weight (RFC 9110 §12.4.2).
 public struct Preference: Sendable, Hashable {
-    /// The value in lower case, without parameters and blanks.
+    /// The value in lower case, without parameters.
     public var value: String
-    /// The weight in thousandths, 0 to 1000; 0 means not at all.
+    /// The weight in thousandths, 0 to 1000; 0 means not acceptable.
     public var weight: Int
 
-    /// An element with its weight; nil if that is malformed, or if there is no value.
+    /// Parses an element; nil if it has no value, or a malformed weight.
     public init?(_ element: String) {
         let parts = element.split(separator: ";", omittingEmptySubsequences: false)
         guard let value = parts.first.map({ FieldList.trimmed($0).lowercased() }), !value.isEmpty else { return nil }
@@ -19,12 +19,12 @@ public struct Preference: Sendable, Hashable {
         (self.value, self.weight) = (value, weight)
     }
 
-    /// The weight of the first of `values` that the list names, or of `*`; nil if it names neither.
+    /// The weight of the first of `values` in the list, or else of `*`; nil if neither is in it.
     public static func weight(of values: [String], in list: [Preference]) -> Int? {
         list.first { values.contains($0.value) }?.weight ?? list.first { $0.value == "*" }?.weight
     }
 
-    /// `0`, `0.5`, `1.000`: at most three digits behind the point.
+    /// `0`, `0.5`, `1.000`: up to three decimal places.
     private static func thousandths(_ text: Substring) -> Int? {
         let octets = Array(text.utf8)
         guard let first = octets.first, first == 0x30 || first == 0x31, octets.count <= 5 else { return nil }
@@ -41,7 +41,7 @@ public struct Preference: Sendable, Hashable {
 }
 
 extension RequestHead {
-    /// Whether an answer may be gzip: the client names it, or `*`, and does not like the plain form better.
+    /// Whether an answer may be gzip: the client lists it, or `*`, and does not prefer `identity`.
     public var acceptsGzip: Bool {
         let list = weightedList("accept-encoding")
         guard let gzip = Preference.weight(of: ["gzip", "x-gzip"], in: list), gzip > 0 else { return false }

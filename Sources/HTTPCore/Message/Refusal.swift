@@ -1,45 +1,44 @@
-/// A message that the server itself refuses, before or in place of the service.
+/// Why the server itself refuses a message.
 ///
-/// Each case has one status; the service writes the body of the answer. Where the framing of the connection is lost, or
-/// may be, the answer carries `Connection: close` and nothing behind the message is ever read as a request.
-public enum Refusal: Sendable, Hashable {
-    /// 400: the bytes are no message of RFC 9112, or one that this server takes for an attack.
+/// Each case has one status; the service writes the body of the answer, which carries `Connection: close`. Nothing
+/// behind the message is ever read as a request.
+public enum Refusal: Error, Hashable {
+    /// 400: the bytes are not a message of RFC 9112, or look like an attack.
     case malformed(Malformation)
     /// 414: the request line is longer than `limit` octets.
     case uriTooLong(limit: Int)
-    /// 431: the header section, or the trailer section, is longer than its limit in octets or has too many fields.
+    /// 431: the header or trailer section has too many octets or fields.
     case headersTooLarge(limit: Int, unit: SizeUnit)
-    /// 501: a transfer coding besides `chunked`.
+    /// 501: a transfer coding other than `chunked`.
     case unsupportedTransferCoding
     /// 505: a major version that is not 1.
     case unsupportedVersion
     /// 417: an expectation other than `100-continue`.
     case expectationFailed
-    /// 408: the head was not complete in time, or the body came too slowly.
+    /// 408: the head or the body came too slowly.
     case timeout(TimedPart)
-    /// 413: the body is longer than what the service admits, on the wire or inflated. `actual` is nil where it is not
-    /// known.
+    /// 413: the body is longer than the service admits, on the wire or inflated. `actual` is nil if it is not known.
     case contentTooLarge(limit: Int, actual: Int?)
-    /// 413: the body inflates to more than `ratio` times what was sent.
+    /// 413: the body inflates to more than `ratio` times its size.
     case contentTooDense(ratio: Int)
-    /// 400: the body was said to be compressed and cannot be inflated.
+    /// 400: the body is not the gzip that its head promised.
     case malformedContent
     /// 503: more connections than the limit.
     case tooManyConnections(limit: Int)
-    /// 503: more connections of this peer than the limit.
+    /// 503: more connections from this peer than the limit.
     case tooManyOfPeer(limit: Int)
-    /// 503: what has come of this message does not fit beside what has come of others.
+    /// 503: no memory for this message next to other incomplete ones.
     case memoryExhausted
 
     /// What a limit counts.
     public enum SizeUnit: Sendable, Hashable {
-        /// Octets on the wire, or header fields.
+        /// Octets on the wire, or fields.
         case octets, fields
     }
 
-    /// What came too slowly.
+    /// The part that came too slowly.
     public enum TimedPart: Sendable, Hashable {
-        /// Request line and fields, or what follows them.
+        /// The request line and the fields, or what follows them.
         case head, body
     }
 
@@ -59,7 +58,7 @@ public enum Refusal: Sendable, Hashable {
     }
 }
 
-/// Why a message is malformed, in words for a person: `rawValue` is a sentence.
+/// Why a message is malformed; `rawValue` is a sentence for people.
 public enum Malformation: String, Sendable, CaseIterable {
     case requestLine = "The request line is not a method, a target and a version with one space between them."
     case method = "The method is not a token."

@@ -1,18 +1,18 @@
-/// How long the body of a request is, as its head says.
+/// The length of a request's body, from its head.
 public enum BodyLength: Sendable, Hashable {
-    /// Neither field, or Content-Length: 0.
+    /// No framing field, or `Content-Length: 0`.
     case none
-    /// Content-Length, more than 0.
+    /// `Content-Length`, more than 0.
     case known(Int)
-    /// Transfer-Encoding: chunked.
+    /// `Transfer-Encoding: chunked`.
     case chunked
 }
 
-/// The coding of the body of a request.
+/// The coding of a request's body.
 public enum ContentEncoding: Sendable, Hashable {
-    /// As it is.
+    /// None.
     case identity
-    /// Inflated before the service gets it.
+    /// Gzip, which is inflated before the service gets the body.
     case gzip
     /// Any other, or several.
     case unsupported
@@ -20,8 +20,7 @@ public enum ContentEncoding: Sendable, Hashable {
 
 /// The head of a request: request line and fields, parsed and checked.
 ///
-/// Holds one copy of the bytes of the head; what of it is text becomes a string when it is asked for. A value of one
-/// reference: cheap to pass and to keep.
+/// Holds one copy of the head's bytes and creates strings on demand. It is a single reference: cheap to pass and keep.
 public struct RequestHead: @unchecked Sendable {
     /// Never changed once the parser has made it.
     let parts: Parts
@@ -36,21 +35,21 @@ public struct RequestHead: @unchecked Sendable {
     public var path: [String] { withPath { $0.map(Percent.segments) ?? ["*"] } }
     /// The query, in order, each name and value decoded once; `+` stays `+`.
     public var query: [QueryItem] { parts.withBytes { bytes, _ in QueryItem.items(bytes.slice(parts.header.query)) } }
-    /// The same as forms and `URLSearchParams` write it (URL Standard §5.1): a `+` is a space.
+    /// The query as forms and `URLSearchParams` write it (URL Standard §5.1): `+` is a space.
     public var formQuery: [QueryItem] {
         parts.withBytes { bytes, _ in QueryItem.items(bytes.slice(parts.header.query), isForm: true) }
     }
     /// Whether the target is `*`: `OPTIONS *` asks about the server, not about a resource.
     public var isServerWide: Bool { parts.header.isServerWide }
-    /// What the head says about the body.
+    /// The length of the body.
     public var bodyLength: BodyLength { parts.header.bodyLength }
-    /// Whether the connection can go on after this exchange, as the client wishes it.
+    /// Whether the client keeps the connection open after this exchange.
     public var keepsAlive: Bool { parts.header.keepsAlive }
-    /// Whether the client speaks HTTP/1.0: no chunked answers, no interim ones.
+    /// Whether the client speaks HTTP/1.0, which has neither chunked nor interim responses.
     public var isHTTP10: Bool { parts.header.isHTTP10 }
     /// Whether the client waits for `100 Continue` before it sends the body.
     public var expectsContinue: Bool { parts.header.expectsContinue }
-    /// Whether the client expects what nobody can meet.
+    /// Whether the client expects anything else.
     var expectsOther: Bool { parts.header.expectsOther }
 
     /// The request target as it was sent, for logs.
@@ -61,13 +60,24 @@ public struct RequestHead: @unchecked Sendable {
     /// The value of Host, as sent; nil only from an HTTP/1.0 client.
     public var host: String? { self["host"] }
 
-    /// The first value of a field, blanks trimmed; names are compared without regard to case. Octets that are not UTF-8
-    /// are repaired.
-    public subscript(name: String) -> String? { withValue(of: name) { String(decoding: $0, as: UTF8.self) } }
+    /// The first value of a field, trimmed. Names are compared case-insensitively, and malformed UTF-8 is repaired.
+    public subscript(name: String) -> String? {
+        var first: String?
+        forEach(name) { value in
+            first = String(decoding: value, as: UTF8.self)
+            return false
+        }
+        return first
+    }
 
     /// Whether the first value of a field is this text, regardless of case; nil if there is no such field.
     public func value(of name: String, is text: StaticString) -> Bool? {
-        withValue(of: name) { $0.spellsIgnoringCase(text) }
+        var isText: Bool?
+        forEach(name) { value in
+            isText = value.spellsIgnoringCase(text)
+            return false
+        }
+        return isText
     }
 
     /// All values of a field, in order, one for each line.
@@ -80,8 +90,7 @@ public struct RequestHead: @unchecked Sendable {
         return values
     }
 
-    /// Whether the name of a field is one of `names` or starts with `prefix`, whatever the case of its letters. Looks
-    /// at each field once.
+    /// Whether any field's name is one of `names` or starts with `prefix`, case-insensitively, in one pass.
     ///
     /// - Parameters: lower case.
     public func hasField(named names: [StaticString], orStartingWith prefix: StaticString) -> Bool {
@@ -107,17 +116,7 @@ public struct RequestHead: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the octets of the first value of a field, without making a string of them.
-    public func withValue<R>(of name: String, _ body: (UnsafeRawBufferPointer) -> R) -> R? {
-        var result: R?
-        forEach(name) { value in
-            result = body(value)
-            return false
-        }
-        return result
-    }
-
-    /// Calls `body` with the value of each field of a name, until it returns false. Most names that are asked for are
+    /// Calls `body` with the value of each field of a name, until it returns false. Most names that are looked up are
     /// in few heads, and their length tells.
     @inline(__always)
     func forEach(_ name: String, _ body: (UnsafeRawBufferPointer) -> Bool) {
@@ -134,17 +133,17 @@ public struct RequestHead: @unchecked Sendable {
 }
 
 extension RequestHead {
-    /// Calls `body` with the path as it was sent, less the slash at its start; with nil where the target is `*`.
+    /// Calls `body` with the path as it was sent, without its leading slash; with nil if the target is `*`.
     @inline(__always)
     func withPath<R>(_ body: (UnsafeRawBufferPointer?) -> R) -> R {
         parts.withBytes { bytes, _ in body(parts.header.path.map(bytes.slice)) }
     }
 
-    /// What the parser found, besides the octets and where the fields stand in them.
+    /// What the parser found, besides the octets and the positions of the fields.
     struct Found {
         let method: Method
         let target: Range<Int>
-        /// The path without the slash at its start; nil where there is none.
+        /// The path without its leading slash, if there is one.
         let path: Range<Int>?
         let query: Range<Int>
         let isServerWide: Bool
@@ -152,7 +151,6 @@ extension RequestHead {
         let bodyLength: BodyLength
         let keepsAlive: Bool
         let expectsContinue: Bool
-        /// An expectation that nobody can meet.
         let expectsOther: Bool
         var fieldCount = 0
         /// A bit for the length of each field's name; the last one is for all that are longer.
@@ -160,7 +158,7 @@ extension RequestHead {
         var byteCount = 0
     }
 
-    /// All that a head consists of, in one piece of memory: what was found, where each field stands, the octets.
+    /// The whole head in one allocation: header, positions of the fields, octets.
     final class Parts: ManagedBuffer<Found, FieldSpan> {
         static func make(_ found: consuming Found, _ fields: ArraySlice<FieldSpan>, _ bytes: UnsafeRawBufferPointer)
             -> Parts
@@ -193,20 +191,14 @@ extension RequestHead {
 
     /// A head from its text, for tests of a service: `"GET / HTTP/1.1\r\nHost: a\r\n\r\n"`.
     ///
-    /// - Throws: the refusal that the text would earn; a text without an end is `.malformed(.endOfInput)`.
-    public init(parsing text: String) throws(RefusedHead) {
+    /// - Throws: why the server would refuse it; a text without an end is `.malformed(.endOfInput)`.
+    public init(parsing text: String) throws(Refusal) {
         var parser = RequestParser(limits: MessageLimits())
         let progress = Array(text.utf8).withUnsafeBytes { parser.parse($0) }
         switch progress {
         case .complete(let head, _): self = head
-        case .refused(let refusal): throw RefusedHead(refusal: refusal)
-        case .incomplete: throw RefusedHead(refusal: .malformed(.endOfInput))
+        case .refused(let refusal): throw refusal
+        case .incomplete: throw .malformed(.endOfInput)
         }
     }
-}
-
-/// Why a text is no head.
-public struct RefusedHead: Error, Hashable {
-    /// What a client would be told.
-    public var refusal: Refusal
 }

@@ -1,59 +1,59 @@
-/// What a server serves. All calls come on the loop of the connection and must return soon: what takes longer than some
-/// microseconds goes to `Reply.later`.
+/// What a server serves. All calls come on the loop of the connection and must return soon: work of more than some
+/// microseconds belongs in `Reply.later`.
 public protocol Service: AnyObject, Sendable {
-    /// Decides about a message when its head is complete, before any of its body is read and before `100 Continue`.
+    /// Decides about a message once its head is complete, before its body is read and before `100 Continue`.
     ///
-    /// - Parameter loop: of the connection.
+    /// - Parameter loop: the loop of the connection.
     func admit(_ head: RequestHead, from peer: Peer, on loop: EventLoop) -> Admission
 
-    /// The answer to a message that the server itself refuses; its status should be that of the refusal.
+    /// The answer to a message that the server refuses, with the refusal's status.
     ///
-    /// - Parameter target: the request target as it was sent, where the request line was read and said one.
+    /// - Parameter target: the request target as it was sent, if the request line was read.
     func refusal(_ refusal: Refusal, target: String?) -> Response
 
-    /// Told behind each exchange, when its answer is complete or the connection was lost.
+    /// Called after each exchange, when its answer is complete or the connection lost.
     func finished(_ exchange: ExchangeSummary)
 }
 
 extension Service {
-    /// Ignored.
+    /// Does nothing.
     public func finished(_ exchange: ExchangeSummary) {}
 }
 
-/// What is to happen with a message whose head is known. Handed on and never copied: an answer has many references.
+/// What happens to a message whose head is known. Noncopyable, since copying an answer retains many references.
 public enum Admission: ~Copyable {
-    /// Answered without its body. A short body is read and thrown away, so that the connection can go on; behind a long
-    /// one, or one that waits for `100 Continue`, the connection is closed.
+    /// Answer without the body. A short body is discarded to keep the connection; after a long one, or one that waits
+    /// for `100 Continue`, the connection is closed.
     case answer(Response)
-    /// The body is read, inflated if it is gzip, and given to `answer` as a whole; with it, if it came in pieces, its
-    /// share of `ServerOptions.incoming`, which `answer` may keep for as long as it keeps the body.
+    /// Read the body, inflate it if it is gzip, and pass it to `answer` as a whole. If it came in pieces, so does its
+    /// share of `ServerOptions.incoming`, to be kept as long as the body.
     ///
-    /// `maxBytes` bounds it on the wire and inflated; one octet more is `Refusal.contentTooLarge`. A message without a
+    /// `maxBytes` limits it on the wire and inflated; a longer one is `Refusal.contentTooLarge`. A message without a
     /// body is answered at once, with no bytes.
     case read(maxBytes: Int, answer: (_ body: consuming [UInt8], _ share: MemoryShare?) -> Reply)
 }
 
-/// When the answer comes. Handed on and never copied.
+/// When the answer comes.
 public enum Reply: ~Copyable {
-    /// It is known already, and leaves in this turn of the loop.
+    /// At once: it leaves in this turn of the loop.
     case now(Response)
-    /// The closure is called at once, on the loop; the answer comes through the pending exchange whenever it is known.
+    /// Through the pending exchange, with which the closure is called at once, on the loop.
     case later((Pending) -> Void)
 }
 
-/// One exchange, for logs and metrics.
+/// An exchange, for logs and metrics.
 public struct ExchangeSummary: Sendable {
     /// The request's head; nil if it was never complete.
     public let head: RequestHead?
-    /// Who asked.
+    /// The client.
     public let peer: Peer
-    /// The status of the answer; 0 if the client went away before there was one.
+    /// The status of the answer; 0 if the client left before there was one.
     public internal(set) var status = 0
-    /// The label that the response carried.
+    /// The response's label.
     public internal(set) var route = ""
-    /// Octets of the request, head and framing included, as they came from the wire (or from under TLS).
+    /// Octets of the request with head and framing, without TLS.
     public internal(set) var bytesIn: Int
-    /// Octets of the answer, head and framing included.
+    /// Octets of the answer with head and framing, without TLS.
     public internal(set) var bytesOut = 0
     /// From the first octet of the head to the end of the answer.
     public internal(set) var duration = Duration.zero

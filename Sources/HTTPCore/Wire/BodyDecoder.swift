@@ -1,6 +1,6 @@
-/// The body of a request, however it is framed (RFC 9112 §6).
+/// Decodes the body of a request, however it is framed (RFC 9112 §6).
 ///
-/// Told the bytes behind what it consumed last, it says which of them are content. It keeps none.
+/// Given the bytes behind those that it consumed last, it says which of them are content. It keeps none.
 struct BodyDecoder: Sendable {
     private enum Framing: Sendable {
         case known(remaining: Int)
@@ -9,7 +9,6 @@ struct BodyDecoder: Sendable {
 
     private var framing: Framing
 
-    /// - Parameter length: must not be `.none`: a message without a body has nothing to decode.
     init(_ length: BodyLength, limits: MessageLimits) {
         switch length {
         case .none: framing = .known(remaining: 0)
@@ -18,18 +17,17 @@ struct BodyDecoder: Sendable {
         }
     }
 
-    /// What one step found at the start of the bytes.
+    /// What a step found at the start of the bytes.
     enum Step: Equatable {
-        /// `consumed` octets are dealt with; those of `content`, a range of them, belong to the body; there may be
-        /// more.
+        /// `consumed` octets are done with, of which the range `content` belongs to the body.
         case more(consumed: Int, content: Range<Int>)
-        /// The same, and the message ends here.
+        /// As `more`, and the message ends here.
         case end(consumed: Int, content: Range<Int>)
         case refused(Refusal)
     }
 
-    /// Takes one run of content at most, so the caller never has to join ranges. A step that consumes nothing needs
-    /// more bytes.
+    /// Takes at most one run of content, so that the caller need not join ranges. Consuming nothing means that more
+    /// bytes are needed.
     mutating func step(_ bytes: UnsafeRawBufferPointer) -> Step {
         switch framing {
         case .known(let remaining):
@@ -44,7 +42,7 @@ struct BodyDecoder: Sendable {
         }
     }
 
-    /// Octets that are known to come still: the rest of a known length, the rest of the current chunk.
+    /// Octets known to follow: the rest of a known length, or of the current chunk.
     var announced: Int {
         switch framing {
         case .known(let remaining): remaining

@@ -1,4 +1,4 @@
-/// A set of ASCII octets as two words, so that membership is a shift and a mask and needs no table in memory.
+/// A set of ASCII octets in two words: membership is a shift and a mask, without a table in memory.
 struct OctetSet: Equatable, Sendable {
     let low: UInt64
     let high: UInt64
@@ -11,20 +11,19 @@ struct OctetSet: Equatable, Sendable {
 }
 
 extension OctetSet {
-    /// `tchar`: what a method or a field name is made of (RFC 9110 §5.6.2).
+    /// `tchar`, in methods and field names (RFC 9110 §5.6.2).
     @inline(__always)
     static var token: OctetSet { OctetSet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE) }
 
-    /// What a path or a query is made of, `/` and `?` included (RFC 3986 §3.3, §3.4). What follows a `%` is checked
-    /// apart.
+    /// The octets of a path and query, including `/`, `?` and `%` (RFC 3986 §3.3, §3.4).
     @inline(__always)
     static var uri: OctetSet { OctetSet(low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF) }
 
-    /// `unreserved`: what a host name is made of (RFC 3986 §2.3).
+    /// `unreserved`, in host names (RFC 3986 §2.3).
     @inline(__always)
     static var unreserved: OctetSet { OctetSet(low: 0x03FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE) }
 
-    /// The digits of base 16.
+    /// Hexadecimal digits.
     @inline(__always)
     static var hex: OctetSet { OctetSet(low: 0x03FF_0000_0000_0000, high: 0x0000_007E_0000_007E) }
 }
@@ -35,11 +34,11 @@ extension UInt8 {
     static let carriageReturn: UInt8 = 0x0D
     static let space: UInt8 = 0x20
 
-    /// Spaces and tabs: the only white space of the protocol (RFC 9110 §5.6.3).
+    /// A space or a tab, the protocol's only white space (RFC 9110 §5.6.3).
     @inline(__always)
     var isBlank: Bool { self == 0x20 || self == 0x09 }
 
-    /// Whether a field value may hold the octet: visible ASCII, blanks and `obs-text` (RFC 9110 §5.5).
+    /// Allowed in a field value: visible ASCII, blanks and `obs-text` (RFC 9110 §5.5).
     @inline(__always)
     var isFieldContent: Bool { self >= 0x20 ? self != 0x7F : self == 0x09 }
 

@@ -1,7 +1,7 @@
-/// A growing run of octets that answers are written into. One owner at a time: a connection, or the pool of its loop.
+/// A growing buffer that answers are written into. Owned by a connection, or by the pool of its loop.
 ///
-/// In place of an array because an answer is some fifteen small appends, and each would pay for a uniqueness check and
-/// a call: measured on pipelined requests, an eighth of their time.
+/// Not an array, because an answer is some fifteen small appends, each of which would pay for a uniqueness check and a
+/// call: measured on pipelined requests, an eighth of their time.
 final class OutputBuffer {
     private(set) var base: UnsafeMutableRawPointer
     private(set) var count = 0
@@ -38,13 +38,13 @@ final class OutputBuffer {
 
     @inline(__always)
     func append(text: String) {
-        // A native string has its octets in one run, and every string here is native.
+        // Native strings are contiguous, and all strings here are native.
         if text.utf8.withContiguousStorageIfAvailable({ append(UnsafeRawBufferPointer($0)) }) == nil {
             append(Array(text.utf8))
         }
     }
 
-    /// Appends `text` with every octet that a field value may not hold as a space.
+    /// Appends `text`, replacing octets that a field value may not have by spaces.
     func append(fieldValue text: String) {
         let start = count
         append(text: text)
@@ -53,7 +53,7 @@ final class OutputBuffer {
         for index in value.indices where !value[index].isFieldContent { value[index] = .space }
     }
 
-    /// Appends `number`, which is not negative, in decimal.
+    /// Appends a non-negative number in decimal.
     func append(decimal number: Int) {
         reserve(20)
         var digits = 1
@@ -70,7 +70,7 @@ final class OutputBuffer {
         count += digits
     }
 
-    /// Appends `number`, which is not negative, in hexadecimal.
+    /// Appends a non-negative number in hexadecimal.
     func append(hexadecimal number: Int) {
         reserve(16)
         var shift = (Int.bitWidth - 1 - max(number, 1).leadingZeroBitCount) / 4 * 4

@@ -1,10 +1,10 @@
-/// `method SP target SP version` (RFC 9112 §3): positions in the bytes of the head.
+/// `method SP target SP version` (RFC 9112 §3), as positions in the head's bytes.
 struct RequestLine: Sendable {
-    /// The four forms of a target less the one that only proxies serve.
+    /// The forms of a target, except for the one that only proxies serve.
     enum Form: Sendable, Equatable {
         case origin
         case asterisk
-        /// `authority` and what follows it, the path and the query.
+        /// The authority, and the path and query that follow it.
         case absolute(authority: Range<Int>, rest: Range<Int>)
     }
 
@@ -13,24 +13,24 @@ struct RequestLine: Sendable {
     let form: Form
     let isHTTP10: Bool
 
-    init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(RefusedHead) {
+    init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(Refusal) {
         var index = range.lowerBound
         while index < range.upperBound, OctetSet.token.contains(bytes[index]) { index += 1 }
-        guard index < range.upperBound else { throw Self.refused(.requestLine) }
-        guard bytes[index] == .space, index > range.lowerBound else { throw Self.refused(.method) }
+        guard index < range.upperBound else { throw .malformed(.requestLine) }
+        guard bytes[index] == .space, index > range.lowerBound else { throw .malformed(.method) }
         let targetStart = index + 1
         guard let targetEnd = bytes.slice(0, range.upperBound).position(of: .space, from: targetStart),
             targetEnd > targetStart
-        else { throw Self.refused(.requestLine) }
+        else { throw .malformed(.requestLine) }
         isHTTP10 = try Self.isVersion10(bytes.slice(targetEnd + 1, range.upperBound))
         method = Method(bytes.slice(range.lowerBound, index))
         targetRange = targetStart..<targetEnd
         form = try Self.form(method, bytes, targetRange)
     }
 
-    /// Where the path, less its slash, and the query stand; no path where the target is the server. Nil if an escape
-    /// or the UTF-8 behind it is malformed, which need not be looked at part by part: neither an escape nor a character
-    /// has a `/`, `?`, `&` or `=` within.
+    /// The positions of the path, without its leading slash, and of the query; no path if the target is the server. Nil
+    /// if an escape or the UTF-8 behind it is malformed. That is checked for the whole at once: neither an escape nor a
+    /// character can contain `/`, `?`, `&` or `=`.
     func resource(_ bytes: UnsafeRawBufferPointer) -> (path: Range<Int>?, query: Range<Int>)? {
         let text: Range<Int>
         switch form {
@@ -45,32 +45,30 @@ struct RequestLine: Sendable {
         return (min(text.lowerBound + 1, end)..<end, min(end + 1, text.upperBound)..<text.upperBound)
     }
 
-    private static func refused(_ reason: Malformation) -> RefusedHead { RefusedHead(refusal: .malformed(reason)) }
-
-    /// Whether the version is 1.0. Any higher minor version is spoken to as 1.1 (RFC 9110 §2.5).
-    private static func isVersion10(_ text: UnsafeRawBufferPointer) throws(RefusedHead) -> Bool {
+    /// Whether the version is 1.0. Any higher minor version is treated as 1.1 (RFC 9110 §2.5).
+    private static func isVersion10(_ text: UnsafeRawBufferPointer) throws(Refusal) -> Bool {
         guard text.count == 8, text.slice(0, 5).spells("HTTP/"), text[5].isDigit, text[6] == UInt8(ascii: "."),
             text[7].isDigit
-        else { throw refused(text.position(of: .space, from: 0) == nil ? .version : .requestLine) }
-        guard text[5] == UInt8(ascii: "1") else { throw RefusedHead(refusal: .unsupportedVersion) }
+        else { throw .malformed(text.position(of: .space, from: 0) == nil ? .version : .requestLine) }
+        guard text[5] == UInt8(ascii: "1") else { throw .unsupportedVersion }
         return text[7] == UInt8(ascii: "0")
     }
 
     private static func form(
         _ method: Method, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
-    ) throws(RefusedHead) -> Form {
-        if case .other("CONNECT") = method { throw refused(.connect) }
+    ) throws(Refusal) -> Form {
+        if case .other("CONNECT") = method { throw .malformed(.connect) }
         if bytes[range.lowerBound] == UInt8(ascii: "/") {
-            guard isURIText(bytes, range) else { throw refused(.target) }
+            guard isURIText(bytes, range) else { throw .malformed(.target) }
             return .origin
         }
         guard range.count == 1, bytes[range.lowerBound] == UInt8(ascii: "*") else { return try absolute(bytes, range) }
-        guard case .options = method else { throw refused(.target) }
+        guard case .options = method else { throw .malformed(.target) }
         return .asterisk
     }
 
-    /// `http://authority/path?query`. A scheme that is not served, user information and a missing host are refused.
-    private static func absolute(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(RefusedHead) -> Form {
+    /// `http://authority/path?query`. Other schemes, user information and a missing host are refused.
+    private static func absolute(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(Refusal) -> Form {
         let text = bytes.slice(range.lowerBound, range.upperBound)
         let schemeEnd: Int
         if text.count > 7, text.slice(0, 4).spellsIgnoringCase("http"), text.slice(4, 7).spells("://") {
@@ -78,17 +76,17 @@ struct RequestLine: Sendable {
         } else if text.count > 8, text.slice(0, 5).spellsIgnoringCase("https"), text.slice(5, 8).spells("://") {
             schemeEnd = 8
         } else {
-            throw refused(.target)
+            throw .malformed(.target)
         }
         var end = schemeEnd
         while end < text.count, text[end] != UInt8(ascii: "/"), text[end] != UInt8(ascii: "?") { end += 1 }
         let authority = range.lowerBound + schemeEnd..<range.lowerBound + end
         let rest = range.lowerBound + end..<range.upperBound
-        guard HostValue.isValid(text.slice(schemeEnd, end)), isURIText(bytes, rest) else { throw refused(.target) }
+        guard HostValue.isValid(text.slice(schemeEnd, end)), isURIText(bytes, rest) else { throw .malformed(.target) }
         return .absolute(authority: authority, rest: rest)
     }
 
     private static func isURIText(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Bool {
-        bytes.slice(range).allSatisfy(OctetSet.uri.contains)  // escapes are judged where they are decoded
+        bytes.slice(range).allSatisfy(OctetSet.uri.contains)  // escapes are checked when they are decoded
     }
 }

@@ -1,20 +1,19 @@
-/// The head of a request, line by line, wherever the network cut it.
+/// Parses the head of a request line by line, in whatever pieces it arrives.
 ///
-/// The caller owns the bytes and calls `parse` with everything from the first octet of the message on, again when there
-/// is more. The parser remembers positions, never pointers, so the caller may move the bytes in between. Each octet is
-/// looked at twice: once by memchr for the end of its line, once by the grammar. A line is judged as soon as it is
-/// complete, so a malformed one is refused even if the head never ends; the first octet of all is judged at once, so a
-/// TLS hello on a plain port does not wait for a line.
+/// The caller owns the bytes, and calls `parse` with everything from the message's first octet on, again whenever there
+/// is more. The parser keeps positions, never pointers, so the caller may move the bytes in between. Each octet is read
+/// twice: by memchr for the end of its line, and by the grammar. A line is checked as soon as it is complete, so a
+/// malformed one is refused even if the head never ends; the very first octet is checked at once, so a TLS hello on a
+/// plain port does not wait for a line.
 ///
-/// Nothing is repaired. Where RFC 9112 lets a recipient choose between leniency and 400, this is 400: what one
-/// recipient repairs, another reads differently, and request smuggling lives in that difference. docs/http.md has the
-/// rules one by one.
+/// Nothing is repaired. Where RFC 9112 leaves a choice between leniency and 400, it is 400: recipients repair messages
+/// differently, and request smuggling exploits the difference. docs/http.md lists the rules.
 ///
-/// Invariant: `lineStart <= scanned <= ` what was given so far, and no LF stands in `lineStart..<scanned`.
+/// Invariant: `lineStart <= scanned <= bytes.count`, and there is no LF in `lineStart..<scanned`.
 struct RequestParser: Sendable {
-    /// Where in the head the next line belongs.
+    /// The part of the head that the next line belongs to.
     private enum Stage: Sendable {
-        case blankLine  // one empty line may stand before the request line
+        case blankLine  // one empty line may precede the request line
         case requestLine
         case fields
     }
@@ -31,13 +30,13 @@ struct RequestParser: Sendable {
         self.limits = limits
     }
 
-    /// Is ready for the next message.
+    /// Prepares for the next message.
     mutating func restart() {
         (stage, lineStart, scanned, fieldsStart, line) = (.blankLine, 0, 0, 0, nil)
         fields.restart()
     }
 
-    /// Whether a half-read head stands here: more than the optional empty line.
+    /// Whether a head is partly read: more than the optional empty line.
     var isWithinHead: Bool {
         switch stage {
         case .blankLine: scanned > 0
@@ -46,90 +45,91 @@ struct RequestParser: Sendable {
         }
     }
 
-    /// Whether the request is, or starts like, a HEAD: its answer has no body even if it is refused.
+    /// Whether the request is, or starts like, a HEAD: its answer has no body, even if it is a refusal.
     func isHead(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if let line { return line.method == .head }
         let text = bytes.slice(min(lineStart, bytes.count), bytes.count)
         return text.count > 4 && text.slice(0, 4).spells("HEAD") && text[4].isBlank
     }
 
-    /// The request target as it was sent, once its line was read; nil where that was not well-formed.
+    /// The request target as it was sent; nil until the request line is read, or if it is malformed.
     func target(_ bytes: UnsafeRawBufferPointer) -> String? {
         guard let line, line.resource(bytes) != nil else { return nil }
-        return String(decoding: bytes.slice(line.targetRange.lowerBound, line.targetRange.upperBound), as: UTF8.self)
+        return String(decoding: bytes.slice(line.targetRange), as: UTF8.self)
     }
 
     enum Progress {
         case incomplete
-        /// - consumed: octets of the head, the empty line that ends it included.
+        /// `consumed` includes the empty line that ends the head.
         case complete(RequestHead, consumed: Int)
         case refused(Refusal)
     }
 
-    /// Goes on where the last call stopped. After `complete` or `refused` the value is spent until it is restarted.
+    /// Continues where the last call stopped. After `complete` or `refused`, the parser must be restarted.
     mutating func parse(_ bytes: UnsafeRawBufferPointer) -> Progress {
-        if stage != .fields, let refusal = firstOctetRefusal(bytes) { return .refused(refusal) }
+        do throws(Refusal) { return try advance(bytes) } catch { return .refused(error) }
+    }
+
+    private mutating func advance(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> Progress {
+        if stage != .fields { try checkFirstOctet(bytes) }
         while let feed = bytes.position(of: .lineFeed, from: scanned) {
             scanned = feed + 1
             let end = feed - 1
-            if let refusal = lengthRefusal(lineEnd: max(end, lineStart)) { return .refused(refusal) }
-            guard feed > lineStart, bytes[end] == .carriageReturn else { return .refused(.malformed(.lineEnding)) }
-            let isLast = end == lineStart && stage == .fields
-            if isLast { return finish(bytes) }
-            if let refusal = take(bytes, lineStart..<end) { return .refused(refusal) }
+            try checkLength(lineEnd: max(end, lineStart))
+            guard feed > lineStart, bytes[end] == .carriageReturn else { throw .malformed(.lineEnding) }
+            if end == lineStart, stage == .fields { return try finish(bytes) }
+            try take(bytes, lineStart..<end)
             lineStart = scanned
-            if stage != .fields, let refusal = firstOctetRefusal(bytes) { return .refused(refusal) }
+            if stage != .fields { try checkFirstOctet(bytes) }
         }
         scanned = bytes.count
-        if let refusal = lengthRefusal(lineEnd: scanned - 1) { return .refused(refusal) }
+        try checkLength(lineEnd: scanned - 1)
         return .incomplete
     }
 
-    private func lengthRefusal(lineEnd: Int) -> Refusal? {
+    private func checkLength(lineEnd: Int) throws(Refusal) {
         switch stage {
         case .blankLine, .requestLine:
-            lineEnd - lineStart > limits.maxRequestLineBytes ? .uriTooLong(limit: limits.maxRequestLineBytes) : nil
+            if lineEnd - lineStart > limits.maxRequestLineBytes { throw .uriTooLong(limit: limits.maxRequestLineBytes) }
         case .fields:
-            lineEnd - fieldsStart > limits.maxHeaderBytes
-                ? .headersTooLarge(limit: limits.maxHeaderBytes, unit: .octets) : nil
+            if lineEnd - fieldsStart > limits.maxHeaderBytes {
+                throw .headersTooLarge(limit: limits.maxHeaderBytes, unit: .octets)
+            }
         }
     }
 
-    private func firstOctetRefusal(_ bytes: UnsafeRawBufferPointer) -> Refusal? {
-        guard lineStart < bytes.count, !OctetSet.token.contains(bytes[lineStart]) else { return nil }
+    private func checkFirstOctet(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {
+        guard lineStart < bytes.count, !OctetSet.token.contains(bytes[lineStart]) else { return }
         switch bytes[lineStart] {
-        case .carriageReturn: return stage == .blankLine ? nil : .malformed(.blankLines)
-        case .lineFeed: return .malformed(.lineEnding)
-        default: return .malformed(.method)
+        case .carriageReturn: if stage != .blankLine { throw .malformed(.blankLines) }
+        case .lineFeed: throw .malformed(.lineEnding)
+        default: throw .malformed(.method)
         }
     }
 
     /// Takes a line that is not the empty one that ends the head.
-    private mutating func take(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Refusal? {
+    private mutating func take(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(Refusal) {
         switch stage {
-        case .blankLine where range.isEmpty:
-            stage = .requestLine
-            return nil
+        case .blankLine where range.isEmpty: stage = .requestLine
         case .blankLine, .requestLine:
-            guard !range.isEmpty else { return .malformed(.blankLines) }
-            do throws(RefusedHead) { line = try RequestLine(bytes, range) } catch { return error.refusal }
+            guard !range.isEmpty else { throw .malformed(.blankLines) }
+            line = try RequestLine(bytes, range)
             stage = .fields
             fieldsStart = scanned
-            return nil
         case .fields:
             guard fields.count < limits.maxFields else {
-                return .headersTooLarge(limit: limits.maxFields, unit: .fields)
+                throw .headersTooLarge(limit: limits.maxFields, unit: .fields)
             }
-            return fields.take(bytes, range)
+            try fields.take(bytes, range)
         }
     }
 
-    private func finish(_ bytes: UnsafeRawBufferPointer) -> Progress {
-        guard let line else { return .refused(.malformed(.requestLine)) }
-        if let refusal = fields.refusal(for: line, bytes) { return .refused(refusal) }
-        // RFC 9110 §9.3.8. What a proxy does with such a body is anybody's guess.
-        if line.method == .other("TRACE"), fields.bodyLength != .none { return .refused(.malformed(.traceContent)) }
-        guard let (path, query) = line.resource(bytes) else { return .refused(.malformed(.targetEncoding)) }
+    private func finish(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> Progress {
+        guard let line else { throw .malformed(.requestLine) }
+        try fields.check(for: line, bytes)
+        // RFC 9110 §9.3.8. No telling what a proxy would do with such a body.
+        if line.method == .other("TRACE"), fields.bodyLength != .none { throw .malformed(.traceContent) }
+        guard let (path, query) = line.resource(bytes) else { throw .malformed(.targetEncoding) }
         let found = RequestHead.Found(
             method: line.method, target: line.targetRange, path: path, query: query,
             isServerWide: line.form == .asterisk, isHTTP10: line.isHTTP10, bodyLength: fields.bodyLength,

@@ -1,6 +1,6 @@
-/// Writes heads and chunks of answers. Appends to a buffer that may hold earlier answers of the same connection.
+/// Writes heads and chunks of answers, to a buffer that may hold earlier answers of the connection.
 enum ResponseEncoder {
-    /// How the end of the body is told (RFC 9112 §6.3).
+    /// How the end of the body is marked (RFC 9112 §6.3).
     enum Framing: Equatable {
         /// No body and no length: 204.
         case none
@@ -9,7 +9,7 @@ enum ResponseEncoder {
         case untilClose
     }
 
-    /// What the answer says about the connection. 1.1 keeps it without saying so, 1.0 does not.
+    /// What the answer says about the connection. HTTP/1.1 keeps it open by default, HTTP/1.0 does not.
     enum Persistence: Equatable {
         case implicit, keepAlive, close
     }
@@ -20,7 +20,7 @@ enum ResponseEncoder {
         status: Int, fields: [Field], framing: Framing, persistence: Persistence, date: [UInt8],
         to buffer: OutputBuffer
     ) {
-        // With every answer goes the word that its type is what its Content-Type says (the Fetch standard, "nosniff").
+        // Every answer forbids sniffing its type (Fetch Standard, "nosniff").
         if status == 200 {
             buffer.append("HTTP/1.1 200 OK\r\nX-Content-Type-Options: nosniff\r\n")
         } else {
@@ -55,7 +55,7 @@ enum ResponseEncoder {
         buffer.append("\r\n")
     }
 
-    /// One chunk. Nothing for no bytes: an empty chunk would end the body.
+    /// Appends a chunk; nothing for no bytes, since an empty chunk would end the body.
     static func append(chunk: UnsafeRawBufferPointer, to buffer: OutputBuffer) {
         guard !chunk.isEmpty else { return }
         buffer.append(hexadecimal: chunk.count)
@@ -68,20 +68,13 @@ enum ResponseEncoder {
         buffer.append("0\r\n\r\n")
     }
 
-    /// The phrase of RFC 9110 §15; empty for a status that has none there.
+    /// The reason phrase (RFC 9110 §15); empty for a status that is not in use here.
     static func reason(_ status: Int) -> StaticString {
         switch status {
         case 200: "OK"
         case 201: "Created"
-        case 202: "Accepted"
         case 204: "No Content"
-        case 206: "Partial Content"
-        case 301: "Moved Permanently"
-        case 302: "Found"
-        case 303: "See Other"
         case 304: "Not Modified"
-        case 307: "Temporary Redirect"
-        case 308: "Permanent Redirect"
         case 400: "Bad Request"
         case 401: "Unauthorized"
         case 403: "Forbidden"
@@ -91,22 +84,18 @@ enum ResponseEncoder {
         case 408: "Request Timeout"
         case 409: "Conflict"
         case 410: "Gone"
-        case 411: "Length Required"
         case 412: "Precondition Failed"
         case 413: "Content Too Large"
         case 414: "URI Too Long"
         case 415: "Unsupported Media Type"
         case 417: "Expectation Failed"
-        case 421: "Misdirected Request"
         case 422: "Unprocessable Content"
         case 428: "Precondition Required"
         case 429: "Too Many Requests"
         case 431: "Request Header Fields Too Large"
         case 500: "Internal Server Error"
         case 501: "Not Implemented"
-        case 502: "Bad Gateway"
         case 503: "Service Unavailable"
-        case 504: "Gateway Timeout"
         case 505: "HTTP Version Not Supported"
         default: ""
         }
