@@ -11,9 +11,12 @@ public final class Server: Sendable {
     private let options: ServerOptions
     private let service: any Service
     private let workers: Workers
-    private let counts: ServerCounters
-    private let certificates = Certificates()
-    private let running = Locked<Running>(Running())
+    private let counts = Locked(Counters())
+    /// Of each peer; nil if their connections are not limited.
+    private let peers: PeerConnections?
+    /// What new connections begin with; replaced as a whole when the files are read again.
+    private let certificates = Locked<TLSContext?>(nil)
+    private let running = Locked(Running())
 
     private struct Running {
         var shards: [Shard] = []
@@ -22,28 +25,28 @@ public final class Server: Sendable {
         var isDraining = false
     }
 
-    /// A server that does not run yet.
+    /// A server that is not running yet.
     ///
-    /// - Parameter workers: compress large answers; by default, threads of the server's own.
+    /// - Parameter workers: compress large answers; by default, the server starts its own.
     public init(options: ServerOptions, service: any Service, workers: Workers? = nil) {
         self.options = options
         self.service = service
-        counts = ServerCounters(peerLimit: options.maxPeerConnections)
+        peers = options.maxPeerConnections.map(PeerConnections.init)
         self.workers = workers ?? Workers(count: options.loops)
     }
 
-    /// Opens all sockets and starts the loops. To be called once. From then on the server runs until it is drained,
-    /// whether or not anybody holds it.
+    /// Opens all sockets and starts the loops. Call it once. The server then runs until it is drained, even if nobody
+    /// holds it.
     ///
-    /// Ignores SIGPIPE for the process and, with `keepsFreedMemory`, sets malloc's thresholds.
+    /// Ignores SIGPIPE for the whole process and, with `keepsFreedMemory`, sets malloc's thresholds.
     ///
-    /// - Returns: the addresses, with the ports that were taken for port 0.
+    /// - Returns: the addresses, with actual ports in place of 0.
     public func start() throws(ListenError) -> [SocketAddress] {
         signal(SIGPIPE, SIG_IGN)
         if options.keepsFreedMemory {
             mallopt(M_MMAP_THRESHOLD, 4 * 1024 * 1024)
             mallopt(M_TRIM_THRESHOLD, 16 * 1024 * 1024)
-            // What one thread frees another may take: each arena of glibc's keeps its own free memory.
+            // An arena keeps its free memory to itself, so more arenas than loops would waste it.
             mallopt(M_ARENA_MAX, Int32(options.loops))
         }
         try reloadCertificates()
@@ -64,8 +67,8 @@ public final class Server: Sendable {
         let relief = BacklogRelief(budget: options.outgoing)
         let shards = loops.map {
             Shard(
-                loop: $0, options: options, capacity: capacity, service: service, workers: workers, counters: counts,
-                tls: certificates, relief: relief)
+                loop: $0, options: options, capacity: capacity, service: service, workers: workers, counts: counts,
+                peers: peers, certificates: certificates, relief: relief)
         }
         relief.cover(shards)
         running.withLock { [sockets] in
@@ -80,7 +83,7 @@ public final class Server: Sendable {
         return sockets.map(\.address)
     }
 
-    /// What of the limit of descriptors is left to connections, now that all else is open.
+    /// How many connections the limit of descriptors leaves room for, now that everything else is open.
     private func connectionCapacity() throws(ListenError) -> ConnectionCapacity {
         let limit = Descriptors.limit
         let free = limit - Descriptors.open - options.reservedDescriptors
@@ -88,33 +91,30 @@ public final class Server: Sendable {
         throw ListenError(address: "connections", reason: "the file descriptor limit of \(limit) leaves none for them")
     }
 
-    /// Reads the certificate, the key and the authorities again. Connections keep what they began with; new ones get
-    /// the new. If a file is missing or wrong, nothing changes. Does nothing without TLS.
+    /// Reads the certificate, the key and the authorities again, for new connections. If a file is missing or wrong,
+    /// nothing changes. Does nothing without TLS.
     public func reloadCertificates() throws(ListenError) {
         guard let tls = options.tls else { return }
-        certificates.current = try TLSContext(tls)
+        let context = try TLSContext(tls)
+        certificates.withLock { $0 = context }
     }
 
-    /// The loops, for work that belongs to no connection.
+    /// The loops, for work without a connection.
     public var loops: [EventLoop] { running.withLock { $0.shards.map(\.loop) } }
 
-    /// What was counted since the start.
+    /// Counters since the start.
     public var counters: Counters {
-        Counters(
-            connectionLimit: running.withLock { $0.capacity?.connections } ?? options.maxConnections,
-            openConnections: options.openConnections.value,
-            acceptedConnections: counts.accepted.load(ordering: .relaxed),
-            refusedConnections: counts.refused.load(ordering: .relaxed),
-            refusedConnectionsOfPeers: counts.refusedOfPeers.load(ordering: .relaxed),
-            acceptPauses: counts.acceptPauses.load(ordering: .relaxed),
-            relievedConnections: counts.relieved.load(ordering: .relaxed))
+        var counters = counts.withLock { $0 }
+        counters.connectionLimit = running.withLock { $0.capacity?.connections } ?? options.maxConnections
+        counters.openConnections = options.openConnections.value
+        return counters
     }
 
-    /// Goes down: accepts no more, closes idle connections, says `Connection: close` with every answer from now on, and
-    /// closes what is still open after `limit`. Streams are for the service to end; until then they stay, within the
-    /// limit.
+    /// Shuts down: accepts nothing more, closes idle connections, sends `Connection: close` with every further answer,
+    /// and after `limit` closes what is still open. Streams are for the service to end.
     ///
-    /// - Parameter completion: called once, on some thread, when the last connection is gone and the loops have ended.
+    /// - Parameter completion: called once, on some thread, when the last connection has closed and the loops have
+    ///   ended.
     public func drain(within limit: Duration, completion: @escaping @Sendable () -> Void) {
         let (shards, sockets, isFirst) = running.withLock { running in
             defer { running.isDraining = true }
@@ -134,14 +134,14 @@ public final class Server: Sendable {
                     }
                     guard isLast else { return }
                     sockets.forEach { $0.close() }
-                    for socket in sockets where socket.address.isUnix { unlink(socket.address.unixPath) }
+                    for case .unix(let path) in sockets.map(\.address) { unlink(path) }
                     completion()
                 }
             }
         }
     }
 
-    /// The same, waiting.
+    /// Shuts down, and returns when the last connection has closed.
     public func drain(within limit: Duration) async {
         await withCheckedContinuation { continuation in
             drain(within: limit) { continuation.resume() }
@@ -150,21 +150,20 @@ public final class Server: Sendable {
 
     /// What a server counts.
     public struct Counters: Sendable, Hashable {
-        /// Connections at once: `ServerOptions.maxConnections`, or less where the process may not have so many
-        /// descriptors.
-        public var connectionLimit: Int
+        /// The most connections at once: `ServerOptions.maxConnections`, or fewer if the process lacks descriptors.
+        public var connectionLimit = 0
         /// Connections that are open now.
-        public var openConnections: Int
-        /// Connections that were accepted.
-        public var acceptedConnections: Int
-        /// Connections that were closed because there were too many; a part of those accepted.
-        public var refusedConnections: Int
-        /// Connections that were closed because their peer had too many; a part of those accepted.
+        public var openConnections = 0
+        /// Connections accepted, including those closed at once.
+        public var acceptedConnections = 0
+        /// Connections closed because there were too many.
+        public var refusedConnections = 0
+        /// Connections closed because their peer had too many.
         public var refusedConnectionsOfPeers = 0
-        /// How often accepting had to pause because the process or the machine had no descriptor or no memory left.
-        public var acceptPauses: Int
-        /// Connections that were closed because too much waited for their peers in all.
-        public var relievedConnections: Int
+        /// How often accepting paused for lack of descriptors or memory.
+        public var acceptPauses = 0
+        /// Connections closed because too many octets waited to be sent, over all connections.
+        public var relievedConnections = 0
     }
 }
 

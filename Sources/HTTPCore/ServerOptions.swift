@@ -8,36 +8,35 @@ public struct ServerOptions: Sendable {
     public var tls: TLSOptions?
     /// Event loops, each on a thread of its own. Default: one for each core that the process may use.
     public var loops: Int
-    /// Sizes of messages.
+    /// Limits of messages.
     public var messageLimits = MessageLimits()
-    /// Times and amounts of one connection.
+    /// Limits of a connection.
     public var connectionLimits = ConnectionLimits()
-    /// Connections at once, all loops together; one more is answered 503 and closed. Fewer where the process may not
-    /// have so many descriptors. Default 20,000.
+    /// Connections at once, over all loops; one more is answered 503 and closed. Fewer if the process lacks
+    /// descriptors. Default 20,000.
     public var maxConnections = 20_000
-    /// Connections at once of one peer (`PeerNetwork`), all loops together; one more is answered 503 and closed. Of one
-    /// peer 16 may hear that at once, still more are closed without a word. Unix sockets have none. Default nil: none.
+    /// Connections at once of one peer (`PeerNetwork`), over all loops; up to 16 more are answered 503, and beyond that
+    /// closed silently. Does not apply to Unix sockets. Default nil: no limit.
     public var maxPeerConnections: Int?
-    /// Counts, and bounds, what has come of messages that are not complete. Default: no bound.
+    /// Counts and limits what has arrived of incomplete messages. Default: no limit.
     public var incoming = MemoryBudget()
-    /// Counts answers that wait for their readers. Where they are more than its limit, the connections on which most
-    /// waits are closed until they are not. Default: no bound.
+    /// Counts answers that wait for their readers. While they exceed the limit, the connections with the most waiting
+    /// output are closed. Default: no limit.
     public var outgoing = MemoryBudget()
-    /// Counts the connections that are open.
+    /// Counts open connections.
     public var openConnections = ConnectionCount()
-    /// Descriptors that are left to what else the process opens from the start on: files, connections of its own.
-    /// Default 16.
+    /// Descriptors reserved for whatever else the process opens later: files, connections of its own. Default 16.
     public var reservedDescriptors = 16
-    /// The smallest body that is sent as gzip, in octets, if the answer allows it and the client wants it. Default 1
+    /// The smallest body, in octets, that is sent as gzip if the answer allows it and the client wants it. Default 1
     /// KiB.
     public var minCompressedBytes = 1024
-    /// Whether freed memory up to some MiB stays with the process. Without it glibc returns every large body's pages
-    /// and takes them anew, and a body of 100 KB costs three times as much. Default true.
+    /// Whether the process keeps up to some MiB of freed memory. Otherwise glibc returns the pages of every large body
+    /// and fetches them again, and a body of 100 KB costs three times as much. Default true.
     public var keepsFreedMemory = true
     /// The permissions of a Unix socket. Default 0o660.
     public var unixPermissions: UInt32 = 0o660
 
-    /// The defaults, for these addresses.
+    /// Default options for these addresses.
     public init(listen: [ListenAddress]) {
         self.listen = listen
         loops = availableCores()

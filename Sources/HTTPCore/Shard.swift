@@ -1,34 +1,34 @@
 import CDiffSystem
 import Glibc
-import Synchronization
 
-/// One loop's share of a server: its listeners and its connections. Only the loop touches it once the server runs.
+/// One loop's share of a server: its listeners and its connections. Confined to the loop once the server runs.
 ///
-/// Held by what it holds, so that a server whose handle was dropped goes on serving; draining takes the knot apart.
+/// Listeners and connections retain it, so a server whose handle was dropped keeps serving; draining breaks the cycle.
 final class Shard: @unchecked Sendable {
     let loop: EventLoop
     let options: ServerOptions
     let capacity: ConnectionCapacity
-    let limits: ConnectionLimits
     let timeouts: Timeouts
     let service: any Service
     let workers: Workers
-    let counters: ServerCounters
-    let tls: Certificates
+    let counts: Locked<Server.Counters>
+    let peers: PeerConnections?
+    let certificates: Locked<TLSContext?>
     let relief: BacklogRelief
-    private(set) var listeners: [Listener] = []
+    private var listeners: [Listener] = []
     private(set) var connections: [Connection] = []
+    /// Set while draining.
     private var whenEmpty: (() -> Void)?
-    private var isDraining = false
 
     init(
         loop: EventLoop, options: ServerOptions, capacity: ConnectionCapacity, service: any Service, workers: Workers,
-        counters: ServerCounters, tls: Certificates, relief: BacklogRelief
+        counts: Locked<Server.Counters> = Locked(.init()), peers: PeerConnections? = nil,
+        certificates: Locked<TLSContext?> = Locked(nil), relief: BacklogRelief
     ) {
         (self.loop, self.options, self.capacity) = (loop, options, capacity)
-        limits = options.connectionLimits
         timeouts = Timeouts(options.connectionLimits)
-        (self.service, self.workers, self.counters, self.tls, self.relief) = (service, workers, counters, tls, relief)
+        (self.service, self.workers, self.counts, self.peers) = (service, workers, counts, peers)
+        (self.certificates, self.relief) = (certificates, relief)
     }
 
     func listen(_ socket: ListeningSocket) {
@@ -40,53 +40,56 @@ final class Shard: @unchecked Sendable {
         listener.start()
     }
 
+    /// Adds one to a counter.
+    func count(_ counter: WritableKeyPath<Server.Counters, Int>) { counts.withLock { $0[keyPath: counter] += 1 } }
+
     /// Takes over an accepted socket.
     func add(_ descriptor: Int32, _ storage: sockaddr_storage, listener: Listener) {
-        counters.accepted.add(1, ordering: .relaxed)
+        count(\.acceptedConnections)
         let open = options.openConnections.value
         guard open < capacity.connections + capacity.overflow,
-            let remote = SocketAddress(storage, unixPath: listener.address.unixPath)
+            let remote = listener.address.isUnix ? listener.address : SocketAddress(storage)
         else {
-            counters.refused.add(1, ordering: .relaxed)
+            count(\.refusedConnections)
             close(descriptor)
             return
         }
         var peerSlot: PeerSlot?
         var isServed = true
-        if let peers = counters.peers, let network = PeerNetwork(remote) {
+        if let peers, let network = PeerNetwork(remote) {
             guard let taken = peers.slot(for: network) else {
-                counters.refusedOfPeers.add(1, ordering: .relaxed)
+                count(\.refusedConnectionsOfPeers)
                 close(descriptor)
                 return
             }
             isServed = taken.isServed
             peerSlot = consume taken
         }
-        let peer = Peer(remote: remote, isTLS: listener.isTLS)
-        guard let transport = transport(descriptor, listener) else {
+        guard let transport = transport(descriptor, isTLS: listener.isTLS) else {
             close(descriptor)
             return
         }
+        let peer = Peer(remote: remote, isTLS: listener.isTLS)
         let connection = Connection(
             shard: self, transport: transport, descriptor: descriptor, peer: peer, peerSlot: peerSlot)
         adopt(connection)
         if open >= capacity.connections {
-            counters.refused.add(1, ordering: .relaxed)
+            count(\.refusedConnections)
             connection.refuse(.tooManyConnections(limit: capacity.connections))
-        } else if !isServed, let peers = counters.peers {
-            counters.refusedOfPeers.add(1, ordering: .relaxed)
+        } else if !isServed, let peers {
+            count(\.refusedConnectionsOfPeers)
             connection.refuse(.tooManyOfPeer(limit: peers.limit))
         }
         connection.begin()
     }
 
-    private func transport(_ descriptor: Int32, _ listener: Listener) -> (any Transport)? {
+    private func transport(_ descriptor: Int32, isTLS: Bool) -> (any Transport)? {
         let socket = SocketTransport(descriptor: descriptor)
-        guard listener.isTLS else { return socket }
-        return tls.current.flatMap { TLSTransport(socket, context: $0) }
+        guard isTLS else { return socket }
+        return certificates.withLock { $0 }.flatMap { TLSTransport(socket, context: $0) }
     }
 
-    /// Makes a connection one of this loop.
+    /// Makes a connection one of this loop's.
     func adopt(_ connection: Connection) {
         connection.shardIndex = connections.count
         connections.append(connection)
@@ -99,63 +102,26 @@ final class Shard: @unchecked Sendable {
         connections[connection.shardIndex].shardIndex = connection.shardIndex
         connections.removeLast()
         options.openConnections.subtract()
-        if isDraining {
-            if connections.isEmpty { finishDraining() }
-        } else {
-            for listener in listeners { listener.resume() }
-        }
+        for listener in listeners { listener.resume() }
+        endIfDrained()
     }
 
-    /// Accepts no more, lets every connection finish its exchange, and calls `completion` when the last is gone.
+    /// Accepts no more, lets every connection finish its exchange, and calls `completion` when the last has closed.
     func drain(_ completion: @escaping () -> Void) {
         for listener in listeners { listener.stop() }
-        isDraining = true
         whenEmpty = completion
         for connection in connections { connection.drain() }
-        if connections.isEmpty { finishDraining() }
+        endIfDrained()
     }
 
-    /// Ends what is still open.
+    /// Closes whatever is still open.
     func abandon() {
-        for connection in connections {
-            connection.handle(.lost)
-        }
+        for connection in connections { connection.handle(.lost) }
     }
 
-    private func finishDraining() {
-        let completion = whenEmpty
+    private func endIfDrained() {
+        guard connections.isEmpty, let completion = whenEmpty.take() else { return }
         listeners = []
-        whenEmpty = nil
-        completion?()
+        completion()
     }
-}
-
-extension Connection {
-    /// The server goes down: this exchange is the last.
-    func drain() {
-        handle(.drainBegan(isWithinHead: parser.isWithinHead || !isStarved))
-        mark()
-    }
-}
-
-extension SocketAddress {
-    var unixPath: String {
-        switch self {
-        case .v4, .v6: ""
-        case .unix(let path): path
-        }
-    }
-}
-
-/// What a server counts, across its loops, besides the connections that are open.
-final class ServerCounters: Sendable {
-    let accepted = Atomic<Int>(0)
-    let refused = Atomic<Int>(0)
-    let refusedOfPeers = Atomic<Int>(0)
-    let acceptPauses = Atomic<Int>(0)
-    let relieved = Atomic<Int>(0)
-    /// The connections of each peer; nil where they have no limit.
-    let peers: PeerConnections?
-
-    init(peerLimit: Int? = nil) { peers = peerLimit.map(PeerConnections.init) }
 }

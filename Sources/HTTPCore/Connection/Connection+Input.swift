@@ -1,16 +1,13 @@
 /// From the transport to the parser.
 extension Connection {
-    /// How many reads in a row, and how many octets, one connection gets before the others have their turn: those of a
-    /// large body take some 0.1 ms, since the memory that they go to is new.
+    /// Reads and octets per turn. For a large body that is some 0.1 ms, since the memory it goes to is new.
     private static let readsInTurn = 16
-    /// How many requests it gets: those that are pipelined take some 0.01 ms each.
-    private static let requestsInTurn = 64
     private static let octetsInTurn = 256 * 1024
-    /// One read while a head is expected: what is pipelined behind a request that must wait is kept, and bounded by
-    /// this.
+    /// Requests per turn. Pipelined ones take some 0.01 ms each.
+    private static let requestsInTurn = 64
+    /// The size of one read while a head is expected. It bounds what is kept behind a request that must wait.
     private static let headReadBytes = 64 * 1024
-    /// How much of a compressed body is inflated before the others have their turn: a few milliseconds' work, from
-    /// pieces that can become a thousand times as large.
+    /// Octets inflated per turn, in pieces that may grow a thousandfold: a few milliseconds' work.
     private static let inflatedInTurn = 1024 * 1024
     private static let compressedPiece = 4096
 
@@ -22,7 +19,7 @@ extension Connection {
         var reads = 0
         var octets = 0
         while canPump {
-            // Another answer would only add to what is being closed for want of room.
+            // Another answer would only add to what is being closed for lack of memory.
             if lifecycle.phase == .head, shard.relief.isUnderWay { return mark() }
             reads += 1
             guard reads <= Self.readsInTurn, octets < Self.octetsInTurn, inflatedInTurn <= Self.inflatedInTurn,
@@ -60,7 +57,7 @@ extension Connection {
         switch transport.receive(into: UnsafeMutableRawBufferPointer(rebasing: scratch[filled..<filled + room])) {
         case .moved(let count):
             filled += count
-            // With the end of the input in sight one more read finds it; otherwise its coming is a new edge.
+            // After a hang-up, one more read finds the end of the input. Otherwise more input is a new edge.
             if count < room, transport.shortReceiveIsLast, !sawHangup { isReadable = false }
         case .blocked: isReadable = false
         case .ended:
@@ -79,7 +76,7 @@ extension Connection {
 
     private func takeLeftover() -> KeptInput { Swift.exchange(&leftover, with: KeptInput()) }
 
-    /// Goes on in what was kept; says how much that took.
+    /// Consumes from `leftover`; returns how much.
     private func consumeLeftover() -> Int {
         var kept = takeLeftover()
         isStarved = false
@@ -94,7 +91,7 @@ extension Connection {
         return used
     }
 
-    /// Takes what it can and says how much that was.
+    /// Consumes what it can; returns how much.
     private func consume(_ bytes: UnsafeRawBufferPointer) -> Int {
         var position = 0
         while position < bytes.count, output.count < limits.maxBacklogBytes, inflatedInTurn <= Self.inflatedInTurn,
@@ -123,7 +120,7 @@ extension Connection {
         return position
     }
 
-    /// The octets of a head if it is complete, or all if it was refused; nil if more has to come.
+    /// Returns the octets of a complete head, or all if it was refused; nil if more must come.
     private func takeHead(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let wasWithinHead = parser.isWithinHead
         switch parser.parse(bytes) {
@@ -140,16 +137,14 @@ extension Connection {
             return consumed
         case .refused(let refusal):
             exchange = Exchange(
-                head: nil, isHead: parser.isHead(bytes), from: peer, bytesIn: bytes.count,
-                began: wasWithinHead ? phaseBegan : loop.now)
-            exchange?.refusedTarget = parser.target(bytes)
+                refusedBy: parser, bytes, from: peer, began: wasWithinHead ? phaseBegan : loop.now)
             parser.restart()
             refuse(refusal)
             return bytes.count
         }
     }
 
-    /// The octets of one step of a body; nil if all are taken and more have to come.
+    /// Returns the octets of one step of a body; nil if all are consumed and more must come.
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let isCompressed = intake?.inflater != nil
         let piece = isCompressed ? bytes.slice(0, min(bytes.count, Self.compressedPiece)) : bytes
@@ -157,17 +152,13 @@ extension Connection {
         case nil: preconditionFailure("a body without a decoder")
         case .more(let consumed, let content):
             exchange?.summary.bytesIn += consumed
-            guard
-                take(
-                    content: bytes.slice(content.lowerBound, content.upperBound),
-                    announced: intake?.decoder.announced ?? 0)
-            else { return bytes.count }
+            guard take(content: bytes.slice(content), announced: intake?.decoder.announced ?? 0) else {
+                return bytes.count
+            }
             return consumed == bytes.count ? nil : consumed
         case .end(let consumed, let content):
             exchange?.summary.bytesIn += consumed
-            guard take(content: bytes.slice(content.lowerBound, content.upperBound), announced: 0) else {
-                return bytes.count
-            }
+            guard take(content: bytes.slice(content), announced: 0) else { return bytes.count }
             if let head = exchange?.head { loop.beginWork(on: head) }
             endBody()
             return consumed

@@ -1,4 +1,4 @@
-/// Deadlines. One alarm a connection, armed for whatever of its phase and its output comes first.
+/// Deadlines. A connection has one alarm, armed for the earlier deadline of its phase and its output.
 extension Connection {
     func armAlarm() {
         guard lifecycle.phase != .closed, let deadline else { return }
@@ -12,8 +12,8 @@ extension Connection {
 
     private var stallDeadline: Instant? { isBacklogged ? writeWindowBegan + shard.timeouts.writeWindow : nil }
 
-    /// What the peer has taken, not only the kernel: that takes up to some MiB, and then nothing for long though the
-    /// peer reads on.
+    /// What the peer has acknowledged. The kernel takes up to some MiB at once, and then nothing for a long time
+    /// although the peer keeps reading.
     private var taken: Int { output.total - transport.unacknowledged }
 
     func beginWriteWindow() {
@@ -25,12 +25,12 @@ extension Connection {
         switch lifecycle.phase {
         case .handshake: phaseBegan + shard.timeouts.head
         case .head where parser.isWithinHead: phaseBegan + shard.timeouts.head
-        // A client that does not read is stalled, not idle.
+        // A client that does not read its answers is stalled, not idle.
         case .head: isBacklogged ? nil : phaseBegan + shard.timeouts.idle
         case .body, .discarding: phaseBegan + shard.timeouts.bodyWindow
         case .lingering: phaseBegan + shard.timeouts.linger
         case .waiting: probeDue
-        // An answer that waits for the handshake has the handshake's time.
+        // An answer that waits for a handshake has the handshake's deadline.
         case .flushing: peer.isTLS && output.total == 0 ? phaseBegan + shard.timeouts.head : nil
         case .deciding, .streaming, .closed: nil
         }
@@ -47,7 +47,7 @@ extension Connection {
         advance()
     }
 
-    /// Whether a body brought enough in the window that ends now; then the next one begins.
+    /// Whether enough of a body arrived in this window; if so, the next one begins.
     private func bodyIsInTime() -> Bool {
         guard lifecycle.phase == .body || lifecycle.phase == .discarding, let bytesIn = exchange?.summary.bytesIn
         else { return false }
@@ -58,8 +58,8 @@ extension Connection {
     }
 }
 
-/// The times of `ConnectionLimits` in nanoseconds: to take a `Duration` apart is a division of 128 bits, and each
-/// request adds some.
+/// The times of `ConnectionLimits` in nanoseconds: each request adds several, and converting a `Duration` is a 128-bit
+/// division.
 struct Timeouts {
     let head: Int64
     let bodyWindow: Int64
@@ -68,7 +68,7 @@ struct Timeouts {
     let writeWindow: Int64
     let bytesWritten: Int
     let linger: Int64
-    /// Most answers come before a client is asked whether it still waits.
+    /// Long enough for most answers to need no probe.
     let probe: Int64 = 500_000_000
 
     init(_ limits: ConnectionLimits) {

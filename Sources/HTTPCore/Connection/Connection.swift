@@ -1,18 +1,17 @@
 import CDiffSystem
 
-/// One connection: carries bytes between a transport, the parser, the service and the output, and does what its
-/// `Lifecycle` says.
+/// One connection: moves bytes between the transport, the parser, the service and the output, as its `Lifecycle` says.
 ///
-/// Confined to its loop. The transport is watched edge-triggered, so no request costs a call of epoll_ctl: `isReadable`
-/// remembers an edge until a read says that nothing is left. Room to write is watched for from the first time that
-/// there was none. Reads go to the loop's one large buffer and are parsed there; a connection owns memory for input
-/// only while a part of a message waits, and for output only while the kernel has no room.
+/// Confined to its loop. The transport is watched edge-triggered, so no request needs epoll_ctl: `isReadable` remembers
+/// an edge until a read finds nothing left. Room to write is watched for from the first time that there was none. Reads
+/// go to the loop's one large buffer and are parsed there; a connection owns memory for input only while part of a
+/// message waits, and for output only while the kernel has no room.
 ///
-/// The service never re-enters a connection. What comes through `Pending` and `StreamWriter` is put down here and the
-/// connection marks itself with the loop, which has it go on at the end of the turn.
+/// The service never re-enters a connection. What `Pending` and `StreamWriter` bring is stored, and the connection
+/// continues at the end of the loop's turn.
 ///
-/// Rejected: one object per exchange with the connection as its delegate; a request would cost two more allocations,
-/// and which of the two owns the deadline was never clear.
+/// Rejected: an object per exchange with the connection as its delegate. It cost two more allocations per request, and
+/// it was never clear which of the two owned the deadline.
 final class Connection: EventReceiver, TurnEndReceiver {
     let shard: Shard
     let loop: EventLoop
@@ -21,7 +20,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     let descriptor: Int32
     let peer: Peer
     var lifecycle: Lifecycle
-    /// Where the shard keeps this connection.
+    /// Its index among the shard's connections.
     var shardIndex = 0
 
     // Input, see Connection+Input.swift
@@ -29,7 +28,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     var isReadable = false
     var sawHangup = false
     var inputEnded = false
-    /// What stands in `leftover` was looked at and means nothing without more.
+    /// Whether the parser needs more than `leftover`.
     var isStarved = true
     var leftover = KeptInput()
     var lingered = 0
@@ -46,31 +45,31 @@ final class Connection: EventReceiver, TurnEndReceiver {
     // Output
     let output: OutputQueue
     var isBacklogged = false
-    /// Whether it waits for its reader, and not just for its next turn.
+    /// Whether output waits for the peer, and not just for the next turn.
     private(set) var isBlocked = false
-    /// What a part of a message and what of answers only this connection holds; made when it first has to wait.
+    /// Shares for a partial message, and for answers that nobody else holds; made when something first has to wait.
     private var incoming: MemoryShare?
     private var outgoing: MemoryShare?
 
     // Time, see Connection+Time.swift
     let alarm = Alarm()
     var phaseBegan: Instant
-    /// When the window began in which a peer that takes slowly has to take enough, and what it had taken by then.
+    /// When the current window for the peer's read rate began, and how much it had taken by then.
     var writeWindowBegan: Instant
     var takenBefore = 0
     var bytesAtWindow = 0
-    /// When a peer that shut its side while it waits for an answer is asked whether it is there.
+    /// When to probe a peer that has shut down its side while it waits for an answer.
     var probeDue: Instant?
 
-    /// What it takes of its peer's room; nil where that has no limit.
+    /// Nil if the peer's connections are not limited.
     private var peerSlot: PeerSlot?
 
-    private var isMarked = false
+    var isMarked = false
     private var isAdvancing = false
     private var watchesOutput = false
     private var isWatched = false
 
-    var limits: ConnectionLimits { shard.limits }
+    var limits: ConnectionLimits { shard.options.connectionLimits }
 
     init(
         shard: Shard, transport: any Transport, descriptor: Int32, peer: Peer, peerSlot: consuming PeerSlot? = nil
@@ -90,8 +89,8 @@ final class Connection: EventReceiver, TurnEndReceiver {
         alarm.action = { [unowned self] in alarmFired() }
     }
 
-    /// Goes as far as it can before it is watched. On a busy server the first request is there before its connection is
-    /// accepted, and one that asks for a single answer is through without ever being watched.
+    /// Starts before the descriptor is watched: on a busy server the first request has arrived before the connection is
+    /// accepted, and a connection for one request never needs watching.
     func begin() {
         isReadable = true
         advance()
@@ -100,30 +99,22 @@ final class Connection: EventReceiver, TurnEndReceiver {
         if !loop.watch(descriptor, self, forOutput: watchesOutput) { handle(.lost) }
     }
 
-    /// An edge of the transport.
     func receive(events: UInt32) {
         let input = EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue
         if events & input != 0 { isReadable = true }
-        // Room to write may be what reading a TLS record waits for.
+        // Reading a TLS record may have been waiting for room to write.
         if peer.isTLS { isReadable = true }
         if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 { sawHangup = true }
         if events & EPOLLERR.rawValue != 0 { handle(.lost) }
         advance()
     }
 
-    /// Has the connection go on at the end of the loop's turn.
-    func mark() {
-        guard !isMarked else { return }
-        isMarked = true
-        loop.mark(self)
-    }
+    /// Continues at the end of the loop's turn.
+    func mark() { loop.mark(self) }
 
-    func turnEnds() {
-        isMarked = false
-        advance()
-    }
+    func turnEnds() { advance() }
 
-    /// Goes as far as the transport and the service let it.
+    /// Goes as far as the transport and the service allow.
     func advance() {
         guard !isAdvancing, lifecycle.phase != .closed else { return }
         isAdvancing = true
@@ -141,7 +132,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         armAlarm()
     }
 
-    /// Lets the state machine see an event and does what it says.
+    /// Feeds an event to the state machine and carries out its action.
     func handle(_ event: Lifecycle.Event) {
         var next = lifecycle
         let action = next.handle(event)
@@ -162,9 +153,9 @@ final class Connection: EventReceiver, TurnEndReceiver {
         }
     }
 
-    /// Sends what the transport has room for, and the rest of more than this in the next turn: else whoever reads as
-    /// fast as the loop sends, through TLS above all, would have it to himself for a whole answer of many megabytes.
-    /// Where more waits than may, all of it is sent: what its reader takes is free then.
+    /// What one connection may send per turn. Otherwise a peer that reads as fast as the loop sends, especially over
+    /// TLS, would occupy it for a whole answer of many megabytes. While the budget for answers is exceeded there is no
+    /// such limit, since whatever the peer takes is freed.
     private static let mostSentInTurn = 256 * 1024
 
     func flush() {
@@ -189,8 +180,8 @@ final class Connection: EventReceiver, TurnEndReceiver {
         }
     }
 
-    /// Counts what waits to become a whole message: only what has come, since room that was reserved costs nothing
-    /// before it is filled.
+    /// Charges for a partial message: only for octets that have arrived, since reserved room costs nothing until it is
+    /// filled.
     private func accountInput() {
         let held = leftover.footprint + (intake?.body.count ?? 0)
         guard held > 0 || incoming != nil, lifecycle.phase != .closed else { return }
@@ -198,14 +189,14 @@ final class Connection: EventReceiver, TurnEndReceiver {
         incoming = held == 0 ? nil : share
         guard !share.resize(to: held) else { return }
         incoming = nil
-        // What is pipelined behind a request that waits cannot be refused before that is answered.
+        // Input pipelined behind a waiting request cannot be refused before that is answered.
         guard lifecycle.phase == .head || lifecycle.phase == .body else { return handle(.lost) }
         refuse(.memoryExhausted)
         releaseLeftover()
         flush()
     }
 
-    /// What was counted of a body that is complete now.
+    /// Hands over the share of a complete body.
     func takeShare() -> MemoryShare? { incoming.take() }
 
     private func accountOutput() {
@@ -223,7 +214,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
     }
 
     private func prepare() {
-        watchOutput()  // a handshake may have to wait for it
+        watchOutput()  // a handshake may have to wait for room
         switch transport.prepare() {
         case .ready: handle(.secured)
         case .blocked: break
@@ -232,21 +223,26 @@ final class Connection: EventReceiver, TurnEndReceiver {
         }
     }
 
-    /// The peer has shut its side while nothing is read that would tell.
+    /// The peer has shut down its side in a phase that reads no input.
     private func noticeHangup() {
         if lifecycle.phase == .streaming { handle(.inputEnded(isWithinHead: false)) }
-        // HTTP/1.0 has no answers before the answer (RFC 9110 §15.2).
+        // HTTP/1.0 has no interim responses (RFC 9110 §15.2).
         if lifecycle.phase == .waiting, probeDue == nil, exchange?.isHTTP10 == false {
             probeDue = loop.now + shard.timeouts.probe
         }
     }
 
-    /// Whoever only shut its own side waits for the answer, and passes over an interim one that it did not ask for (RFC
-    /// 9110 §15.2). A client that is gone looks the same, but its machine answers with a reset, and the connection is
-    /// lost.
+    /// A client that has only shut down its side ignores an unexpected interim response (RFC 9110 §15.2). The machine
+    /// of one that is gone answers with a reset, and the connection is lost.
     private func sendProbe() {
         probeDue = .never
         output.end().append(ResponseEncoder.continueLine)
+    }
+
+    /// The server is shutting down: this exchange is the last.
+    func drain() {
+        handle(.drainBegan(isWithinHead: parser.isWithinHead || !isStarved))
+        mark()
     }
 
     private func close(gracefully: Bool) {
@@ -255,10 +251,7 @@ final class Connection: EventReceiver, TurnEndReceiver {
         transport.close(gracefully: gracefully)
         shard.remove(self)
         peerSlot = nil
-        let pending = self.pending
-        let writer = self.writer
-        self.pending = nil
-        self.writer = nil
+        let (pending, writer) = (pending.take(), writer.take())
         finishExchange()
         pending?.connectionClosed()
         writer?.didClose()

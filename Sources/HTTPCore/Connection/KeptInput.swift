@@ -1,27 +1,26 @@
-/// Input that was read and is not consumed yet.
+/// Input that was read but not yet consumed.
 ///
-/// It stays where it lies until all of it is consumed. To keep the rest anew behind each message that is pipelined
-/// would copy all that follows each time, and leave holes of every size between the sessions that are made meanwhile:
-/// 200 connections that pipelined small sessions brought a process with 64 MiB and a store to 140 MiB.
+/// It stays in place until all of it is consumed. Keeping the rest anew after each pipelined message would copy it each
+/// time and fragment memory: 200 connections pipelining small sessions brought a process with 64 MiB to 140 MiB.
 struct KeptInput {
     private var bytes: [UInt8] = []
     private var start = 0
 
     init() {}
 
-    /// - Parameter array: an empty one, in whose place the input is copied.
+    /// - Parameter array: an empty array to copy the input to.
     init(_ input: UnsafeRawBufferPointer, in array: consuming [UInt8]) {
         bytes = consume array
         bytes.append(contentsOf: input)
     }
 
     var isEmpty: Bool { bytes.isEmpty }
-    /// Octets that are not consumed.
+    /// Octets not yet consumed.
     var count: Int { bytes.count - start }
-    /// Memory that it holds, in bytes.
+    /// Memory held, in bytes.
     var footprint: Int { bytes.count }
 
-    /// What is not consumed.
+    /// The octets not yet consumed.
     func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         bytes.withUnsafeBytes { body($0.slice(start, $0.count)) }
     }
@@ -31,6 +30,6 @@ struct KeptInput {
         assert(start <= bytes.count, "more was consumed than there was")
     }
 
-    /// The array, to be used again.
+    /// The array, for reuse.
     consuming func released() -> [UInt8] { bytes }
 }

@@ -1,8 +1,8 @@
-/// What a connection is at, and what each event makes of it. A pure value: it reads no socket and no clock.
+/// The state machine of a connection. A pure value that reads no socket and no clock.
 ///
-/// Events that come from outside, of the peer, the clock or the server, can come in any phase, and each answers all of
-/// them: there is no `default`, so a new phase compiles only when that is thought about. Events that the connection
-/// itself brings about, such as an answer, belong to one phase or two, and that is a precondition.
+/// Events from outside (the peer, the clock, the server) may come in any phase, and each phase handles all of them:
+/// there is no `default`, so a new phase compiles only once that is decided. Events that the connection itself causes,
+/// such as an answer, belong to one or two phases, as a precondition.
 ///
 ///     handshake → head → deciding ─┬→ body → deciding        (the service decides again, with the body)
 ///                  ↑               ├→ waiting                (it owes the answer)
@@ -11,9 +11,9 @@
 ///                  └───────────────┤
 ///                                  └→ flushing → lingering → closed
 ///
-/// Whatever is refused goes to `flushing`, and from there no way leads back to `head`: nothing behind a refused message
-/// is ever read as a request. `lingering` reads and forgets what still comes after our side is shut, because a socket
-/// that is closed with unread bytes answers with a reset, and that can destroy the answer on its way (RFC 9112 §9.6).
+/// A refusal leads to `flushing`, from where there is no way back to `head`: nothing behind a refused message is ever
+/// read as a request. `lingering` discards what still arrives after our side is shut down, because closing a socket
+/// with unread bytes sends a reset, which can destroy the answer on its way (RFC 9112 §9.6).
 struct Lifecycle: Equatable, Sendable {
     enum Phase: Equatable, Sendable {
         case handshake, head, deciding, body, waiting, streaming, discarding, flushing, lingering, closed
@@ -22,64 +22,64 @@ struct Lifecycle: Equatable, Sendable {
     enum Event: Equatable, Sendable {
         /// The transport is ready for bytes.
         case secured
-        /// The peer speaks plain HTTP where TLS is due.
+        /// The peer speaks plain HTTP to a TLS port.
         case spokePlainly
-        /// A head is complete. `isLast`: the client or its version ends the connection behind this exchange.
+        /// A head is complete. `isLast`: the client ends the connection after this exchange.
         case headCompleted(isLast: Bool)
         /// The service wants the body.
         case bodyBegan
         case bodyEnded
         /// The service owes the answer.
         case deferred
-        /// The answer is encoded; `rest` is what of the request has not been read.
+        /// The answer is encoded; `rest` of the request is unread.
         case answered(rest: Rest, closes: Bool)
         case streamBegan(rest: Rest, closes: Bool)
         case streamEnded
-        /// An answer that gives up the framing is encoded.
+        /// The answer to a refusal is encoded.
         case refused
-        /// The peer sends nothing more. `isWithinHead`: a part of a head has arrived.
+        /// The peer has shut down its side. `isWithinHead`: part of a head has arrived.
         case inputEnded(isWithinHead: Bool)
-        /// Everything encoded is with the kernel. `isInputClean`: nothing that the peer sent is known to be unread.
+        /// The kernel has taken all output. `isInputClean`: no unread input is known.
         case outputDrained(isInputClean: Bool)
-        /// The rest of a body that nobody wants turned out to be long, or malformed.
+        /// A body being discarded turned out to be too long or malformed.
         case restRefused
-        /// The time of the phase is over.
+        /// The phase has taken too long.
         case timedOut(isWithinHead: Bool)
-        /// The peer takes nothing.
+        /// The peer reads too slowly, or memory is needed.
         case stalled
-        /// Reset, or any other failure of the socket.
+        /// The socket was reset or has failed.
         case lost
-        /// The server goes down.
+        /// The server is shutting down.
         case drainBegan(isWithinHead: Bool)
     }
 
-    /// The body of a request that was answered before it was read.
+    /// The unread body of a request that has been answered.
     enum Rest: Equatable, Sendable {
         case none
-        /// Worth reading to keep the connection.
+        /// Short enough to be read, to keep the connection.
         case short
-        /// Not worth it, or not known whether it comes.
+        /// Too long, or not certain to come.
         case long
     }
 
     enum Action: Equatable, Sendable {
-        /// Look at the input.
+        /// Read input.
         case proceed
-        /// Nothing, until something happens.
+        /// Do nothing until the next event.
         case wait
-        /// Have the service word this refusal, encode it, and report `refused`.
+        /// Encode the service's answer to this refusal, and report `refused`.
         case refuse(Refusal)
-        /// Send something that says nothing, to see whether anybody is there.
+        /// Send an interim response, to see whether the client is still there.
         case probe
-        /// Shut our side.
+        /// Shut down our side.
         case finishSending
-        /// Shut our side and close.
+        /// Shut down our side and close.
         case finish
         case close
     }
 
     private(set) var phase: Phase
-    /// The current exchange is the last one, so its answer says `Connection: close`.
+    /// Whether this exchange is the last, so that its answer says `Connection: close`.
     private(set) var isLast = false
     private var isDraining = false
     private var hasRefused = false
@@ -88,7 +88,7 @@ struct Lifecycle: Equatable, Sendable {
         phase = needsHandshake ? .handshake : .head
     }
 
-    /// Whether bytes of the peer mean anything now.
+    /// Whether input is read in this phase.
     var takesInput: Bool {
         switch phase {
         case .head, .body, .discarding, .lingering: true
@@ -131,11 +131,8 @@ struct Lifecycle: Equatable, Sendable {
         case .streamEnded:
             precondition(phase == .streaming)
             return goOn(behind: .none)
-        case .refused:
-            hasRefused = true
-            return leave()
-        case .restRefused:
-            precondition(phase == .discarding)
+        case .refused, .restRefused:
+            precondition(event == .refused || phase == .discarding)
             hasRefused = true
             return leave()
         case .inputEnded(let isWithinHead): return endInput(isWithinHead)
@@ -170,9 +167,7 @@ struct Lifecycle: Equatable, Sendable {
             phase = .deciding
             return .proceed
         case .discarding:
-            if isLast || isDraining { return leave() }
-            phase = .head
-            return .proceed
+            return goOn(behind: .none)
         case .handshake, .head, .deciding, .waiting, .streaming, .flushing, .lingering, .closed:
             preconditionFailure("a body ended in phase \(phase)")
         }
@@ -183,10 +178,9 @@ struct Lifecycle: Equatable, Sendable {
         case .head: return isWithinHead ? .refuse(.malformed(.endOfInput)) : leave()
         case .body: return .refuse(.malformed(.endOfInput))
         case .discarding: return leave()
-        // A client that shut its side of an event stream is gone: one that only half closed has no use for the stream's
-        // end.
+        // A client that shuts down its side of an event stream has left.
         case .handshake, .streaming, .lingering: return close()
-        // One that only half closed waits for its answer. One that is gone looks the same until it is probed.
+        // Here it may still wait for its answer. One that has left looks the same until it is probed.
         case .deciding, .waiting, .flushing, .closed: return .wait
         }
     }
@@ -194,8 +188,7 @@ struct Lifecycle: Equatable, Sendable {
     private mutating func drained(_ isInputClean: Bool) -> Action {
         switch phase {
         case .flushing:
-            // With nothing unread a close cannot destroy the answer; a client that asked for the end sends nothing
-            // more.
+            // If nothing is unread, closing cannot destroy the answer.
             phase = isInputClean && !hasRefused ? .closed : .lingering
             return phase == .closed ? .finish : .finishSending
         case .handshake, .head, .deciding, .body, .waiting, .streaming, .discarding, .lingering, .closed:

@@ -1,42 +1,34 @@
-/// What the connections of one loop share, in either direction. Confined to the loop.
+/// What the connections of a loop share. Confined to the loop.
 final class LoopResources {
-    /// Room to read into: what a connection may have kept from its last read, and one more read behind it.
+    /// The buffer for reads: it fits what a connection kept from its last read, and one more read.
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 64)
     private(set) lazy var deflater = Deflater()
     /// For pieces of streams.
     private(set) lazy var pieces = Deflater(.pieces)
-    private var date = DateField()
+    var date = DateField()
     private var spareBuffers: [OutputBuffer] = []
     private var spareInput: [[UInt8]] = []
 
-    /// How many empty buffers of each kind are kept, and how large one may be: idle memory stays small.
+    /// How many empty buffers of each kind are kept, and how large they may be, so that idle memory stays small.
     private static let spares = 64
     private static let largestSpare = 64 * 1024
 
     deinit { scratch.deallocate() }
 
-    /// The Date field of an answer.
-    ///
-    /// - Parameter now: in seconds since 1970.
-    func dateLine(at now: Int) -> [UInt8] {
-        date.update(now)
-        return date.line
-    }
-
     /// An empty buffer for answers.
     func takeBuffer() -> OutputBuffer { spareBuffers.popLast() ?? OutputBuffer() }
 
-    /// Takes back a buffer that is not needed any more.
+    /// Takes back a buffer.
     func giveBack(_ buffer: OutputBuffer) {
         guard buffer.capacity <= Self.largestSpare, spareBuffers.count < Self.spares else { return }
         buffer.removeAll()
         spareBuffers.append(buffer)
     }
 
-    /// An empty array for input that has to be kept.
+    /// An empty array for input to be kept.
     func takeArray() -> [UInt8] { spareInput.popLast() ?? [] }
 
-    /// Takes it back.
+    /// Takes back an array.
     func giveBack(_ array: consuming [UInt8]) {
         guard array.capacity <= Self.largestSpare, spareInput.count < Self.spares else { return }
         array.removeAll(keepingCapacity: true)
@@ -45,7 +37,7 @@ final class LoopResources {
 }
 
 extension EventLoop {
-    /// Made for the first connection.
+    /// Created for the first connection.
     var resources: LoopResources {
         if let attachment { return unsafeDowncast(attachment, to: LoopResources.self) }
         let resources = LoopResources()

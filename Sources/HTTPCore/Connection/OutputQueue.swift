@@ -1,42 +1,49 @@
-/// What was encoded and has not yet been sent.
+/// Encoded output that has not been sent.
 ///
-/// Small answers are joined in one buffer, so that all answers of one read leave in one write. A large body, and one
-/// that several connections send, is not copied: it waits in line as its own segment, with the buffer that was written
-/// before it in front.
+/// Small answers share a buffer, so that all answers to one read leave in one write. Large and shared bodies are not
+/// copied: each is a segment of its own, behind the buffer that was written before it.
 final class OutputQueue {
     private enum Segment {
         case buffer(OutputBuffer)
         case body([UInt8])
         case shared(SharedBody, isFramed: Bool)
+
+        func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+            switch self {
+            case .buffer(let buffer): body(buffer.bytes)
+            case .body(let bytes): bytes.withUnsafeBytes(body)
+            case .shared(let shared, let isFramed): shared.bytes(isFramed: isFramed).withUnsafeBytes(body)
+            }
+        }
     }
 
     private let resources: LoopResources
     private var segments: [Segment] = []
     private var tail: OutputBuffer?
-    /// Octets that the transport took since the beginning.
+    /// Octets that the transport has taken so far.
     private(set) var total = 0
     /// Octets of the first segment that are sent.
     private var sent = 0
-    /// Octets in `segments`; those of the tail it knows itself.
+    /// Octets in `segments`, without the tail.
     private var queued = 0
-    /// Those of them that others may hold as well.
+    /// Octets in shared segments.
     private var shared = 0
 
-    /// From here on a body is not copied.
+    /// The smallest body that is not copied.
     static let largeBody = 32 * 1024
-    /// The same of one that is shared, if there is a buffer to copy it to.
+    /// The smallest shared body that is not copied, if there is a buffer to copy it to.
     private static let largeShared = 1024
 
     init(_ resources: LoopResources) { self.resources = resources }
 
     var count: Int { queued + (tail?.count ?? 0) - sent }
 
-    /// What waits here, for whoever has to choose what goes.
+    /// What waits here, for `BacklogRelief`.
     struct Holdings: Sendable {
         let count: Int
-        /// Octets that nobody else holds.
+        /// Octets in segments that are not shared.
         let own: Int
-        /// Bodies that others may hold, and their octets.
+        /// Shared bodies and their octets.
         let shared: [(id: ObjectIdentifier, count: Int)]
     }
 
@@ -48,12 +55,12 @@ final class OutputQueue {
         return Holdings(count: count, own: own, shared: shared)
     }
 
-    /// Octets that nobody else holds.
+    /// Octets in segments that are not shared.
     var own: Int { queued - shared + (tail?.count ?? 0) }
 
     var isEmpty: Bool { tail == nil && segments.isEmpty }
 
-    /// The buffer at the end of the queue. Whoever asks for it writes to it: an empty one would be sent.
+    /// The buffer at the end of the queue. Write to it once you have it: it must not stay empty.
     func end() -> OutputBuffer {
         if let tail { return tail }
         let buffer = resources.takeBuffer()
@@ -68,7 +75,7 @@ final class OutputQueue {
         queued += body.count
     }
 
-    /// - Parameter isFramed: whether it is sent as a chunk.
+    /// - Parameter isFramed: whether to send it as a chunk.
     func append(_ body: SharedBody, isFramed: Bool) {
         let bytes = body.bytes(isFramed: isFramed)
         if let tail, bytes.count < Self.largeShared { return bytes.withUnsafeBytes(tail.append) }
@@ -85,9 +92,9 @@ final class OutputQueue {
         self.tail = nil
     }
 
-    /// Sends until everything is gone, the transport has no room, or `most` octets have left.
+    /// Sends until the queue is empty, the transport is blocked, or `most` octets are sent.
     ///
-    /// - Returns: nil when the queue is empty, else why it is not; `moved` where there would be room.
+    /// - Returns: nil if the queue is empty, else why it is not; `moved` after `most` octets.
     func flush(_ transport: any Transport, most: Int = .max) -> Transfer? {
         var left = most
         if !segments.isEmpty, let obstacle = flushSegments(transport, &left) { return obstacle }
@@ -101,30 +108,20 @@ final class OutputQueue {
     private func flushSegments(_ transport: any Transport, _ left: inout Int) -> Transfer? {
         while let first = segments.first {
             let hasMore = segments.count > 1 || tail != nil
-            let length: Int
-            let obstacle: Transfer?
-            switch first {
-            case .buffer(let buffer):
-                length = buffer.count
-                obstacle = send(buffer.bytes, transport, hasMore: hasMore, &left)
-                if obstacle == nil { resources.giveBack(buffer) }
-            case .body(let body):
-                length = body.count
-                obstacle = body.withUnsafeBytes { send($0, transport, hasMore: hasMore, &left) }
-            case .shared(let body, let isFramed):
-                let bytes = body.bytes(isFramed: isFramed)
-                length = bytes.count
-                obstacle = bytes.withUnsafeBytes { send($0, transport, hasMore: hasMore, &left) }
-                if obstacle == nil { shared -= length }
-            }
+            let (obstacle, length) = first.withBytes { (send($0, transport, hasMore: hasMore, &left), $0.count) }
             if let obstacle { return obstacle }
+            switch first {
+            case .buffer(let buffer): resources.giveBack(buffer)
+            case .body: break
+            case .shared: shared -= length
+            }
             queued -= length
             segments.removeFirst()
         }
         return nil
     }
 
-    /// Sends what of one segment is not sent; nil if that is all.
+    /// Sends the rest of one segment; nil once it is sent.
     private func send(
         _ bytes: UnsafeRawBufferPointer, _ transport: any Transport, hasMore: Bool, _ left: inout Int
     ) -> Transfer? {

@@ -1,10 +1,9 @@
 import Synchronization
 
-/// An exchange whose answer comes later: exactly one answer, from any thread.
+/// An exchange that is answered later: exactly once, from any thread.
 ///
-/// Its connection reads no further request until then, so pipelined answers stay in order. A peer that only shut its
-/// own side is answered as any other. One that is forgotten without an answer answers 500 itself, unless the connection
-/// is lost.
+/// Its connection reads no further request until then, so pipelined answers stay in order. A peer that has only shut
+/// down its own side is still answered. If it is released unanswered, it answers 500 itself.
 public final class Pending: Sendable {
     /// The loop of the connection.
     public let loop: EventLoop
@@ -20,21 +19,21 @@ public final class Pending: Sendable {
         answer(Response(status: 500))
     }
 
-    /// Gives the answer. Dropped if the connection is gone; every call behind the first is ignored.
+    /// Answers. The response is dropped if the connection is gone; only the first call counts.
     public func answer(_ response: Response) {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
-        if loop.isCurrent { link.deliver(response) } else { loop.execute { [link] in link.deliver(response) } }
+        loop.perform { [link] in link.deliver(response) }
     }
 
-    /// Has `action` called, on the loop and once, if the connection is lost before the answer, which nobody waits for
-    /// then. A peer that has shut its side may be gone too, or may wait: half a second later it is asked.
+    /// Calls `action` once, on the loop, if the connection is lost before the answer. A peer that has shut down its
+    /// side may be gone or waiting: half a second later it is probed.
     public func onGone(_ action: @escaping @Sendable () -> Void) {
-        if loop.isCurrent { link.register(action) } else { loop.execute { [link] in link.register(action) } }
+        loop.perform { [link] in link.register(action) }
     }
 }
 
-/// The loop's end of a pending exchange. The connection holds this and not the `Pending`, so that one that the service
-/// forgot is noticed. Only the loop touches it.
+/// The loop's end of a pending exchange, confined to it. The connection holds this and not the `Pending`, so that a
+/// service that lets go of that without an answer is noticed.
 final class PendingLink: @unchecked Sendable {
     private var connection: Connection?
     private var whenGone: (@Sendable () -> Void)?
@@ -51,7 +50,7 @@ final class PendingLink: @unchecked Sendable {
     }
 
     func register(_ action: @escaping @Sendable () -> Void) {
-        // One that was answered meanwhile has no connection any more.
+        // Once answered, there is no connection any more.
         if isLost { action() } else if connection != nil { whenGone = action }
     }
 

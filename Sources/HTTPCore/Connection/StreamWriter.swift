@@ -1,31 +1,28 @@
-/// Writes the body of one answer, bit by bit. Confined to its loop: every call must come on it.
+/// Writes the body of a streamed answer. Confined to its loop: call it nowhere else.
 ///
-/// Back-pressure is the writer's part: whatever is written is queued, so a writer that goes on while `isWritable` is
-/// false makes the queue grow. The right pattern keeps what is to be said as a flag and says it from `onWritable`: then
-/// a slow peer gets one fresh answer in place of ten stale ones. A peer that takes less than
-/// `ConnectionLimits.minWriteRate` is closed.
+/// Back-pressure is up to the caller: everything written is queued, so writing while `isWritable` is false makes the
+/// queue grow. Instead, remember that there is news, and write it from `onWritable`: a slow peer then gets one fresh
+/// answer in place of ten stale ones. A peer that reads slower than `ConnectionLimits.minWriteRate` is disconnected.
 public final class StreamWriter: @unchecked Sendable {
-    // Sendable only to be carried back to its loop; each method checks that it got there. Connection and writer hold
+    // Sendable only so that it can be carried back to its loop, which each method checks. Connection and writer hold
     // each other until one of them ends.
 
     /// The loop of the connection.
     public let loop: EventLoop
     private var connection: Connection?
-    private let isChunked: Bool
-    /// How far the stream has come, if it is compressed.
+    /// The position in a compressed stream; nil if it is not compressed, or over.
     private var position: GzipPosition?
     private var whenWritable: (@Sendable () -> Void)?
     private var whenClosed: (@Sendable () -> Void)?
 
-    init(_ connection: Connection, isChunked: Bool, isCompressed: Bool) {
+    init(_ connection: Connection, isCompressed: Bool) {
         loop = connection.loop
         self.connection = connection
-        self.isChunked = isChunked
         position = isCompressed ? .start : nil
-        if isCompressed { connection.appendToStream(GzipPosition.header, isChunked: isChunked) }
+        if isCompressed { connection.appendToStream(GzipPosition.header) }
     }
 
-    /// Whether everything written before has left for the kernel.
+    /// Whether the kernel has taken everything written so far.
     public var isWritable: Bool {
         checkLoop()
         return connection.map { $0.output.isEmpty } ?? false
@@ -34,55 +31,55 @@ public final class StreamWriter: @unchecked Sendable {
     /// Whether what is written is compressed.
     public var isCompressed: Bool { position != nil }
 
-    /// Whether the body is finished or the connection is gone; what is written then is dropped.
+    /// Whether the body is finished or the connection lost. Writes are then dropped.
     public var isClosed: Bool {
         checkLoop()
         return connection == nil
     }
 
-    /// Queues bytes. They are sent at the end of the loop's turn, together with what else is written until then.
+    /// Queues bytes, which are sent at the end of the loop's turn together with everything else written until then.
     public func write(_ bytes: [UInt8]) {
         checkLoop()
         guard !compress(bytes[...], nil) else { return }
-        connection?.appendToStream(bytes, isChunked: isChunked)
+        connection?.appendToStream(bytes)
     }
 
-    /// Queues a part that other streams get too, without a copy.
+    /// Queues, without a copy, a part that other streams send too.
     public func write(_ part: SharedBody) {
         checkLoop()
         guard !compress(part.bytes, part) else { return }
-        connection?.appendToStream(part, isChunked: isChunked)
+        connection?.appendToStream(part)
     }
 
-    /// Queues bytes as the stream's next piece, if it is compressed.
+    /// Queues bytes as the next piece of a compressed stream; false if this one is not compressed.
     private func compress(_ bytes: ArraySlice<UInt8>, _ shared: SharedBody?) -> Bool {
         guard let position, let connection, let deflater = connection.resources.pieces else { return position != nil }
         guard !bytes.isEmpty else { return true }
         let next = position.advanced(by: bytes, of: shared, with: deflater, in: connection.shard.options.outgoing)
         self.position = next.position
-        connection.appendToStream(next.piece, isChunked: isChunked)
+        connection.appendToStream(next.piece)
         return true
     }
 
-    /// Sets what is called each time that everything written before has left. Not called in place of the first write.
+    /// Sets an action for each time that the kernel has taken everything. It is not called before the first write.
     public func onWritable(_ action: @escaping @Sendable () -> Void) {
         checkLoop()
         whenWritable = action
     }
 
-    /// Sets what is called once if the connection goes away before `finish`. At once if it is gone already.
+    /// Sets an action to be called once if the connection is lost before `finish`: at once if it is lost already.
     public func onClose(_ action: @escaping @Sendable () -> Void) {
         checkLoop()
         if connection == nil { action() } else { whenClosed = action }
     }
 
-    /// Ends the body. The connection goes on if it can.
+    /// Ends the body. The connection stays open if it can.
     public func finish() {
         checkLoop()
         let connection = self.connection
-        if let position { connection?.appendToStream(position.end, isChunked: isChunked) }
+        if let position { connection?.appendToStream(position.end) }
         forget()
-        connection?.endStream(isChunked: isChunked)
+        connection?.endStream()
     }
 
     func didDrain() { whenWritable?() }

@@ -1,22 +1,22 @@
 import CDiffSystem
 import Glibc
 
-/// A descriptor of a library that reads and writes by itself, watched by a loop: the library is told in every turn in
-/// which there is something to do (level-triggered, see epoll(7)). Confined to the loop.
+/// Watches a descriptor for a library that does its own reading and writing. Level-triggered (epoll(7)): the library is
+/// called in every turn in which the descriptor is ready. Confined to the loop.
 public final class DescriptorWatch: EventReceiver {
-    /// What a descriptor is ready for, or is watched for.
+    /// What a descriptor is ready for, or watched for.
     public struct Readiness: OptionSet, Sendable {
         /// The bits of epoll(7).
         public let rawValue: UInt32
 
-        /// What these bits of epoll(7) say.
+        /// Readiness from the bits of epoll(7).
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        /// Something can be read.
+        /// Ready to read.
         public static let input = Readiness(rawValue: EPOLLIN.rawValue)
-        /// There is room to write.
+        /// Ready to write.
         public static let output = Readiness(rawValue: EPOLLOUT.rawValue)
-        /// It failed, or its peer hung up. Told whether or not it is watched for.
+        /// Failed, or hung up by the peer. Always reported.
         public static let failure = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
     }
 
@@ -25,12 +25,12 @@ public final class DescriptorWatch: EventReceiver {
     private let isReady: (Readiness) -> Void
     private var isWatched = false
 
-    /// One that waits for nothing yet.
+    /// A watch that waits for nothing yet.
     public init(_ descriptor: Int32, on loop: EventLoop, _ isReady: @escaping (Readiness) -> Void) {
         (self.descriptor, self.loop, self.isReady) = (descriptor, loop, isReady)
     }
 
-    /// Waits for these from now on; false if the kernel has no room for the descriptor.
+    /// Waits for these from now on; false if the kernel has no memory for the descriptor.
     public func wait(for readiness: Readiness) -> Bool {
         precondition(loop.isCurrent, "confined to its loop")
         guard isWatched else {
@@ -40,7 +40,7 @@ public final class DescriptorWatch: EventReceiver {
         return loop.rewatch(descriptor, events: readiness.rawValue)
     }
 
-    /// Waits no more. Called before the descriptor is closed.
+    /// Ends the watch. Call it before closing the descriptor.
     public func end() {
         guard exchange(&isWatched, with: false) else { return }
         loop.unwatch(descriptor)

@@ -2,63 +2,58 @@ import CDiffSystem
 import Glibc
 import Synchronization
 
-/// One thread of events: an epoll descriptor, whoever hears of descriptors registered with it, and work that was handed
-/// over.
+/// A thread that waits in `epoll_wait` and runs the receivers of its descriptors and the jobs handed over to it.
 ///
-/// The handle is `Sendable`; what it runs is confined to the loop's thread, which waits in `epoll_wait`: measured, that
-/// costs a third less a request than one Dispatch source for the epoll descriptor and half of one source for each
-/// connection.
+/// The handle is `Sendable`; everything that it runs is confined to its thread. Measured, a request costs a third less
+/// than with one Dispatch source for the epoll descriptor, and half as much as with a source per connection.
 ///
-/// Order of one turn: events of descriptors, work handed over, alarms, then whoever was marked on the way. So what an
-/// endpoint did to other connections in this turn is written once, at its end; and what all of them want from another
-/// server, last.
+/// A turn handles descriptor events, then jobs, then alarms, then the receivers that were marked on the way. So
+/// whatever an endpoint did to other connections is written once, at the end of the turn, and requests to other servers
+/// leave last.
 ///
-/// One commit may answer ten thousand held requests, and one client may pipeline as many on each of its connections, so
-/// events, work handed over and marks get a slice of the turn each, and what is left then waits for the next one,
-/// behind the events that came meanwhile. Who was marked in the turn has a slice before those that are left over: who
-/// comes alone never stands behind a crowd.
+/// One commit may answer ten thousand held requests, and a client may pipeline as many on each connection. So events,
+/// jobs and marks get one slice of the turn each; the rest waits for the next turn, behind the events that arrive
+/// meanwhile. Receivers marked in this turn run before those left over from earlier ones: a single request never waits
+/// behind a crowd.
 public final class EventLoop: Sendable {
-    /// Which loop of its server this is, from 0; -1 for one of no server.
+    /// Its number within the server, from 0; -1 for a loop without a server.
     public let index: Int
 
     let epoll: Int32
     private let wakeup: Int32
     private let thread = Atomic<UInt>(0)
-    /// The same as the kernel calls it.
+    /// The thread's id in the kernel.
     private let kernelThread = Atomic<Int32>(0)
     private let isStopping = Atomic<Bool>(false)
     /// Nil once the loop has ended.
     private let jobs = Locked<[@Sendable () -> Void]?>([])
-    /// How many turns began; nobody but the loop writes it.
+    /// How many turns have begun; written by the loop only.
     private let turnCount = Atomic<Int>(0)
-    /// The request that was looked at last, and in which turn. Who exchanges it owns what was there: so the loop takes
-    /// no lock for it.
+    /// The latest request, and the turn that it came in. Whoever exchanges the reference owns the old one, so the loop
+    /// needs no lock.
     private nonisolated(unsafe) let currentRequest = Atomic<Unmanaged<RequestHead.Parts>?>(nil)
     private let currentRequestTurn = Atomic<Int>(0)
     private let confined: Confined
 
-    /// What only the loop's own thread touches.
+    /// State that only the loop's thread touches.
     private final class Confined: @unchecked Sendable {
         let wheel = TimerWheel(now: .now)
         var now = Instant.now
         var wallClock = 0
-        /// What the kernel told. With the receivers: a descriptor may be another's by the time that its turn comes.
-        var events = Backlog<(receiver: any EventReceiver, events: UInt32)>()
-        /// Handed over, in order.
-        var jobs = Backlog<@Sendable () -> Void>()
-        /// Alarms that are due.
-        var due = Backlog<Alarm>()
-        var marked = Backlog<any TurnEndReceiver>()
-        /// Those that were marked before this turn's end, who go on now, and those that were left over by earlier
-        /// turns. Both have a slice.
-        var fresh = Backlog<any TurnEndReceiver>()
-        var left = Backlog<any TurnEndReceiver>()
+        /// Events with their receivers: by the time one is handled, its descriptor may belong to somebody else.
+        var events = Queue<(receiver: any EventReceiver, events: UInt32)>()
+        var jobs = Queue<@Sendable () -> Void>()
+        var due = Queue<Alarm>()
+        var marked = Queue<any TurnEndReceiver>()
+        /// Receivers marked in this turn, and those left over from earlier ones. Each queue has its own slice.
+        var fresh = Queue<any TurnEndReceiver>()
+        var left = Queue<any TurnEndReceiver>()
         var last: [any TurnEndReceiver] = []
-        /// By descriptor: they are small and dense, and an event that outlived its descriptor finds nobody, or at worst
-        /// another receiver, which then reads in vain.
+        /// Indexed by descriptor, since those are small and dense. An event that outlived its descriptor finds nothing,
+        /// or at worst another receiver, which then reads in vain.
         var watched: [(any EventReceiver)?] = []
         var attachment: AnyObject?
-        /// Whether there is nothing to do before something happens.
+        /// Whether there is nothing to do until an event arrives.
         var isIdle: Bool {
             marked.isEmpty && left.isEmpty && last.isEmpty && jobs.isEmpty && due.isEmpty && events.isEmpty
         }
@@ -87,8 +82,7 @@ public final class EventLoop: Sendable {
     /// Whether the caller runs on this loop.
     public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-    /// Runs `work` on the loop, soon. In the order of the calls of one thread. Work for a loop that has ended is let go
-    /// at once.
+    /// Runs `work` on the loop soon; calls from one thread keep their order. A loop that has ended drops it at once.
     public func execute(_ work: @escaping @Sendable () -> Void) {
         let wasEmpty = jobs.withLock { jobs in
             jobs?.append(work)
@@ -97,12 +91,12 @@ public final class EventLoop: Sendable {
         if wasEmpty { wake() }
     }
 
-    /// Runs `work` on the loop: at once if the caller does, else soon.
+    /// Runs `work` on the loop: at once if the caller is on it, else soon.
     public func perform(_ work: @escaping @Sendable () -> Void) {
         if isCurrent { work() } else { execute(work) }
     }
 
-    /// Runs `work` on the loop after `delay`, not before it and at most some milliseconds later. From any thread.
+    /// Runs `work` on the loop after `delay`: never early, and a few milliseconds late at most. From any thread.
     @discardableResult
     public func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> Timer {
         let timer = Timer(loop: self, work)
@@ -115,7 +109,7 @@ public final class EventLoop: Sendable {
         return timer
     }
 
-    /// A loop of no server, which runs until `end`.
+    /// A loop without a server, which runs until `end`.
     public static func standalone() throws(ListenError) -> EventLoop {
         let loop = try EventLoop(index: -1)
         loop.start()
@@ -126,15 +120,15 @@ public final class EventLoop: Sendable {
         SystemThread.start(named: "loop \(index)") { self.run() }
     }
 
-    /// Ends the loop behind the work that was handed over before.
+    /// Ends the loop after the jobs handed over so far.
     public func end() {
         execute { self.isStopping.store(true, ordering: .relaxed) }
     }
 
-    /// Turns that began. From any thread.
+    /// How many turns have begun. From any thread.
     var turns: Int { turnCount.load(ordering: .relaxed) }
 
-    /// The request that the loop looked at last, if that was in this turn. From any thread.
+    /// The latest request, if it came in this turn. From any thread.
     func request(inTurn turn: Int) -> RequestHead? {
         guard let taken = currentRequest.exchange(nil, ordering: .acquiring) else { return nil }
         let head = RequestHead(parts: taken.takeUnretainedValue())
@@ -143,23 +137,25 @@ public final class EventLoop: Sendable {
         return isBack && currentRequestTurn.load(ordering: .relaxed) == turn ? head : nil
     }
 
-    /// Whether it was told to end, behind the work that it had. From any thread.
+    /// Whether the loop has been told to end. From any thread.
     var isEnding: Bool { isStopping.load(ordering: .relaxed) }
 
-    /// Has the loop turn once more. From any thread.
+    /// Makes the loop turn once more. From any thread.
     func wake() {
         var one: UInt64 = 1
         _ = write(wakeup, &one, 8)
     }
 }
 
-/// Something that hears of its descriptor.
+/// Receives the events of a descriptor.
 protocol EventReceiver: AnyObject {
     func receive(events: UInt32)
 }
 
-/// Something that goes on at the end of a turn in which it was marked.
+/// Continues at the end of a turn in which it was marked.
 protocol TurnEndReceiver: AnyObject {
+    /// Set and cleared by the loop.
+    var isMarked: Bool { get set }
     func turnEnds()
 }
 
@@ -171,7 +167,7 @@ extension EventLoop {
     /// The same in seconds since 1970.
     var wallClock: Int { confined.wallClock }
 
-    /// What those who live on the loop share. The loop keeps it and knows nothing of it.
+    /// Shared by everything on the loop, which only stores it.
     var attachment: AnyObject? {
         get { confined.attachment }
         set { confined.attachment = newValue }
@@ -180,19 +176,20 @@ extension EventLoop {
     func arm(_ alarm: Alarm, at due: Instant) { confined.wheel.arm(alarm, at: due) }
     func disarm(_ alarm: Alarm) { confined.wheel.disarm(alarm) }
 
-    /// Says which request the loop is about to work for.
+    /// Records which request the loop is about to work on.
     func beginWork(on head: RequestHead) {
         currentRequestTurn.store(turns, ordering: .relaxed)
         currentRequest.exchange(.passRetained(head.parts), ordering: .acquiringAndReleasing)?.release()
     }
 
-    /// Has `receiver` go on at the end of this turn. The receiver sees to it that it is marked once.
-    func mark(_ receiver: any TurnEndReceiver) { confined.marked.append(receiver) }
+    /// Runs `receiver` at the end of this turn, or after all others of the turn. Once, however often it is marked.
+    func mark(_ receiver: any TurnEndReceiver, asLast isLast: Bool = false) {
+        guard !receiver.isMarked else { return }
+        receiver.isMarked = true
+        if isLast { confined.last.append(receiver) } else { confined.marked.append(receiver) }
+    }
 
-    /// The same behind all others of the turn.
-    func markLast(_ receiver: any TurnEndReceiver) { confined.last.append(receiver) }
-
-    /// Registers a descriptor; false if the kernel has no room for it.
+    /// Registers a descriptor; false if the kernel has no memory for it.
     func watch(_ descriptor: Int32, _ receiver: any EventReceiver, events: UInt32) -> Bool {
         var event = epoll_event(events: events, data: epoll_data_t(fd: descriptor))
         guard epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 else { return false }
@@ -201,38 +198,38 @@ extension EventLoop {
         return true
     }
 
-    /// Watches a descriptor that is registered for other events than before.
+    /// Changes the events that a registered descriptor is watched for.
     func rewatch(_ descriptor: Int32, events: UInt32) -> Bool {
         var event = epoll_event(events: events, data: epoll_data_t(fd: descriptor))
         return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) == 0
     }
 
-    /// Who hears of a descriptor.
+    /// The receiver of a descriptor's events.
     func receiver(of descriptor: Int32) -> (any EventReceiver)? {
         descriptor >= 0 && Int(descriptor) < confined.watched.count ? confined.watched[Int(descriptor)] : nil
     }
 
-    /// Edges of input, and of room to write where that is wanted.
-    static func edges(forOutput: Bool) -> UInt32 {
+    /// Edge-triggered: input, and optionally room to write.
+    private static func edges(forOutput: Bool) -> UInt32 {
         EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue | (forOutput ? EPOLLOUT.rawValue : 0)
     }
 
-    /// Registers a descriptor for edges; false if the kernel has no room for it.
+    /// Registers a descriptor, edge-triggered; false if the kernel has no memory for it.
     func watch(_ descriptor: Int32, _ receiver: any EventReceiver, forOutput: Bool) -> Bool {
         watch(descriptor, receiver, events: Self.edges(forOutput: forOutput))
     }
 
-    /// Has whoever watches for edges hear of room to write too, or no more. If there is room already, that is an edge.
+    /// Starts or stops watching for room to write. Room that is there already counts as an edge.
     func watch(_ descriptor: Int32, forOutput: Bool) {
         _ = rewatch(descriptor, events: Self.edges(forOutput: forOutput))
     }
 
-    /// Forgets a descriptor that is about to be closed; the kernel then forgets it too.
+    /// Forgets a descriptor that is about to be closed, with which the kernel forgets it too.
     func forget(_ descriptor: Int32) {
         if descriptor >= 0, Int(descriptor) < confined.watched.count { confined.watched[Int(descriptor)] = nil }
     }
 
-    /// Stops listening to a descriptor that stays open.
+    /// Stops watching a descriptor that stays open.
     func unwatch(_ descriptor: Int32) {
         forget(descriptor)
         var event = epoll_event()
@@ -257,7 +254,7 @@ extension EventLoop {
                 for index in 0..<max(0, Int(count)) { take(events[index]) }
             }
         }
-        // Work that came too late would otherwise never run, and its promises would never be kept.
+        // Late jobs still run: somebody may be waiting for what they promised.
         var hasEnded = false
         while !hasEnded {
             runJobs()
@@ -268,7 +265,7 @@ extension EventLoop {
         }
     }
 
-    /// One turn. Time is a parameter, so that a test can be the thread, the clock and the descriptors.
+    /// One turn. A test supplies the clock and the events.
     func turn(at now: Instant, wallClock: Int = 0, events: () -> Void = {}, clock: () -> Instant = { .now }) {
         turnCount.store(turns &+ 1, ordering: .relaxed)
         confined.now = now
@@ -281,14 +278,14 @@ extension EventLoop {
         endTurn(clock)
     }
 
-    /// Makes the caller's thread the loop's.
+    /// Makes the calling thread the loop's.
     func adoptThread() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
         kernelThread.store(current_thread(), ordering: .relaxed)
     }
 
-    /// Nanoseconds for which the loop's thread was ready to run and had no processor (the second number of
-    /// `schedstat`); 0 where the system does not say.
+    /// For how many nanoseconds the thread was ready but had no processor (the second number of `schedstat`); 0 if the
+    /// system does not say.
     var runDelay: Int64 {
         let file = open("/proc/self/task/\(kernelThread.load(ordering: .relaxed))/schedstat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return 0 }
@@ -304,7 +301,7 @@ extension EventLoop {
             var count: UInt64 = 0
             _ = read(wakeup, &count, 8)
             takeJobs()
-        } else if Int(event.data.fd) < confined.watched.count, let receiver = confined.watched[Int(event.data.fd)] {
+        } else if let receiver = receiver(of: event.data.fd) {
             confined.events.append((receiver, event.events))
         }
     }
@@ -313,22 +310,27 @@ extension EventLoop {
         confined.jobs.append(contentsOf: jobs.withLock { exchange(&$0, with: []) } ?? [])
     }
 
-    /// Does all that was handed over.
+    /// Runs all jobs.
     func runJobs() {
         takeJobs()
-        while let job = confined.jobs.next() { job() }
+        while let job = confined.jobs.popFirst() { job() }
     }
 
     private func endTurn(_ clock: () -> Instant) {
-        // Those that are marked anew meanwhile wait for the next turn: a writer that is always ready must not starve
+        // Receivers that mark themselves again wait for the next turn: a writer that is always ready must not starve
         // the others.
         swap(&confined.marked, &confined.fresh)
-        confined.fresh.work(clock) { $0.turnEnds() }
-        confined.left.work(clock) { $0.turnEnds() }
-        while let receiver = confined.fresh.next() { confined.left.append(receiver) }
+        confined.fresh.work(clock, Self.resume)
+        confined.left.work(clock, Self.resume)
+        while let receiver = confined.fresh.popFirst() { confined.left.append(receiver) }
         guard !confined.last.isEmpty else { return }
         let last = confined.last
         confined.last.removeAll(keepingCapacity: true)
-        for receiver in last { receiver.turnEnds() }
+        last.forEach(Self.resume)
+    }
+
+    private static func resume(_ receiver: any TurnEndReceiver) {
+        receiver.isMarked = false
+        receiver.turnEnds()
     }
 }

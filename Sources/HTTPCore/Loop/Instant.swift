@@ -1,23 +1,23 @@
 import Glibc
 
-/// A point of the monotonic clock in nanoseconds. What waits compares these; only the edge reads the clock.
+/// A time of the monotonic clock, in nanoseconds.
 public struct Instant: Comparable, Sendable {
-    /// Since the clock began.
+    /// Nanoseconds since the clock's start.
     public var nanoseconds: Int64
 
-    /// The instant so many nanoseconds behind the clock's beginning.
+    /// The instant so many nanoseconds after the clock's start.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// What the clock says.
+    /// The present.
     public static var now: Instant { Instant(read(CLOCK_MONOTONIC)) }
 
-    /// What it said at the kernel's last tick, some milliseconds ago at most: a fraction of the cost.
+    /// The kernel's last tick, a few milliseconds ago at most, at a fraction of the cost.
     static var lastTick: Instant { Instant(read(CLOCK_MONOTONIC_COARSE)) }
 
-    /// Behind all that anybody waits for: 146 years.
+    /// Later than any deadline: 146 years.
     static let never = Instant(nanoseconds: 1 << 62)
 
-    /// Seconds since 1970, from the kernel's last tick.
+    /// Seconds since 1970, at the kernel's last tick.
     static var wallClockSeconds: Int { read(CLOCK_REALTIME_COARSE).tv_sec }
 
     private init(_ time: timespec) {
@@ -30,14 +30,14 @@ public struct Instant: Comparable, Sendable {
         return time
     }
 
-    /// The same in whole seconds.
+    /// Whole seconds since the clock's start.
     public var wholeSeconds: Int64 { nanoseconds / 1_000_000_000 }
 
     /// Whether `a` is earlier than `b`.
     public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
     /// The time from `b` to `a`.
     public static func - (a: Instant, b: Instant) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
-    /// The instant that is so much later; a span beyond 146 years counts as one of 146.
+    /// The instant later by `span`, at most 146 years.
     public static func + (a: Instant, span: Duration) -> Instant { a + span.wholeNanoseconds }
     static func + (a: Instant, nanoseconds: Int64) -> Instant { Instant(nanoseconds: a.nanoseconds &+ nanoseconds) }
 }

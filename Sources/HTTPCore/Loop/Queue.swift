@@ -1,5 +1,5 @@
-/// First in, first out, in one array: what was taken out at the front is let go at once, and its place once half of
-/// the array is such places. Amortised O(1).
+/// First in, first out, in one array. Whatever is taken out is released at once; its slot is reclaimed when half of
+/// the array is free. Amortised O(1).
 public struct Queue<Element> {
     @usableFromInline var storage: [Element?] = []
     @usableFromInline var start = 0
@@ -16,8 +16,11 @@ public struct Queue<Element> {
     /// All that wait, in order. O(n).
     public var elements: [Element] { storage[start...].compactMap { $0 } }
 
-    /// Puts one in at the end.
+    /// Adds one at the end.
     @inlinable public mutating func append(_ element: Element) { storage.append(element) }
+
+    /// Adds several at the end.
+    mutating func append(contentsOf more: some Sequence<Element>) { for element in more { append(element) } }
 
     /// Changes the first element, if there is one.
     @inlinable public mutating func updateFirst(_ change: (inout Element) -> Void) {
@@ -32,7 +35,7 @@ public struct Queue<Element> {
         let element = storage[start].take()
         start += 1
         if start == storage.count {
-            // One that comes alone is the rule, and costs no call then.
+            // Usually there is only one, and this way it costs no call.
             if start == 1 { storage.removeLast() } else { storage.removeAll(keepingCapacity: storage.count < 4096) }
             start = 0
         } else if start >= 64, start * 2 >= storage.count {
@@ -40,5 +43,25 @@ public struct Queue<Element> {
             start = 0
         }
         return element
+    }
+}
+
+extension Queue {
+    /// How long a slice of work takes, in nanoseconds. A turn has at most five, so an event waits a few milliseconds.
+    private static var slice: Int64 { 2_000_000 }
+    /// How many elements are handled between two looks at the clock, which costs as much as the cheapest of them.
+    private static var stride: Int { 16 }
+
+    /// Takes elements out and handles them until the slice is over, at least `stride` of them. `action` must not touch
+    /// this queue.
+    mutating func work(_ clock: () -> Instant, _ action: (Element) -> Void) {
+        guard !isEmpty else { return }
+        let end = count > Self.stride ? clock() + Self.slice : nil
+        var done = 0
+        while let element = popFirst() {
+            action(element)
+            done += 1
+            if done % Self.stride == 0, let end, clock() >= end { return }
+        }
     }
 }

@@ -1,15 +1,14 @@
 import CDiffSystem
 import Glibc
 
-/// A thread of the system, for what never returns: loops, workers, whoever watches them.
+/// A thread of its own, for loops, workers, and whatever else runs permanently.
 ///
-/// Not of Dispatch's pools. The one of serial queues has at most 255 threads, so the 256th loop would never turn; those
-/// behind global and concurrent queues are watched by reading `/proc` for each thread, and the process traps when no
-/// descriptor is left for that.
+/// Not one of Dispatch's. Its pool for serial queues has at most 255 threads, so the 256th loop would never turn; those
+/// for global and concurrent queues are monitored through `/proc`, and trap when there is no descriptor left for that.
 public enum SystemThread {
     /// Starts a thread that ends with `body`.
     ///
-    /// - Parameter name: as debuggers and `top -H` show it; 15 octets of it.
+    /// - Parameter name: shown by debuggers and `top -H`, up to 15 octets.
     public static func start(named name: String, _ body: @escaping @Sendable () -> Void) {
         let context = Unmanaged.passRetained(Body(body)).toOpaque()
         var thread = pthread_t()

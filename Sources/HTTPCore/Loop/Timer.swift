@@ -1,6 +1,6 @@
-/// Work that is to run once, later. Cancelling it is safe from any thread; on its loop it is also final.
+/// Work to be run once, later. It can be cancelled from any thread; on its loop that always comes in time.
 public final class Timer: @unchecked Sendable {
-    // `alarm` and `isCancelled` belong to the loop; the handle only carries them.
+    // `alarm` and `isCancelled` are confined to the loop.
     private let loop: EventLoop
     private(set) var isCancelled = false
     let alarm: Alarm
@@ -10,13 +10,11 @@ public final class Timer: @unchecked Sendable {
         alarm = Alarm(work)
     }
 
-    /// Takes the work back unless it ran already.
+    /// Cancels the work unless it has run already.
     public func cancel() {
-        if loop.isCurrent { cancelOnLoop() } else { loop.execute { self.cancelOnLoop() } }
-    }
-
-    private func cancelOnLoop() {
-        isCancelled = true
-        loop.disarm(alarm)
+        loop.perform { [self] in
+            isCancelled = true
+            loop.disarm(alarm)
+        }
     }
 }

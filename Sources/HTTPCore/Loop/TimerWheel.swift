@@ -1,15 +1,13 @@
-/// All deadlines of one loop: a hashed timing wheel (Varghese and Lauck 1987, scheme 6).
+/// The deadlines of a loop: a hashed timing wheel (Varghese and Lauck 1987, scheme 6).
 ///
-/// A ring of slots of 8 ms; an alarm hangs in the slot of its due tick in a doubly linked list, so arming and disarming
-/// cost a few words whatever the number of connections. An alarm further away than one turn (33 s) is met early and
-/// left hanging. A bitmap of the slots that hold anything tells how long the loop may sleep. Nothing fires early; late
-/// by a tick at most.
+/// A ring of slots of 8 ms, each a doubly linked list of the alarms due in that tick, so arming and disarming are O(1).
+/// An alarm more than a revolution (33 s) away is found early and left in place. A bitmap of the occupied slots tells
+/// how long the loop may sleep. Alarms never fire early, and are at most a tick late.
 ///
-/// A deadline that moves on with every request would still cost two list operations each. So an alarm that is armed for
-/// later than it hangs is left where it is and hung anew when its old slot is met: `due` may lie behind the slot, never
-/// before it.
+/// Deadlines that move with every request would still cost two list operations each. So an alarm that is armed for
+/// later than its slot stays there, and is moved when that slot comes up: `due` may be after the slot, never before it.
 ///
-/// A heap would cost a logarithm at each request and a timer descriptor per connection a system call.
+/// Rejected: a heap, at a logarithm per request, and a timer descriptor per connection, at a system call.
 final class TimerWheel {
     static let slotCount = 4096
     static let tick: Int64 = 8_000_000
@@ -17,8 +15,7 @@ final class TimerWheel {
     private var slots = [Alarm?](repeating: nil, count: slotCount)
     private var occupied = [UInt64](repeating: 0, count: slotCount / 64)
     private var current: Int64
-    /// The earliest tick at which a slot may hold anything, if it is known. Too early costs one idle turn, too late
-    /// never is.
+    /// A lower bound of the next occupied slot's tick, if known. Too low a bound costs an idle turn.
     private var nearest: Int64?
     private(set) var count = 0
 
@@ -38,19 +35,19 @@ final class TimerWheel {
         hang(alarm, at: tick)
     }
 
-    /// Takes it back, also one that was taken down as due and has not rung yet.
+    /// Disarms an alarm, even one that `expired` has returned but that has not fired.
     func disarm(_ alarm: Alarm) {
         alarm.isDue = false
         if alarm.isHanging { unhang(alarm) }
     }
 
-    /// Takes down what is due by `now`, in no particular order within a tick. Each is to `fire` soon; what one of them
-    /// does may end the owner of another, which then disarms it.
+    /// Removes the alarms due by `now`, in no particular order within a tick, to be fired. What one does may end the
+    /// owner of another, which then disarms it.
     func expired(by now: Instant) -> [Alarm] {
         let last = now.nanoseconds / Self.tick
         guard last > current else { return [] }
         var expired: [Alarm] = []
-        // One turn meets every slot once; a longer sleep needs no second one.
+        // One revolution visits every slot, however long the loop has slept.
         let ticks = count == 0 ? 0 : min(last - current, Int64(Self.slotCount))
         let first = current + 1
         current = last
@@ -74,7 +71,7 @@ final class TimerWheel {
         return expired
     }
 
-    /// How long the loop may sleep, in milliseconds; -1 for as long as it likes.
+    /// How long the loop may sleep, in milliseconds; -1 without limit.
     func sleepMilliseconds(now: Instant) -> Int32 {
         guard count > 0 else { return -1 }
         let tick = nearest ?? nearestOccupied()
@@ -83,7 +80,7 @@ final class TimerWheel {
         return Int32(max(0, (nanoseconds + 999_999) / 1_000_000))
     }
 
-    /// The first tick behind the current one whose slot holds anything, found a word of the bitmap at a time.
+    /// The next tick whose slot is occupied, found by whole words of the bitmap.
     private func nearestOccupied() -> Int64 {
         var tick = current + 1
         let end = current + Int64(Self.slotCount)
@@ -121,23 +118,23 @@ final class TimerWheel {
     }
 }
 
-/// One deadline. Owned by whoever armed it and, while it hangs, by the wheel.
+/// A deadline. Owned by whoever armed it and, while it hangs, by the wheel.
 final class Alarm {
     fileprivate(set) var due: Int64 = 0
     fileprivate var hungAt: Int64 = 0
     fileprivate(set) var isHanging = false
     fileprivate var next: Alarm?
     fileprivate unowned(unsafe) var previous: Alarm?
-    /// Was taken down as due, and has not rung nor been taken back since.
+    /// Whether it is to fire: returned by `expired`, and neither fired nor disarmed since.
     fileprivate var isDue = false
-    /// What is to be done. Set later where its owner has to be there first.
+    /// May be set later, by an owner that has to exist first.
     var action: () -> Void
 
     init(_ action: @escaping () -> Void = {}) {
         self.action = action
     }
 
-    /// Does what is to be done, unless the alarm was taken back meanwhile.
+    /// Runs the action, unless the alarm was disarmed meanwhile.
     func fire() {
         guard isDue else { return }
         isDue = false

@@ -1,22 +1,21 @@
-// A loop that is stuck, in work that never ends or behind a lock that nobody gives back, serves none of its connections
-// again, and nobody who waits for it goes on either. Nothing but a new process helps. So a thread of its own wakes each
-// loop now and then and looks whether it turned. It takes no lock that a loop holds while it works.
+// A loop that is stuck, in endless work or on a lock that is never released, serves none of its connections again, and
+// whoever waits for it is stuck, too. Only a new process helps. So a thread of its own wakes each loop now and then and
+// checks that it turns. It takes no lock that a loop holds while it works.
 //
-// Time in which the watchdog itself did not run does not count, nor does that in which the loop was ready to and had no
-// processor: a process that was stopped, or that stands behind others, is not stuck, and to begin anew would only make
-// it later.
+// Time in which the watchdog itself did not run does not count, nor does time in which the loop was ready but had no
+// processor: a process that was stopped or starved is not stuck, and a restart would only delay it further.
 
 import Glibc
 
-/// Looks whether loops turn.
+/// Finds loops that are stuck.
 public final class Watchdog: Sendable {
-    /// A loop that does not turn.
+    /// A loop that is stuck.
     public struct Finding: Sendable {
-        /// Which loop of its server.
+        /// The loop's number within its server.
         public let loop: Int
-        /// How long it has been watched without a turn, at least.
+        /// How long it has been stuck, at least.
         public let time: Duration
-        /// The request that it looked at last, if that was in this turn.
+        /// The latest request, if it came in this turn.
         public let request: RequestHead?
     }
 
@@ -24,7 +23,7 @@ public final class Watchdog: Sendable {
     private let limit: Int64
     private let watches: Locked<[Watch]>
 
-    /// What is known of one loop.
+    /// What was last seen of a loop.
     private struct Watch {
         var turns = -1
         /// Nanoseconds without a turn.
@@ -34,7 +33,7 @@ public final class Watchdog: Sendable {
         var delayed: Int64 = 0
     }
 
-    /// A watchdog that does not look yet.
+    /// A watchdog that has not been started.
     ///
     /// - Parameter limit: how long a loop may take for one turn.
     public init(_ loops: [EventLoop], limit: Duration) {
@@ -43,10 +42,9 @@ public final class Watchdog: Sendable {
         watches = Locked([Watch](repeating: Watch(last: .now), count: loops.count))
     }
 
-    /// Looks eight times within the limit, until the process ends.
+    /// Checks eight times within the limit, until the process ends.
     ///
-    /// - Parameter found: is called on the watchdog's thread with all loops that are stuck, at each look that finds
-    ///   one.
+    /// - Parameter found: called on the watchdog's thread with all stuck loops, after each check that finds any.
     public func start(_ found: @escaping @Sendable ([Finding]) -> Void) {
         SystemThread.start(named: "watchdog") { [self] in
             var pause = timespec(tv_sec: Int(limit / 8 / 1_000_000_000), tv_nsec: Int(limit / 8 % 1_000_000_000))
@@ -58,13 +56,13 @@ public final class Watchdog: Sendable {
         }
     }
 
-    /// One look. Time is a parameter, so that a test can be the clock, and the scheduler.
+    /// Checks once. A test supplies the clock and the scheduler.
     func look(at now: Instant, delay: (EventLoop) -> Int64 = \.runDelay) -> [Finding] {
         watches.withLock { watches in
             zip(loops.indices, loops).compactMap { index, loop in
                 let turns = loop.turns
                 loop.wake()
-                // Time in which this did not look does not count. One that was told to end may rest.
+                // Time in which nothing was checked does not count, nor does that of a loop that is ending.
                 let delayed = delay(loop)
                 let passed = loop.isEnding ? 0 : min(now.nanoseconds - watches[index].last.nanoseconds, limit / 4)
                 let lost = min(passed, max(0, delayed - watches[index].delayed))

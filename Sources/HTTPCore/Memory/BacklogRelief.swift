@@ -1,21 +1,21 @@
-// Answers that wait for slow readers are memory. Where they are more than may wait, those who hold most of it go first,
-// whichever loop they are on: a reader of small answers never pays for one who took many large ones and reads none. As
-// Redis closes a client at its output buffer limit, but with one limit for all, since many connections with little each
-// are as bad as one with much.
+// Answers that wait for slow readers use memory. When they exceed their budget, the connections that hold the most are
+// closed first, on whichever loop: a reader of small answers never pays for one that asked for many large ones and
+// reads none. Redis closes clients at an output buffer limit, too; here the limit is shared, since many connections
+// with little each are as bad as one with much.
 
 import Synchronization
 
-/// Closes the connections on which most waits, until the answers that wait fit their budget.
+/// Closes the connections with the most waiting output, until all of it fits the budget.
 ///
-/// A pass asks each loop what waits there, picks the largest, and has their loops close them. What several connections
-/// send is only free once all of them have gone, so a pass counts for each body how many are left. O(n log n) for n
-/// connections on which something waits.
+/// A pass asks each loop for its blocked connections, picks the largest, and has their loops close them. A shared body
+/// is freed only once all of its connections are closed, so a pass counts how many are left for each. O(n log n) for n
+/// blocked connections.
 final class BacklogRelief: Sendable {
     private let budget: MemoryBudget
     private let shards = Locked<[Shard]>([])
     private let pass = Atomic<Bool>(false)
 
-    /// A connection on which something waits. It is found again by its descriptor: the object stays on its loop.
+    /// A blocked connection. It is named by its descriptor, since the object is confined to its loop.
     private struct Holder: Sendable {
         let shard: Shard
         let descriptor: Int32
@@ -24,13 +24,13 @@ final class BacklogRelief: Sendable {
 
     init(budget: MemoryBudget) { self.budget = budget }
 
-    /// Whether connections are being closed for want of room.
+    /// Whether connections are being closed to free memory.
     var isUnderWay: Bool { pass.load(ordering: .relaxed) }
 
-    /// Sets the loops, once they are there.
+    /// Sets the shards, once they exist.
     func cover(_ all: [Shard]) { shards.withLock { $0 = all } }
 
-    /// Begins, unless it is under way. From any thread.
+    /// Begins, unless a pass is under way. From any thread.
     func begin() {
         guard !pass.exchange(true, ordering: .sequentiallyConsistent) else { return }
         goOn()
@@ -40,13 +40,12 @@ final class BacklogRelief: Sendable {
         let all = shards.withLock { $0 }
         guard budget.isExceeded, !all.isEmpty else {
             end()
-            // It may have been exceeded again before the others could see that this has ended.
+            // Others may have exceeded it again before they could see the end of this pass.
             if budget.isExceeded, !all.isEmpty { begin() }
             return
         }
         gather(from: all) { [self] holders in
             let largest = Self.largest(of: holders, freeing: budget.inUse - budget.limit)
-            // What is left waits for nobody.
             guard !largest.isEmpty else { return end() }
             let closing = Rendezvous { [self] in goOn() }
             for holder in largest {
@@ -60,11 +59,11 @@ final class BacklogRelief: Sendable {
 
     private func end() { pass.store(false, ordering: .sequentiallyConsistent) }
 
-    /// Those that hold most, as many as have to go to free so many octets.
+    /// The connections that hold the most, as many as it takes to free so many octets.
     private static func largest(of holders: [Holder], freeing octets: Int) -> [Holder] {
         var readers: [ObjectIdentifier: Int] = [:]
         for holder in holders { for body in holder.holdings.shared { readers[body.id, default: 0] += 1 } }
-        // Readers of one body stand together, so that it is freed.
+        // Readers of one body are neighbours, so that it is freed.
         let ordered = holders.sorted {
             let (one, other) = ($0.holdings, $1.holdings)
             return one.count == other.count ? one.firstBody < other.firstBody : one.count > other.count
@@ -82,7 +81,7 @@ final class BacklogRelief: Sendable {
             })
     }
 
-    /// Calls with what waits on all loops.
+    /// Collects the blocked connections of all loops.
     private func gather(from all: [Shard], _ then: @escaping @Sendable ([Holder]) -> Void) {
         let found = Locked<[Holder]>([])
         let gathering = Rendezvous { then(found.withLock { $0 }) }
@@ -99,8 +98,8 @@ final class BacklogRelief: Sendable {
         }
     }
 
-    /// Where the work of several loops meets. When all of it is done, or will never be, since its loop has ended and
-    /// let it go, nobody holds this any more, and it goes on.
+    /// Continues when the jobs of several loops are done. It is the last release that does: a loop that has ended
+    /// releases its jobs without running them.
     private final class Rendezvous: Sendable {
         private let next: @Sendable () -> Void
 
@@ -108,21 +107,21 @@ final class BacklogRelief: Sendable {
 
         deinit { next() }
 
-        /// Keeps this until here.
+        /// Does nothing but keep this alive until the call.
         func arrive() {}
     }
 }
 
 extension OutputQueue.Holdings {
-    /// Something to order by, so that those with the same first shared body are neighbours.
+    /// An order in which holders of the same first shared body are neighbours.
     fileprivate var firstBody: Int { shared.first?.id.hashValue ?? 0 }
 }
 
 extension Shard {
-    /// Ends the connection with this descriptor, if something waits on it still.
+    /// Closes the connection with this descriptor, if it is still blocked.
     fileprivate func close(holdingMost descriptor: Int32) {
         guard let connection = loop.receiver(of: descriptor) as? Connection, connection.isBlocked else { return }
-        counters.relieved.add(1, ordering: .relaxed)
+        count(\.relievedConnections)
         connection.handle(.stalled)
     }
 }

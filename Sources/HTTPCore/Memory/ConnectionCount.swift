@@ -1,10 +1,10 @@
 import Synchronization
 
-/// How many connections of a server are open, for whoever wants to know it at each request. Any thread may look.
+/// How many connections of a server are open. Cheap enough to read at each request, from any thread.
 public final class ConnectionCount: Sendable {
     private let open = Atomic<Int>(0)
 
-    /// None, until a server counts here.
+    /// A count of zero.
     public init() {}
 
     /// Connections open now.

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Memory that the messages of a server share, in bytes: bodies on their way in, or answers on their way out.
+/// Memory that a server's messages share, in bytes: bodies on their way in, or answers on their way out.
 ///
-/// A count, not an allocator: whoever holds bytes takes them here first, and gives them back when they go. Any thread
-/// may call.
+/// It counts and does not allocate: holders of bytes take them here first, and give them back when they release them.
+/// May be called from any thread.
 public final class MemoryBudget: Sendable {
     /// How much may be taken.
     public let limit: Int
     private let used = Atomic<Int>(0)
-    /// What was said to `onGrowth`. Not the bare function: to read one as a generic value wraps it, and the lock would
-    /// keep the wrapped one, so that each reading would make the next one longer, without end.
+    /// Not the bare function: reading one as a generic value wraps it in a thunk, which the lock would then store, so
+    /// that every read would add another layer.
     private let listener = Locked<Listener?>(nil)
 
     private struct Listener: Sendable {
@@ -19,16 +19,16 @@ public final class MemoryBudget: Sendable {
     /// Bytes taken now.
     public var inUse: Int { used.load(ordering: .relaxed) }
 
-    /// Whether more is taken than may be.
+    /// Whether more is taken than the limit.
     public var isExceeded: Bool { inUse > limit }
 
-    /// A budget of so many bytes; without a number there is no limit.
+    /// A budget of so many bytes; unlimited by default.
     public init(limit: Int = .max) { self.limit = limit }
 
-    /// Sets what is called each time that another MiB or more was taken, so that others can make room.
+    /// Sets an action for each further MiB taken, so that others can make room.
     public func onGrowth(_ action: @escaping @Sendable () -> Void) { listener.withLock { $0 = Listener(call: action) } }
 
-    /// Takes bytes; false, and nothing taken, if that would exceed the limit.
+    /// Takes bytes; returns false and takes nothing if that would exceed the limit.
     func take(_ bytes: Int) -> Bool {
         let before = used.wrappingAdd(bytes, ordering: .relaxed).oldValue
         guard before + bytes <= limit else {
@@ -39,7 +39,7 @@ public final class MemoryBudget: Sendable {
         return true
     }
 
-    /// Takes bytes that are there already, whatever the limit.
+    /// Takes bytes that exist already, whatever the limit.
     public func charge(_ bytes: Int) {
         let before = used.wrappingAdd(bytes, ordering: .relaxed).oldValue
         tell(from: before, to: before + bytes)
@@ -48,7 +48,7 @@ public final class MemoryBudget: Sendable {
     /// Gives back bytes that were taken.
     public func giveBack(_ bytes: Int) { used.wrappingSubtract(bytes, ordering: .relaxed) }
 
-    /// Takes bytes for as long as something goes on, whatever the limit.
+    /// Takes bytes while `work` runs, whatever the limit.
     public func charging<Result, Failure: Error>(
         _ bytes: Int, _ work: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -62,7 +62,7 @@ public final class MemoryBudget: Sendable {
     }
 }
 
-/// What one owner has taken of a budget. It is given back when the share goes.
+/// What one owner has taken of a budget. It is given back when the share is released.
 public final class MemoryShare: Sendable {
     private let budget: MemoryBudget
     private let size = Atomic<Int>(0)
@@ -74,23 +74,18 @@ public final class MemoryShare: Sendable {
 
     /// Takes more or gives some back, so that `bytes` are held. Only one thread at a time may call.
     ///
-    /// - Returns: false, and nothing changed, if the budget has no room for more.
+    /// - Returns: false, with nothing changed, if the budget has no room for more.
     public func resize(to bytes: Int) -> Bool {
         let more = bytes - size.load(ordering: .relaxed)
-        if more <= 0 {
-            if more < 0 { budget.giveBack(-more) }
-        } else if !budget.take(more) {
-            return false
-        }
+        guard more <= 0 || budget.take(more) else { return false }
+        if more < 0 { budget.giveBack(-more) }
         size.store(bytes, ordering: .relaxed)
         return true
     }
 
-    /// The same for bytes that are there already, whatever the limit.
+    /// Resizes to bytes that exist already, whatever the limit.
     func hold(_ bytes: Int) {
-        let more = bytes - size.load(ordering: .relaxed)
-        if more == 0 { return }
-        if more < 0 { budget.giveBack(-more) } else { budget.charge(more) }
-        size.store(bytes, ordering: .relaxed)
+        let more = bytes - size.exchange(bytes, ordering: .relaxed)
+        if more > 0 { budget.charge(more) } else if more < 0 { budget.giveBack(-more) }
     }
 }

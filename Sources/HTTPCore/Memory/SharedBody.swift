@@ -1,16 +1,14 @@
-/// The body of an answer, or a part of it, that is the same for several readers: one immutable run of bytes, counted
-/// once however many connections send it.
+/// A body, or a part of a stream, that several connections send: immutable bytes that are counted once.
 ///
-/// A part of a stream is kept with the framing of its chunk (RFC 9112 §7.1), so that each connection sends it as it
-/// is.
+/// A part of a stream is stored with the framing of its chunk (RFC 9112 §7.1), so that connections send it as it is.
 public final class SharedBody: Sendable {
     /// The octets, framed if they are part of a stream.
-    let framed: [UInt8]
-    /// Where the body's own octets stand.
-    let content: Range<Int>
+    private let framed: [UInt8]
+    /// The range of the octets without the framing.
+    private let content: Range<Int>
     private let budget: MemoryBudget
     private let gzip = Locked(Gzip.none)
-    /// As a piece of compressed streams.
+    /// The piece for compressed streams.
     private let piece = Locked<SharedBody?>(nil)
 
     private enum Gzip {
@@ -19,20 +17,20 @@ public final class SharedBody: Sendable {
         case done(SharedBody?)
     }
 
-    /// Octets of the body.
+    /// How many octets it has, without framing.
     public var count: Int { content.count }
-    /// The body's own octets.
+    /// The octets, without framing.
     public var bytes: ArraySlice<UInt8> { framed[content] }
 
-    /// A body that is sent as a whole.
+    /// A whole body.
     ///
-    /// - Parameter budget: counts it, whatever its limit: the bytes are there already.
+    /// - Parameter budget: charged for the bytes, whatever its limit, since they exist already.
     public init(_ bytes: [UInt8], in budget: MemoryBudget) {
         (framed, content, self.budget) = (bytes, 0..<bytes.count, budget)
         budget.charge(framed.capacity)
     }
 
-    /// A part of a stream, which must not be empty. Copies it once.
+    /// A part of a stream, which must not be empty. Copies the bytes.
     public init(partOfStream bytes: [UInt8], in budget: MemoryBudget) {
         precondition(!bytes.isEmpty, "an empty chunk ends a stream")
         var framed: [UInt8] = []
@@ -50,32 +48,34 @@ public final class SharedBody: Sendable {
 
     deinit { budget.giveBack(framed.capacity) }
 
-    /// The same as gzip, made here and once for all who ask; nil if that is not smaller.
+    /// The body as gzip, compressed here and only once; nil if that is not smaller.
     func compressed(with deflater: Deflater?) -> SharedBody? {
         if case .done(let body) = gzip.withLock({ $0 }) { return body }
         let body = deflater?.compressed(framed[content]).map { SharedBody($0, in: budget) }
         gzip.withLock { gzip in
-            // One that a worker makes meanwhile is as good, and others wait for it.
+            // If a worker is at it, others wait for its result.
             if case .none = gzip { gzip = .done(body) }
         }
         return body
     }
 
-    /// The same as gzip, made by a worker once for all who ask; nil if that is not smaller. `then` may come at once,
-    /// and on any thread.
+    /// Passes on the body as gzip, compressed by a worker and only once; nil if that is not smaller. `then` may be
+    /// called at once, and on any thread.
     func compressed(by workers: Workers, _ then: @escaping @Sendable (SharedBody?) -> Void) {
-        var (answer, isFirst): (SharedBody??, Bool) = (nil, false)
-        gzip.withLock { gzip in
+        let before = gzip.withLock { gzip in
+            let before = gzip
             switch gzip {
-            case .none:
-                gzip = .underWay([then])
-                isFirst = true
+            case .none: gzip = .underWay([then])
             case .underWay(let others): gzip = .underWay(others + [then])
-            case .done(let body): answer = .some(body)
+            case .done: break
             }
+            return before
         }
-        if let answer { return then(answer) }
-        guard isFirst else { return }
+        switch before {
+        case .none: break
+        case .underWay: return
+        case .done(let body): return then(body)
+        }
         workers.run { [self] in
             let bytes = Deflater()?.compressed(framed[content])
             let body = bytes.map { SharedBody($0, in: budget) }
@@ -88,7 +88,7 @@ public final class SharedBody: Sendable {
         }
     }
 
-    /// The same as a piece of compressed streams, made once for all who ask one after the other.
+    /// The piece for compressed streams. Compressed once, unless several ask at the same time.
     func deflated(with deflater: Deflater) -> SharedBody {
         if let known = piece.withLock({ $0 }) { return known }
         let made = SharedBody(partOfStream: deflater.flushed(bytes, level: 1), in: budget)
@@ -96,7 +96,7 @@ public final class SharedBody: Sendable {
         return made
     }
 
-    /// Makes what a compressed stream sends, which takes long for a large one, before it comes to that. On any thread.
+    /// Compresses the piece of a large part in advance, since that takes long. On any thread.
     public func deflate() {
         guard count > GzipPosition.maxTail, let deflater = Deflater(.pieces) else { return }
         _ = deflated(with: deflater)

@@ -1,14 +1,14 @@
 import CDiffSystem
 import Glibc
 
-/// Where an outgoing connection goes.
+/// The destination of an outgoing connection.
 public enum ConnectAddress: Sendable, Hashable, CustomStringConvertible {
     /// A name or an address, and a port.
     case tcp(host: String, port: UInt16)
     /// A path in the file system.
     case unix(path: String)
 
-    /// As one writes it: `redis.example:6379`, `[::1]:6379`, `unix:/run/redis.sock`.
+    /// The usual notation: `redis.example:6379`, `[::1]:6379`, `unix:/run/redis.sock`.
     public var description: String {
         switch self {
         case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -16,15 +16,10 @@ public enum ConnectAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What a certificate has to be for; nil where there are no names.
-    var host: String? {
-        switch self {
-        case .tcp(let host, _): host
-        case .unix: nil
-        }
-    }
+    /// The host that a certificate must be for; nil for a Unix socket.
+    var host: String? { if case .tcp(let host, _) = self { host } else { nil } }
 
-    /// The addresses to try, in order. May wait for a name server.
+    /// The addresses to try, in order. Blocks.
     func resolved() throws(NameError) -> [SocketAddress] {
         switch self {
         case .tcp(let host, let port): try SocketAddress.resolved(host: host, port: port)
@@ -32,9 +27,9 @@ public enum ConnectAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A socket that is connected, and blocks: for commands, which have nothing else to do. Nil where nobody answers.
+    /// A connected, blocking socket, for commands, which have nothing else to do. Nil if nobody answers.
     ///
-    /// - Parameter seconds: how long connecting, reading and writing may take, each.
+    /// - Parameter seconds: the time limit for connecting, and for each read and write.
     public func connected(seconds: Int) -> Int32? {
         for address in (try? resolved()) ?? [] {
             let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -3,21 +3,21 @@ import Glibc
 
 /// A connection to another server, plain or TLS.
 ///
-/// Confined to its loop: every call is made there, and every handler is called there, never from within a call of its
-/// owner. What is sent in one turn of the loop leaves together at its end. A name is resolved on a thread of its own,
-/// since the resolver blocks; its addresses are tried one after the other. The connection lives until one side closes
-/// it, whether or not anybody holds it.
+/// Confined to its loop: every call is made there, and so is every call of a handler, never from within a call of the
+/// owner. Everything sent in one turn of the loop leaves at its end. The resolver blocks, so it has its own thread; a
+/// name's addresses are tried one after the other. The connection stays open until one side closes it, whether or not
+/// anybody holds it.
 public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecked Sendable {
-    /// What an owner hears.
+    /// What an owner is told.
     public struct Handlers {
-        /// Bytes pass from now on. Called once at most.
+        /// The connection is open. Called at most once.
         public var opened: () -> Void
-        /// Bytes came; they are gone when the call returns.
+        /// Bytes have arrived; they are valid during the call only.
         public var received: (UnsafeRawBufferPointer) -> Void
-        /// The connection is gone, or never came. Called once, and never behind `close`.
+        /// The connection is lost, or was never made. Called at most once, and not after `close`.
         public var closed: (Loss) -> Void
 
-        /// The three.
+        /// Handlers for all three.
         public init(
             opened: @escaping () -> Void, received: @escaping (UnsafeRawBufferPointer) -> Void,
             closed: @escaping (Loss) -> Void
@@ -26,19 +26,19 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         }
     }
 
-    /// Why a connection is gone.
+    /// Why a connection is lost.
     public enum Loss: Error, Sendable, Hashable {
-        /// The name stands for nothing.
+        /// The name has no address.
         case unresolved(String)
-        /// No address took the connection.
+        /// No address accepted the connection.
         case unreachable(String)
-        /// The handshake failed: most often a certificate that is not trusted, or not for that host.
+        /// The handshake failed: most often, the certificate is not trusted or not for that host.
         case insecure(String)
         /// It was not open in time.
         case timedOut
         /// The peer closed it.
         case ended
-        /// It broke.
+        /// An error of the socket or of TLS.
         case broken(String)
     }
 
@@ -54,22 +54,22 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     private var descriptor: Int32 = -1
     private var transport: (any Transport)?
     private let output: OutputQueue
-    private var alarm: Alarm?
+    private let alarm = Alarm()
     private var isReadable = false
     private var sawHangup = false
     private var watchesOutput = true
-    private var isMarked = false
+    var isMarked = false
 
     private static let resolver = Workers(count: 1)
 
-    /// How many reads in a row it gets before the others have their turn.
+    /// Reads per turn.
     private static let readsInTurn = 16
 
     /// Begins to connect.
     ///
     /// - Parameters:
-    ///   - tls: how it is encrypted; nil for plain text.
-    ///   - limit: for everything until it is open.
+    ///   - tls: encrypts the connection; nil for plain text.
+    ///   - limit: the time to be open in.
     public init(
         to destination: ConnectAddress, tls: OutgoingTLS? = nil, on loop: EventLoop, within limit: Duration,
         _ handlers: Handlers
@@ -80,8 +80,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         output = OutputQueue(loop.resources)
         self.tls = tls
         self.handlers = handlers
-        let alarm = Alarm { [weak self] in self?.lose(.timedOut) }
-        self.alarm = alarm
+        alarm.action = { [weak self] in self?.lose(.timedOut) }
         loop.arm(alarm, at: loop.now + limit)
         resolve()
     }
@@ -90,8 +89,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         transport?.close(gracefully: false)
     }
 
-    /// Sends `bytes` behind what was sent before; what is sent before the connection is open waits for it. Dropped once
-    /// it is closed.
+    /// Sends `bytes`, once the connection is open. Dropped after it is closed.
     public func send(_ bytes: [UInt8]) {
         precondition(loop.isCurrent, "confined to its loop")
         guard phase != .closed, !bytes.isEmpty else { return }
@@ -99,7 +97,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         if phase == .open { mark() }
     }
 
-    /// Closes, behind what the kernel takes at once of what was sent.
+    /// Closes, after handing the kernel whatever it takes at once.
     public func close() {
         precondition(loop.isCurrent, "confined to its loop")
         if phase == .open, let transport { _ = output.flush(transport) }
@@ -136,7 +134,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         lose(.unreachable(obstacle))
     }
 
-    /// Whether the connection is on its way; else `obstacle` says why not.
+    /// Returns whether the connection is being made; if not, `obstacle` says why.
     private func begin(_ address: SocketAddress) -> Bool {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         descriptor = socket(address.family, kind, 0)
@@ -146,9 +144,8 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         }
         transport = SocketTransport(descriptor: descriptor)
         if !address.isUnix {
-            var on: Int32 = 1
-            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
-            setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, socklen_t(MemoryLayout<Int32>.size))
+            setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+            setOption(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
         }
         let status = address.withRaw { Glibc.connect(descriptor, $0, $1) }
         guard status == 0 || (status == -1 && errno == EINPROGRESS) else {
@@ -175,7 +172,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
             dropSocket()
             return connectNext()
         }
-        // An event may be that of an earlier socket with the same number.
+        // The event may belong to an earlier socket with the same descriptor.
         guard isConnected else { return }
         guard let tls, let socket = transport else { return open() }
         guard let secure = TLSTransport(socket, context: tls, host: destination.host) else {
@@ -187,10 +184,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
 
     private var isConnected: Bool {
         var storage = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        return withUnsafeMutablePointer(to: &storage) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) == 0 }
-        }
+        return storage.fill { getpeername(descriptor, $0, $1) }.result == 0
     }
 
     private func secure(_ transport: TLSTransport) {
@@ -202,7 +196,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     }
 
     private func open() {
-        if let alarm { loop.disarm(alarm) }
+        loop.disarm(alarm)
         phase = .open
         isReadable = true
         handlers?.opened()
@@ -220,16 +214,11 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     }
 
     func turnEnds() {
-        isMarked = false
         read()
         flush()
     }
 
-    private func mark() {
-        guard !isMarked else { return }
-        isMarked = true
-        loop.markLast(self)
-    }
+    private func mark() { loop.mark(self, asLast: true) }
 
     private func read() {
         var reads = 0
@@ -258,8 +247,8 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         }
     }
 
-    /// A Unix socket has an edge of room with all that the peer reads, so it is listened to only while something waits
-    /// for it.
+    /// A Unix socket raises an edge of room for everything that the peer reads, so it is watched for that only while
+    /// something waits to be sent.
     private func watch(forOutput wanted: Bool) {
         guard wanted != watchesOutput else { return }
         watchesOutput = wanted
@@ -279,7 +268,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         guard phase != .closed else { return false }
         phase = .closed
         handlers = nil
-        if let alarm { loop.disarm(alarm) }
+        loop.disarm(alarm)
         loop.forget(descriptor)
         transport?.close(gracefully: gracefully)
         transport = nil
@@ -288,24 +277,13 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
 }
 
 extension OutgoingConnection.Loss: CustomStringConvertible {
-    /// For a person.
+    /// The reason, for people.
     public var description: String {
         switch self {
         case .unresolved(let reason), .unreachable(let reason), .broken(let reason): reason
         case .insecure(let reason): "TLS: \(reason)"
         case .timedOut: "no connection in time"
         case .ended: "the server closed the connection"
-        }
-    }
-}
-
-extension SocketAddress {
-    /// As `socket` wants it.
-    var family: Int32 {
-        switch self {
-        case .v4: AF_INET
-        case .v6: AF_INET6
-        case .unix: AF_UNIX
         }
     }
 }

@@ -1,19 +1,18 @@
-// A connection that has no descriptor cannot even be told so: it waits in the backlog, and whatever else the process
-// would open fails meanwhile. So the limit is known beforehand, and connections get what is left of it behind
-// everything else.
+// Without a free descriptor a client cannot even be refused: it waits in the backlog, while everything else that the
+// process tries to open fails. So connections get only what the limit leaves after everything else.
 
 import Glibc
 
 /// The process's limit of open descriptors (getrlimit(2), RLIMIT_NOFILE).
 public enum Descriptors {
-    /// How many the process may have open.
+    /// The most that the process may have open.
     public static var limit: Int { Int(clamping: resource.rlim_cur) }
 
-    /// Raises the limit as far as the process may by itself.
+    /// Raises the limit as far as the process is allowed to.
     public static func raiseLimit() {
         var raised = resource
         raised.rlim_cur = raised.rlim_max
-        // If it fails, the limit stays what it was, and connections are fewer.
+        // If this fails, the limit stays, and there are fewer connections.
         _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised)
     }
 
@@ -23,24 +22,24 @@ public enum Descriptors {
         return resource
     }
 
-    /// How many are open: those below 8,192, one call each. More than that no process has before it takes connections.
+    /// How many are open, counted with a call each up to 8,192: no process has more before it accepts connections.
     static var open: Int { (0..<Int32(min(limit, 8192))).count { fcntl($0, F_GETFD) >= 0 } }
 }
 
-/// How many connections the process has descriptors for.
+/// How many connections there are descriptors for.
 struct ConnectionCapacity: Equatable, Sendable {
-    /// Connections at once that are served.
+    /// The most connections served at once.
     let connections: Int
-    /// Connections beyond them that may live until they have heard 503; still more are closed without a word.
+    /// How many more may be open to be answered 503; beyond that, connections are closed silently.
     let overflow: Int
 
-    /// The most that may hear 503 at once.
+    /// The most connections answered 503 at once.
     static let mostOverflow = 256
 
     /// - Parameters:
-    ///   - wanted: connections, where descriptors do not matter.
-    ///   - free: descriptors that are not taken, nor kept for something else.
-    /// - Returns: nil where there is no room for one connection, and for one more to be told so.
+    ///   - wanted: the configured limit.
+    ///   - free: descriptors that are neither taken nor reserved.
+    /// - Returns: nil without room for at least one connection and one refusal.
     init?(for wanted: Int, free: Int) {
         guard free >= 2, wanted >= 1 else { return nil }
         overflow = min(Self.mostOverflow, max(1, free / 8))

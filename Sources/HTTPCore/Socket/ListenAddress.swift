@@ -1,14 +1,13 @@
 import CDiffSystem
 import Glibc
 
-/// Where a server listens, as a person writes it.
+/// Where a server listens.
 public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
-    /// An address or a name of this machine, and a port; port 0 takes a free one. An empty host or `*` is every
-    /// address.
+    /// An address or a name of this machine, and a port; 0 is any free one. An empty host or `*` is every address.
     case tcp(host: String, port: UInt16)
-    /// A path in the file system. A socket that nobody listens on any more is replaced.
+    /// A path in the file system. A stale socket there is replaced.
     case unix(path: String)
-    /// A listening socket that was opened before the process started (systemd socket activation).
+    /// A listening socket that the process was started with (systemd socket activation).
     case inherited(descriptor: Int32)
 
     /// Reads `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, `:8080` and `unix:/run/a.sock`; nil for anything else.
@@ -23,7 +22,7 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
         self = .tcp(host: host, port: port)
     }
 
-    /// As one writes it.
+    /// The usual notation.
     public var description: String {
         switch self {
         case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -32,8 +31,8 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The sockets that systemd handed over: `LISTEN_FDS` of them from descriptor 3 on, if `LISTEN_PID` is this process
-    /// (sd_listen_fds(3)). The variables are removed, so that no child takes them for its own.
+    /// The sockets that systemd passed on: `LISTEN_FDS` of them from descriptor 3 on, if `LISTEN_PID` is this process
+    /// (sd_listen_fds(3)). The variables are removed, so that no child process uses them.
     public static func activated() -> [ListenAddress] {
         defer {
             unsetenv("LISTEN_PID")
@@ -46,7 +45,7 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
         return (3..<3 + count).map { .inherited(descriptor: $0) }
     }
 
-    /// What the name stands for now. A name may have several addresses; each is listened on.
+    /// The addresses of the host, to listen on each.
     func resolved() throws(ListenError) -> [SocketAddress] {
         switch self {
         case .unix(let path): return [.unix(path: path)]
@@ -62,15 +61,15 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Why a server does not start: one line for a person.
+/// Why a server does not start, in one line for people.
 public struct ListenError: Error, Hashable, CustomStringConvertible {
-    /// The address or the file that it is about.
+    /// The address or the file concerned.
     public let address: String
     /// The reason, without a full stop.
     public let reason: String
     /// Whether another program listens there.
     public internal(set) var isAddressTaken = false
-    /// Whether the machine does not have the address, or its family.
+    /// Whether the machine lacks the address, or its family.
     var isFamilyMissing = false
 
     /// `address: reason`.

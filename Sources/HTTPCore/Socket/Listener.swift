@@ -3,12 +3,10 @@ import Glibc
 
 /// One listening socket on one loop.
 ///
-/// When the process has no descriptor left, accept fails while the backlog keeps the socket readable, and a loop that
-/// tried again would spin. So the listener takes its socket out of the loop and comes back when a connection has
-/// closed, or after a moment.
+/// When the process runs out of descriptors, accept fails while the backlog keeps the socket readable, and a loop that
+/// tried again would spin. So the listener stops watching its socket until a connection has closed or a pause is over.
 final class Listener: EventReceiver {
     let descriptor: Int32
-    /// The address it is bound to.
     let address: SocketAddress
     /// Whether other loops accept from the same socket.
     let isShared: Bool
@@ -17,14 +15,14 @@ final class Listener: EventReceiver {
     private var state = ListenerState.open
     private var alarm: Alarm?
 
-    /// How many connections the next event accepts. What is left in the backlog is a new event at once; but to ask an
-    /// empty backlog costs a call, and where connections come one by one that is a call for each of them. So it grows
-    /// while each event finds as many.
+    /// How many connections the next event accepts. More in the backlog raise another event at once, while asking an
+    /// empty backlog costs a system call for each connection that comes alone. So this grows only while events keep
+    /// finding as many.
     private var allowance = 1
     /// How many events in a row found as many.
     private var fullTurns = 0
 
-    /// How many connections are accepted before the others have their turn.
+    /// The most connections accepted per turn.
     private static let acceptsInTurn = 64
     private static let pause = Duration.milliseconds(100)
 
@@ -38,7 +36,7 @@ final class Listener: EventReceiver {
         if !shard.loop.watch(descriptor, self, events: flags) { pause() }
     }
 
-    /// Takes what is in the backlog and accepts no more.
+    /// Accepts what is in the backlog, and nothing more.
     func stop() {
         if let alarm { shard.loop.disarm(alarm) }
         guard state.end() else { return }
@@ -59,22 +57,18 @@ final class Listener: EventReceiver {
         fullTurns = 0
     }
 
-    /// Tries again: a descriptor has become free.
+    /// Ends a pause.
     func resume() {
         if state.resume() { start() }
     }
 
-    /// - Returns: how many.
+    /// Returns how many were accepted.
     @discardableResult
     private func accept(atMost limit: Int) -> Int {
         for count in 0..<limit {
             var storage = sockaddr_storage()
-            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-            let accepted = withUnsafeMutablePointer(to: &storage) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    accept4(descriptor, $0, &length, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
-                }
-            }
+            let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+            let accepted = storage.fill { accept4(descriptor, $0, $1, flags) }.result
             if accepted >= 0 {
                 shard.add(accepted, storage, listener: self)
                 continue
@@ -93,24 +87,23 @@ final class Listener: EventReceiver {
     private func pause() {
         guard state.pause() else { return }
         shard.loop.unwatch(descriptor)
-        shard.counters.acceptPauses.add(1, ordering: .relaxed)
+        shard.count(\.acceptPauses)
         let alarm = alarm ?? Alarm { [unowned self] in resume() }
         self.alarm = alarm
         shard.loop.arm(alarm, at: shard.loop.now + Self.pause)
     }
 }
 
-/// Whether a listener accepts. Each change says whether it came about.
+/// Whether a listener accepts. Each change returns whether it happened.
 enum ListenerState {
     case open
     /// Until a descriptor is free.
     case paused
-    /// For good: the server goes down.
+    /// The server is shutting down.
     case ended
 
     mutating func pause() -> Bool { change(to: .paused, from: self == .open) }
     mutating func resume() -> Bool { change(to: .open, from: self == .paused) }
-    /// True where it was open.
     mutating func end() -> Bool {
         defer { self = .ended }
         return self == .open

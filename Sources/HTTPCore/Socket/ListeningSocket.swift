@@ -1,21 +1,21 @@
 import CDiffSystem
 import Glibc
 
-/// Opens the sockets that a server listens on.
+/// The sockets that a server listens on at one address.
 ///
-/// Each loop has a socket of its own for a TCP address (SO_REUSEPORT), so the kernel spreads connections and no loop
-/// wakes for another's. The option would also let a second server of the same user share the port without a word. So
-/// the first socket is bound without it, which fails if anybody listens there, and only then let in the others.
+/// For a TCP address each loop has its own socket (SO_REUSEPORT), so the kernel spreads connections and no loop wakes
+/// for another's. The option would also let a second server of the same user share the port silently. So the first
+/// socket is bound without it, which fails if anybody listens there, and only then allows the others.
 struct ListeningSocket {
     let address: SocketAddress
     /// One for each loop, or one for all.
     let descriptors: [Int32]
-    /// Whether what connects here has to speak TLS.
+    /// Whether clients must speak TLS.
     var isTLS = false
 
     var isShared: Bool { descriptors.count == 1 }
 
-    /// What waits to be accepted; the kernel caps it at net.core.somaxconn.
+    /// Capped by the kernel at net.core.somaxconn.
     private static let backlog: Int32 = 4096
 
     static func open(_ listen: ListenAddress, options: ServerOptions) throws(ListenError) -> [ListeningSocket] {
@@ -28,7 +28,7 @@ struct ListeningSocket {
         var failure: ListenError?
         for address in try listen.resolved() {
             do { sockets.append(try openTCP(address, options: options)) } catch {
-                // A name like localhost may stand for a family that this machine does not have.
+                // A name like localhost may have an address of a family that this machine lacks.
                 guard error.isFamilyMissing else {
                     sockets.forEach { $0.close() }
                     throw error
@@ -43,7 +43,7 @@ struct ListeningSocket {
         return sockets
     }
 
-    /// The same socket, spoken to in TLS; a Unix socket stays plain.
+    /// The same socket with TLS, unless it is a Unix socket.
     func secured(_ isSecured: Bool) -> ListeningSocket {
         var socket = self
         socket.isTLS = isSecured && !address.isUnix
@@ -61,7 +61,7 @@ struct ListeningSocket {
         do throws(ListenError) {
             guard let actual = name(of: first) else { throw .last("getsockname", address) }
             if options.loops > 1 {
-                set(first, SOL_SOCKET, SO_REUSEPORT, 1)
+                setOption(first, SOL_SOCKET, SO_REUSEPORT, 1)
                 for _ in 1..<options.loops {
                     descriptors.append(try bound(to: actual, sharesPort: true, options: options))
                 }
@@ -74,25 +74,25 @@ struct ListeningSocket {
         }
     }
 
-    /// Octets of a connection that the kernel takes before it can send them.
+    /// How many unsent octets the kernel queues for a connection.
     private static let unsentBytes: Int32 = 128 * 1024
 
     private static func bound(
         to address: SocketAddress, sharesPort: Bool, options: ServerOptions
     ) throws(ListenError) -> Int32 {
         let descriptor = try opened(address)
-        set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-        if sharesPort { set(descriptor, SOL_SOCKET, SO_REUSEPORT, 1) }
+        setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+        if sharesPort { setOption(descriptor, SOL_SOCKET, SO_REUSEPORT, 1) }
         if case .v6(let high, let low, _, _) = address {
-            set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, high == 0 && low == 0 ? 0 : 1)
+            setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, high == 0 && low == 0 ? 0 : 1)
         }
-        // Accepted sockets inherit these.
-        set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        // What the kernel holds for readers that are slow is memory too. What is on its way, and so the throughput, has
-        // no limit by this.
-        set(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentBytes)
+        // Accepted sockets inherit the following.
+        setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        // What the kernel queues for slow readers is memory too. Octets in flight, and so the throughput, are not
+        // limited by this.
+        setOption(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentBytes)
         let stall = options.connectionLimits.writeStall.wholeNanoseconds / 1_000_000
-        set(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: stall))
+        setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: stall))
         guard address.withRaw({ bind(descriptor, $0, $1) }) == 0 else {
             let error = ListenError.last("bind", address)
             Glibc.close(descriptor)
@@ -121,10 +121,10 @@ struct ListeningSocket {
         return ListeningSocket(address: address, descriptors: [descriptor])
     }
 
-    /// Whether the path is a socket on which nobody listens.
+    /// Whether the path is a socket that nobody listens on.
     private static func isStale(_ address: SocketAddress) -> Bool {
         var status = stat()
-        guard lstat(address.unixPath, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return false }
+        guard lstat(address.host, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return false }
         guard let probe = try? opened(address) else { return false }
         defer { Glibc.close(probe) }
         return address.withRaw { connect(probe, $0, $1) } == -1 && errno == ECONNREFUSED
@@ -138,7 +138,7 @@ struct ListeningSocket {
         else { throw ListenError(address: listen.description, reason: "not a listening stream socket") }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-        if !address.isUnix { set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
+        if !address.isUnix { setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
         return ListeningSocket(address: address, descriptors: [descriptor])
     }
 
@@ -149,23 +149,14 @@ struct ListeningSocket {
         return descriptor
     }
 
-    private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
-        var value = value
-        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
-    }
-
     /// The address of a socket's own end.
     static func name(of descriptor: Int32) -> SocketAddress? {
         var storage = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let status = withUnsafeMutablePointer(to: &storage) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
-        }
+        let (status, length) = storage.fill { getsockname(descriptor, $0, $1) }
         guard status == 0 else { return nil }
-        let path = withUnsafeBytes(of: &storage) { raw in
-            String(decoding: raw[2..<max(2, min(Int(length), raw.count))].prefix { $0 != 0 }, as: UTF8.self)
-        }
-        return SocketAddress(storage, unixPath: path)
+        guard Int32(storage.ss_family) == AF_UNIX else { return SocketAddress(storage) }
+        let path = withUnsafeBytes(of: &storage) { $0[2..<max(2, min(length, $0.count))].prefix { $0 != 0 } }
+        return .unix(path: String(decoding: path, as: UTF8.self))
     }
 }
 

@@ -2,7 +2,7 @@ import CDiffSystem
 import Glibc
 
 extension SocketAddress {
-    /// What a name stands for now, in the system's order of preference. May wait for a name server: not for a loop.
+    /// The addresses of a name, in the system's order of preference. Blocks: never call it on a loop.
     static func resolved(host: String, port: UInt16, flags: Int32 = 0) throws(NameError) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
@@ -24,8 +24,8 @@ extension SocketAddress {
     }
 }
 
-/// A name that stands for no address.
+/// A name without an address.
 struct NameError: Error, Hashable {
-    /// As the resolver words it.
+    /// The resolver's words.
     let reason: String
 }

@@ -21,10 +21,14 @@ public enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether this is a Unix socket.
-    public var isUnix: Bool {
+    public var isUnix: Bool { family == AF_UNIX }
+
+    /// The family, as `socket(2)` takes it.
+    var family: Int32 {
         switch self {
-        case .v4, .v6: false
-        case .unix: true
+        case .v4: AF_INET
+        case .v6: AF_INET6
+        case .unix: AF_UNIX
         }
     }
 
@@ -36,8 +40,7 @@ public enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The address without its port. An IPv4 address that was mapped into IPv6 reads as IPv4, so one client has one
-    /// name.
+    /// The address without its port. An IPv4 address mapped into IPv6 reads as IPv4, so that a client has one name.
     public var host: String {
         switch self {
         case .v4(let address, _):
@@ -56,7 +59,7 @@ public enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// As one writes it: `127.0.0.1:8080`, `[::1]:8080`, `unix:/run/a.sock`.
+    /// The usual notation: `127.0.0.1:8080`, `[::1]:8080`, `unix:/run/a.sock`.
     public var description: String {
         switch self {
         case .v4(_, let port): "\(host):\(port)"
@@ -80,8 +83,8 @@ extension SocketAddress {
         return host.contains(":") ? nil : (String(host), port)
     }
 
-    /// From what the kernel filled in; nil for a family that is not served.
-    init?(_ storage: sockaddr_storage, unixPath: String = "") {
+    /// An IP address as the kernel filled it in; nil for any other family.
+    init?(_ storage: sockaddr_storage) {
         var storage = storage
         switch Int32(storage.ss_family) {
         case AF_INET:
@@ -100,12 +103,11 @@ extension SocketAddress {
                     high: UInt64(bigEndian: halves.0), low: UInt64(bigEndian: halves.1),
                     port: UInt16(bigEndian: address.sin6_port), scope: address.sin6_scope_id)
             }
-        case AF_UNIX: self = .unix(path: unixPath)
         default: return nil
         }
     }
 
-    /// Calls `body` with the address as the kernel wants it; nil if a Unix path is too long for it.
+    /// Calls `body` with the address as the kernel takes it; nil if a Unix path is too long.
     func withRaw<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R? {
         switch self {
         case .v4(let address, let port):
@@ -113,7 +115,7 @@ extension SocketAddress {
             raw.sin_family = sa_family_t(AF_INET)
             raw.sin_port = port.bigEndian
             raw.sin_addr.s_addr = address.bigEndian
-            return Self.rebound(&raw, body)
+            return withRebound(&raw, body)
         case .v6(let high, let low, let port, let scope):
             var raw = sockaddr_in6()
             raw.sin6_family = sa_family_t(AF_INET6)
@@ -123,7 +125,7 @@ extension SocketAddress {
                 $0.storeBytes(of: high.bigEndian, as: UInt64.self)
                 $0.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
             }
-            return Self.rebound(&raw, body)
+            return withRebound(&raw, body)
         case .unix(let path):
             var raw = sockaddr_un()
             raw.sun_family = sa_family_t(AF_UNIX)
@@ -133,14 +135,33 @@ extension SocketAddress {
                 field.copyBytes(from: octets)
                 return true
             }
-            return fits ? Self.rebound(&raw, body) : nil
+            return fits ? withRebound(&raw, body) : nil
         }
     }
 
-    private static func rebound<Raw, R>(_ raw: inout Raw, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
+    private func withRebound<Raw, R>(_ raw: inout Raw, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
         let size = socklen_t(MemoryLayout<Raw>.size)
         return withUnsafePointer(to: &raw) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
         }
     }
+}
+
+extension sockaddr_storage {
+    /// Has a system call fill in an address, and returns the call's result and the address's length.
+    mutating func fill(
+        _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) -> (result: Int32, length: Int) {
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = withUnsafeMutablePointer(to: &self) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, &length) }
+        }
+        return (result, Int(length))
+    }
+}
+
+/// Sets an option of a socket. One that the system does not know is left as it is.
+func setOption(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+    var value = value
+    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
 }

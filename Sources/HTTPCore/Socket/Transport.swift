@@ -1,43 +1,41 @@
 import CDiffSystem
 import Glibc
 
-/// The bytes of one connection, without waiting. What lies below, a socket, TLS or a script of faults, the connection
-/// does not know.
+/// A non-blocking stream of bytes: a socket, TLS over one, or a test's script of faults.
 protocol Transport: AnyObject {
-    /// Goes on with what has to happen before bytes pass. A plain socket is ready at once.
+    /// Continues the handshake, if there is one. A plain socket is ready at once.
     func prepare() -> Preparation
     /// Reads into `room`, which is not empty.
     func receive(into room: UnsafeMutableRawBufferPointer) -> Transfer
-    /// Writes a part of `bytes`, which are not empty. `hasMore` says that more follows at once.
+    /// Writes a part of `bytes`, which are not empty. `hasMore`: another send follows at once.
     func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Transfer
     /// Tells the peer that nothing more will be sent.
     func finishSending()
-    /// Whether a receive that filled only a part of the room has emptied the socket, so that the next event will tell
-    /// of more.
+    /// Whether a receive that filled only a part of the room has emptied the socket, so that more input is a new event.
     var shortReceiveIsLast: Bool { get }
     /// Limits what the kernel queues for a slow reader.
     func limitUnsent(bytes: Int)
-    /// Octets that were sent and that the peer has not acknowledged, roughly.
+    /// Roughly, the octets sent that the peer has not acknowledged.
     var unacknowledged: Int { get }
-    /// Closes; `gracefully` tells the peer so first, where the protocol has words for it.
+    /// Closes; `gracefully` sends the protocol's end first, if it has one.
     func close(gracefully: Bool)
 }
 
-/// What became of a read or a write.
+/// The result of a read or a write.
 enum Transfer: Equatable {
     /// More than 0 octets.
     case moved(Int)
     case blocked
-    /// The peer sends nothing more.
+    /// The peer has shut down its side.
     case ended
     case failed
 }
 
-/// How far a connection is before its first byte.
+/// How far a handshake is.
 enum Preparation: Equatable {
     case ready
     case blocked
-    /// The peer speaks in the clear where it should not; it can be told so.
+    /// The peer speaks plain HTTP; it can be answered in kind.
     case plainText
     case failed
 }
@@ -68,8 +66,7 @@ final class SocketTransport: Transport {
     }
 
     func limitUnsent(bytes: Int) {
-        var value = Int32(bytes)
-        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
+        setOption(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Int32(bytes))
     }
 
     var unacknowledged: Int {

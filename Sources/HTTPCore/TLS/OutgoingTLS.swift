@@ -1,17 +1,16 @@
 import CDiffOpenSSL
 import Glibc
 
-/// How connections to other servers are encrypted: TLS 1.2 and 1.3 as for our own clients, the chain and the host's
-/// name always verified.
+/// Encryption of connections to other servers: TLS 1.2 and 1.3 as for our own clients, always verifying the chain and
+/// the host.
 ///
-/// Never changed once made; loops share it. There is no switch that leaves verification out: with a certificate of
-/// one's own making its authority is named.
+/// Immutable, and shared by loops. Verification cannot be turned off: for a self-made certificate, name its authority.
 public final class OutgoingTLS: @unchecked Sendable {
     private let raw: OpaquePointer
 
     /// - Parameters:
-    ///   - authorityFile: a PEM file with the authorities that are trusted; nil trusts those of the system.
-    ///   - identity: a PEM file with a certificate for a server that asks for one, and a file with its key.
+    ///   - authorityFile: a PEM file with the trusted authorities; nil for the system's.
+    ///   - identity: PEM files with a certificate for servers that ask for one, and its key.
     public init(authorityFile: String? = nil, identity: (certificateFile: String, keyFile: String)? = nil)
         throws(ListenError)
     {
@@ -29,8 +28,8 @@ public final class OutgoingTLS: @unchecked Sendable {
 
     deinit { SSL_CTX_free(raw) }
 
-    /// An SSL that accepts only a certificate for `host`: as an address if it is one, else as a name, which is then
-    /// also asked for (RFC 6066 §3, RFC 9525 §6).
+    /// An SSL that accepts only a certificate for `host`, an address or a name (RFC 9525 §6). A name is also sent to
+    /// the server (RFC 6066 §3).
     func session(with host: String?) -> OpaquePointer? {
         guard let ssl = SSL_new(raw) else { return nil }
         guard let host else { return ssl }

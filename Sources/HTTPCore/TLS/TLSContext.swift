@@ -1,16 +1,15 @@
 import CDiffOpenSSL
 import Glibc
 
-/// A certificate with its key and everything that is agreed on in a handshake; shared by the connections that began
-/// with it.
+/// A certificate with its key, and the parameters of handshakes.
 ///
-/// Never changed once made, so loops may share it: OpenSSL counts the references and locks its session cache. New files
-/// make a new context; connections keep the one they have, and sessions of the old one are not resumed, so that no
-/// client outlives a change of authorities.
+/// Immutable, so loops may share it: OpenSSL counts the references and locks its session cache. New files make a new
+/// context; open connections keep theirs, and its sessions are not resumed, so that no client outlives a change of
+/// authorities.
 ///
-/// TLS 1.2 is limited to ECDHE with AES-GCM or ChaCha20: that is what TLS 1.3 always does, and leaves out CBC, RSA key
-/// transport and renegotiation with all that was found in them. Compression is off (CRIME). Tickets are encrypted with
-/// a key that lives as long as the context.
+/// TLS 1.2 is limited to ECDHE with AES-GCM or ChaCha20, as TLS 1.3 always is, which excludes the weaknesses of CBC,
+/// RSA key transport and renegotiation. Compression is off (CRIME). Tickets are encrypted with a key that lives as long
+/// as the context.
 final class TLSContext: @unchecked Sendable {
     let raw: OpaquePointer
 
@@ -38,23 +37,23 @@ final class TLSContext: @unchecked Sendable {
             }, nil)
     }
 
-    /// What a server's context and a client's have in common.
+    /// The common configuration of servers and clients.
     static func configureBothSides(_ context: OpaquePointer) {
         tls_context_set_versions(context, TLS1_2_VERSION, TLS1_3_VERSION)
         SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20")
         _ = tls_context_set_groups(context, "X25519:P-256:P-384")
         tls_context_set_options(context)
-        // A partial write may be taken up from a buffer that has moved; buffers are given back between records, or an
-        // idle connection would hold 34 KB; a read takes what the socket has and not a record header first.
+        // A partial write may continue from a buffer that has moved. Buffers are released between records, or an idle
+        // connection would hold 34 KB. A read takes all that the socket has, not just a record's header.
         tls_context_set_mode(
             context,
             Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_RELEASE_BUFFERS))
         tls_context_set_read_ahead(context)
-        // Without it OpenSSL asks the terminal for the passphrase of an encrypted key, and waits.
+        // Otherwise OpenSSL would ask the terminal for the passphrase of an encrypted key.
         SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
     }
 
-    /// `http/1.1` if it is offered; a client that offers only others is told so by an alert (RFC 7301 §3.2).
+    /// Chooses `http/1.1`; a client that offers only others gets an alert (RFC 7301 §3.2).
     private static func chooseProtocol(
         _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ length: UnsafeMutablePointer<UInt8>?,
         _ offered: UnsafePointer<UInt8>?, _ count: UInt32
@@ -98,7 +97,7 @@ final class TLSContext: @unchecked Sendable {
         SSL_CTX_set_verify(raw, SSL_VERIFY_PEER | (isRequired ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nil)
     }
 
-    /// Reads the authorities that the peer's certificate has to come from.
+    /// Reads the authorities that the peer's certificate must come from.
     static func trust(_ authorities: String, in context: OpaquePointer) throws(ListenError) {
         try checkReadable(authorities)
         ERR_clear_error()
@@ -111,7 +110,7 @@ final class TLSContext: @unchecked Sendable {
         guard access(file, R_OK) == 0 else { throw .tls(file, String(cString: strerror(errno))) }
     }
 
-    /// The first error is that of the layer that knows; those above only say that something below failed.
+    /// The first error is the cause; later ones only say that something below failed.
     static func reason() -> String {
         let code = ERR_get_error()
         return ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"

@@ -1,17 +1,17 @@
 import CDiffOpenSSL
 import Glibc
 
-/// TLS over another transport, by an `SSL` of its own.
+/// TLS over another transport.
 ///
-/// OpenSSL reads and writes through a BIO whose two calls go to the transport below. So a record is decrypted from the
-/// socket without a memory BIO between, SIGPIPE cannot happen, and a read that emptied the socket is known as such,
-/// which saves the read that would only find it empty. The BIO holds its transport unretained: the transport owns the
-/// SSL, which owns the BIO.
+/// OpenSSL reads and writes through a BIO that calls the transport below. So records are decrypted straight from the
+/// socket without a memory BIO, SIGPIPE cannot happen, and a read that emptied the socket is known to have done so,
+/// which saves another that would only find it empty. The BIO's reference is unretained: the transport owns the SSL,
+/// which owns the BIO.
 final class TLSTransport: Transport {
     private enum State {
         case handshaking
         case open
-        /// The peer spoke plain HTTP: what is sent now is plain too.
+        /// The peer spoke plain HTTP, and is answered in kind.
         case plain
         case failed
     }
@@ -19,7 +19,7 @@ final class TLSTransport: Transport {
     private let below: any Transport
     private let ssl: OpaquePointer
     private var state = State.handshaking
-    /// Why the handshake failed, for a person.
+    /// Why the handshake failed, for people.
     private(set) var failure = ""
     private var hasNotified = false
     private var emptiedBelow = false
@@ -31,7 +31,7 @@ final class TLSTransport: Transport {
         self.init(below, owning: ssl)
     }
 
-    /// The client's side: `host` is what the certificate has to be for; nil leaves that out, as for a Unix socket.
+    /// The client's side. The certificate must be for `host`, if that is given.
     convenience init?(_ below: any Transport, context: OutgoingTLS, host: String?) {
         guard let ssl = context.session(with: host) else { return nil }
         SSL_set_connect_state(ssl)
@@ -95,7 +95,7 @@ final class TLSTransport: Transport {
                 if shortReceiveIsLast { break }
                 continue
             }
-            if filled > 0 { break }  // the same comes again at the next call
+            if filled > 0 { break }  // the next call meets the same obstacle
             return transfer(count)
         }
         return .moved(filled)
@@ -122,7 +122,7 @@ final class TLSTransport: Transport {
         below.close(gracefully: gracefully)
     }
 
-    /// Sends close_notify, by which a client tells an end from a truncation (RFC 8446 §6.1).
+    /// Sends close_notify, by which clients tell an end from a truncation (RFC 8446 §6.1).
     private func notify() {
         guard state == .open, !hasNotified else { return }
         hasNotified = true

@@ -15,7 +15,7 @@ import Testing
             loops.map {
                 Shard(
                     loop: $0, options: options, capacity: ConnectionCapacity(for: 1, free: 8)!, service: service,
-                    workers: workers, counters: ServerCounters(), tls: Certificates(), relief: relief)
+                    workers: workers, relief: relief)
             })
         loops[1].end()
         #expect(eventually { loops[1].isEnding })

@@ -98,8 +98,7 @@ final class ScriptedConnection {
         loop.adoptThread()
         shard = Shard(
             loop: loop, options: options, capacity: ConnectionCapacity(for: options.maxConnections, free: .max)!,
-            service: service,
-            workers: Self.workers, counters: ServerCounters(), tls: Certificates(),
+            service: service, workers: Self.workers,
             relief: BacklogRelief(budget: options.outgoing))
         loop.turn(at: now)
         connect(isTLS: isTLS)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPCore
 
-@Suite struct BacklogTests {
+@Suite struct SliceTests {
     /// A clock that each look at it moves on.
     private final class Clock {
         private var time = Instant(nanoseconds: 0)
@@ -18,7 +18,7 @@ import Testing
 
     @Test func whatIsDoneIsDoneInOrderAndOnce() {
         var random = SplitMix64(seed: 3)
-        var backlog = Backlog<Int>()
+        var backlog = Queue<Int>()
         var (given, done) = (0, [Int]())
         let clock = Clock(step: .milliseconds(1))
         for _ in 0..<500 {
@@ -28,7 +28,7 @@ import Testing
             let before = done.count
             backlog.work(clock.look) { done.append($0) }
             #expect(done.count - before == min(given - before, 32), "two strides are a slice here")
-            if let next = backlog.next() { done.append(next) }
+            if let next = backlog.popFirst() { done.append(next) }
             #expect(backlog.isEmpty == (done.count == given))
         }
         backlog.work({ Instant(nanoseconds: 0) }) { done.append($0) }
@@ -37,14 +37,14 @@ import Testing
 
     @Test func whatIsDoneIsNotHeld() {
         final class Something {}
-        var backlog = Backlog<Something>()
+        var backlog = Queue<Something>()
         weak var first: Something?
         do {
             let something = Something()
             first = something
             backlog.append(contentsOf: [something, Something()])
         }
-        _ = backlog.next()
+        _ = backlog.popFirst()
         #expect(first == nil && !backlog.isEmpty)
     }
 
