@@ -1,17 +1,16 @@
 import CDiffZlib
 
-/// Compresses with deflate (RFC 1951), one piece after the other.
+/// Compresses with deflate (RFC 1951).
 final class Deflater {
-    /// At an address of its own: zlib remembers it.
+    /// At a fixed address, which zlib stores.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let format: Format
     private var level: Int32
 
-    /// What is made.
     enum Format {
-        /// A whole body: one gzip member. Level 1: behind it each further percent of size costs twice the time.
+        /// A whole body as one gzip member, at level 1: from there each further percent of size costs twice the time.
         case gzip
-        /// Pieces of one stream, without a header: whoever sends them sees to that.
+        /// Pieces of a stream, without a header.
         case pieces
     }
 
@@ -20,7 +19,7 @@ final class Deflater {
         level = format == .gzip ? 1 : 9
         stream.initialize(to: z_stream())
         let size = Int32(MemoryLayout<z_stream>.size)
-        // 16 more than the window's bits means gzip, less than none means no header.
+        // Window bits plus 16 mean gzip, negative ones no header.
         let window: Int32 = format == .gzip ? 15 + 16 : -15
         guard deflateInit2_(stream, level, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size) == Z_OK
         else { return nil }
@@ -31,20 +30,20 @@ final class Deflater {
         stream.deallocate()
     }
 
-    /// `body` as one gzip member, or nil if that would not be smaller.
+    /// `body` as a gzip member, or nil if that is not smaller.
     func compressed(_ body: ArraySlice<UInt8>) -> [UInt8]? {
         precondition(format == .gzip)
         deflateReset(stream)
         let output = run(body, room: body.count, flush: Z_FINISH)
-        // Copied where it is much smaller, so that no more than what was written stays.
+        // A much smaller result is copied, to free the unused room.
         return output.isEmpty ? nil : output.count > output.capacity / 2 ? output : output.map { $0 }
     }
 
-    /// A piece of a stream, which ends on a whole octet, and which the peer can inflate as soon as it has come.
+    /// A piece of a stream that ends on a whole octet, so that the peer can inflate it at once.
     ///
     /// - Parameters:
-    ///   - tail: the octets of the stream before the piece, which it may refer to; the last 32 KiB count.
-    ///   - level: 1 is fast, 9 is small.
+    ///   - tail: the octets of the stream before the piece, of which it may refer to the last 32 KiB.
+    ///   - level: from 1, fast, to 9, small.
     func flushed(_ piece: ArraySlice<UInt8>, behind tail: [UInt8] = [], level: Int32) -> [UInt8] {
         precondition(format == .pieces)
         deflateReset(stream)
@@ -53,12 +52,12 @@ final class Deflater {
             self.level = level
         }
         if !tail.isEmpty { deflateSetDictionary(stream, tail, UInt32(tail.count)) }
-        // The bound is of a whole body; a flush puts an empty block behind it.
+        // The bound is for a whole body; a flush appends an empty block.
         let room = Int(deflateBound(stream, UInt(piece.count))) + 16
         return run(piece, room: room, flush: Z_SYNC_FLUSH)
     }
 
-    /// What comes of the input; nothing if it does not fit.
+    /// The output; empty if it does not fit.
     private func run(_ input: ArraySlice<UInt8>, room: Int, flush: Int32) -> [UInt8] {
         input.withUnsafeBufferPointer { input in
             [UInt8](unsafeUninitializedCapacity: room) { output, count in

@@ -1,37 +1,36 @@
 import CDiffZlib
 
-/// A gzip body (RFC 1952), inflated while it arrives.
+/// Inflates a gzip body (RFC 1952) while it arrives.
 ///
-/// Nothing is inflated ahead of the limit: zlib gets room for one piece at a time, and a bomb is found out at once by
-/// how much more it becomes than it was, or else at its limit's end. Several members in a row are one body, as the RFC
-/// has it; anything else behind a member is malformed.
+/// Nothing is inflated beyond the limit: zlib gets room for one piece at a time, and a bomb is detected by its ratio,
+/// or else at the limit. Several members in a row are one body, as the RFC says; anything else after a member is
+/// malformed.
 final class Inflater {
     enum Outcome: Equatable {
         case more
         case tooLarge
-        /// The body becomes more than `maxRatio` times what was sent.
+        /// The body inflates to more than `maxRatio` times its size.
         case tooDense
         case malformed
     }
 
-    /// At an address of its own: zlib remembers it.
+    /// At a fixed address, which zlib stores.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var isBetweenMembers = false
     private var hasBegun = false
 
-    /// Octets taken, and octets that they became.
+    /// Octets consumed and produced.
     private var (taken, made) = (0, 0)
 
     private static let piece = 64 * 1024
-    /// Octets that one octet may become, over the body so far. Lists of rows with the same members become 10 to 40
-    /// times what was sent; deflate itself reaches 1,032.
+    /// The largest ratio of the body so far. Lists of rows with the same members reach 10 to 40, deflate itself 1,032.
     static let maxRatio = 64
-    /// Octets that a body may become whatever was sent: 256 KiB.
+    /// How much a body may inflate to at any ratio.
     static let ratioFreeBytes = 256 * 1024
 
     init?() {
         stream.initialize(to: z_stream())
-        // 16 more than the window's bits means gzip and nothing else.
+        // Window bits plus 16 mean gzip only.
         guard inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             return nil
         }
@@ -42,10 +41,10 @@ final class Inflater {
         stream.deallocate()
     }
 
-    /// Whether the input so far is whole members.
+    /// Whether the input so far consists of whole members.
     var isComplete: Bool { isBetweenMembers && hasBegun }
 
-    /// Appends what `input` inflates to, as long as `body` stays within `limit`.
+    /// Appends the inflated `input`, as long as `body` stays within `limit`.
     func inflate(_ input: UnsafeRawBufferPointer, into body: inout [UInt8], limit: Int) -> Outcome {
         guard let base = input.bindMemory(to: UInt8.self).baseAddress else { return .more }
         hasBegun = true
@@ -68,7 +67,7 @@ final class Inflater {
                 guard made <= Self.ratioFreeBytes || made <= sent * Self.maxRatio else { return .tooDense }
                 body.append(contentsOf: UnsafeRawBufferPointer(rebasing: room[0..<produced]))
                 isBetweenMembers = status == Z_STREAM_END
-                // Room left over means that all of the input is taken, or that another member follows.
+                // Room left over means that the input is consumed, or that another member follows.
             } while stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0 && !isBetweenMembers
             taken += input.count
             return .more
