@@ -1,4 +1,4 @@
-// What AppKit and UIKit have alike.
+// Shared by AppKit and UIKit.
 
 #if canImport(AppKit) && !targetEnvironment(macCatalyst)
     import AppKit
@@ -10,11 +10,10 @@
     import SnapshotKit
 
     extension NSDiffableDataSourceSnapshot where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
-        /// The rows of an update of a client whose `form` is `.diffable`, and what of them is to be drawn again. The
-        /// provider of items or cells finds contents by id in `update.list`, which has to be adopted first. What a
-        /// reset changed of the rows that were there before, nobody said: call the view's `reloadData` too, or apply
-        /// the snapshot by reloading. Headers to be filled again are in the arrangement's `reconfigureSections`: a
-        /// snapshot has no word for them.
+        /// The rows of an update of a client whose `form` is `.diffable`, and which of them to draw again. Adopt
+        /// `update.list` first: the provider of items or cells finds contents in it by id. A reset does not say what
+        /// has changed in rows that stay: reload the view's data too, or apply the snapshot by reloading. A snapshot
+        /// cannot name headers to be filled again: those are in the arrangement's `reconfigureSections`.
         public init(_ update: ListUpdate) {
             self.init()
             appendSections(update.list.sections.map(\.id))
@@ -31,7 +30,7 @@
     }
 
     extension ListUpdate {
-        /// Shows the update in a view, a batch for each stage; all anew where there are no stages, or nobody looks.
+        /// Shows the update in a view: a batch for each stage, or a reload if there are none or it is off screen.
         @MainActor
         func show(
             isOnScreen: Bool, adopt: @escaping (RowList) -> Void, reload: () -> Void,
@@ -49,7 +48,7 @@
             }
         }
 
-        /// The sections whose headers are to be filled again in place, by their index in `list`.
+        /// The sections whose headers are to be filled again, by index in `list`.
         var sectionsToFill: IndexSet {
             guard case .diffable(let arrangement) = change else { return [] }
             let ids = Set(arrangement.reconfigureSections)
@@ -58,12 +57,12 @@
     }
 
     extension IndexBatch.Operations where Index == Int {
-        /// The sections that are drawn again in this way.
+        /// The sections to be drawn again in this way.
         func updated(_ redraw: Marks.Redraw) -> IndexSet { IndexSet(updated.filter { $0.redraw == redraw }.map(\.at)) }
     }
 
     extension ItemPath {
-        /// As AppKit and UIKit write it.
+        /// The path as AppKit and UIKit have it.
         public var indexPath: IndexPath { IndexPath(item: row, section: section) }
     }
 #endif

@@ -1,4 +1,4 @@
-// As for UIKit, with AppKit's names: sets of index paths.
+// As for UIKit, with AppKit's types.
 
 #if canImport(AppKit) && !targetEnvironment(macCatalyst)
     import AppKit
@@ -8,9 +8,9 @@
         /// Shows an update of a client whose `form` is `.staged`.
         ///
         /// - Parameters:
-        ///   - adopt: sets what the data source answers from. It is called once a stage, inside the batch.
-        ///   - fill: fills a header or footer that is shown again, in place, since its section's content changed. It
-        ///     gets the view, its kind and its index path. The section's items are left alone.
+        ///   - adopt: sets the data source's list. Called once per stage, inside the batch.
+        ///   - fill: fills a visible header or footer again after its section's content has changed, given the view,
+        ///     its kind and its index path. The section's items are not affected.
         public func show(
             _ update: ListUpdate, adopt: @escaping (RowList) -> Void,
             fill: @escaping (NSView, SupplementaryElementKind, IndexPath) -> Void = { _, _, _ in }
@@ -43,7 +43,7 @@
                     if let view = supplementaryView(forElementKind: kind, at: path) { fill(view, kind, path) }
                 }
             }
-            // A section's content may say how it is laid out, too.
+            // The layout may depend on a section's content, too.
             collectionViewLayout?.invalidateLayout()
         }
     }

@@ -1,4 +1,4 @@
-// The list for SwiftUI is `LiveList`, which needs Observation alone; here is what moves its rows.
+// The list for SwiftUI is `LiveList`, which needs only Observation; this animates it.
 
 #if canImport(SwiftUI) && canImport(Observation)
     import Foundation
@@ -6,7 +6,7 @@
 
     @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
     extension LiveList {
-        /// An empty list whose changes are animated; a reset is not.
+        /// An empty list whose changes are animated, except for resets.
         public convenience init(decoder: JSONDecoder = JSONDecoder(), animation: Animation) {
             self.init(decoder: decoder) { update, change in
                 if case .reset = update.change { change() } else { withAnimation(animation) { change() } }

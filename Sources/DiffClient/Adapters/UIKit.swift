@@ -1,21 +1,21 @@
-// The rules of performBatchUpdates are kept by the server, which stages, and by SnapshotKit, which refuses stages that
-// UIKit would crash on. What is left to do here: one batch a stage, the model set inside it, and headers whose section
-// changed filled again where they are, since to reload their section would make every cell of it anew.
+// The server's stages obey the rules of performBatchUpdates, and `RowList` refuses those that UIKit would crash on.
+// What remains is a batch per stage, inside which the list is adopted, and filling changed headers in place, since
+// reloading their section would replace all of its cells.
 
 #if canImport(UIKit) && !os(watchOS)
     import SnapshotKit
     import UIKit
 
     extension UICollectionView {
-        /// Fills a header or footer that is on the screen: the view, its kind, and its index path.
+        /// Fills a visible header or footer: the view, its kind, and its index path.
         public typealias Filling = (UICollectionReusableView, String, IndexPath) -> Void
 
         /// Shows an update of a client whose `form` is `.staged`.
         ///
         /// - Parameters:
-        ///   - adopt: sets what the data source answers from. It is called once a stage, inside the batch.
-        ///   - fill: fills a header or footer again, in place, when its section's content changed. The section's cells
-        ///     are left alone.
+        ///   - adopt: sets the data source's list. Called once per stage, inside the batch.
+        ///   - fill: fills a header or footer again after its section's content has changed. The section's cells are
+        ///     not affected.
         public func show(
             _ update: ListUpdate, adopt: @escaping (RowList) -> Void, fill: @escaping Filling = { _, _, _ in }
         ) {
@@ -48,22 +48,22 @@
                     if let view = supplementaryView(forElementKind: kind, at: path) { fill(view, kind, path) }
                 }
             }
-            // A section's content may say how it is laid out, too.
+            // The layout may depend on a section's content, too.
             collectionViewLayout.invalidateLayout()
         }
     }
 
     extension UITableView {
-        /// Fills a header or footer that is on the screen: the view, and its section.
+        /// Fills a visible header or footer: the view, and its section.
         public typealias Filling = (UITableViewHeaderFooterView, Int) -> Void
 
         /// Shows an update of a client whose `form` is `.staged`.
         ///
         /// - Parameters:
-        ///   - animation: for what comes, goes, or is made anew.
-        ///   - adopt: sets what the data source answers from. It is called once a stage, inside the batch.
-        ///   - fill: fills a header or footer again, in place, when its section's content changed. The section's cells
-        ///     are left alone.
+        ///   - animation: for rows and sections that are inserted, deleted or reloaded.
+        ///   - adopt: sets the data source's list. Called once per stage, inside the batch.
+        ///   - fill: fills a header or footer again after its section's content has changed. The section's cells are
+        ///     not affected.
         public func show(
             _ update: ListUpdate, with animation: RowAnimation = .automatic, adopt: @escaping (RowList) -> Void,
             fill: @escaping Filling = { _, _ in }
@@ -100,17 +100,17 @@
 
     extension UICollectionViewDiffableDataSource
     where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
-        /// Shows an update of a client whose `form` is `.diffable`. The cell provider finds contents by id in
-        /// `update.list`, which has to be adopted first.
+        /// Shows an update of a client whose `form` is `.diffable`. Adopt `update.list` first: the cell provider finds
+        /// contents in it by id.
         ///
         /// - Parameters:
-        ///   - view: the one whose data source this is.
-        ///   - fill: fills a header or footer again, in place, when its section's content changed.
+        ///   - view: the view of this data source.
+        ///   - fill: fills a header or footer again after its section's content has changed.
         public func show(
             _ update: ListUpdate, in view: UICollectionView, fill: @escaping UICollectionView.Filling = { _, _, _ in }
         ) {
             let snapshot = NSDiffableDataSourceSnapshot(update)
-            // What a reset changed of the rows that were there before, nobody said: all cells are made anew.
+            // A reset does not say what has changed in rows that stay, so all cells are replaced.
             if case .reset = update.change { return applySnapshotUsingReloadData(snapshot) }
             apply(snapshot, animatingDifferences: true)
             view.fill(update.sectionsToFill, by: fill)
@@ -118,12 +118,12 @@
     }
 
     extension UITableViewDiffableDataSource where SectionIdentifierType == ElementID, ItemIdentifierType == ElementID {
-        /// Shows an update of a client whose `form` is `.diffable`. The cell provider finds contents by id in
-        /// `update.list`, which has to be adopted first.
+        /// Shows an update of a client whose `form` is `.diffable`. Adopt `update.list` first: the cell provider finds
+        /// contents in it by id.
         ///
         /// - Parameters:
-        ///   - view: the one whose data source this is.
-        ///   - fill: fills a header or footer again, in place, when its section's content changed.
+        ///   - view: the view of this data source.
+        ///   - fill: fills a header or footer again after its section's content has changed.
         public func show(
             _ update: ListUpdate, in view: UITableView, fill: @escaping UITableView.Filling = { _, _ in }
         ) {

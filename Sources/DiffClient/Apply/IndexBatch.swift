@@ -1,9 +1,9 @@
 import SnapshotKit
 
-/// Operations on indexes, all at once: what `indexed` says, and what each stage of `staged` says.
+/// A batch of operations on indexes: `indexed` changes, or a stage of `staged`.
 ///
-/// `deleted` and each `from` count in the list before the batch; each `at` and `to` in the list after it, but for those
-/// of the updates of a stage, whose indexes are the same in both.
+/// `deleted` and `from` are indexes in the list before the batch, `inserted`, `at` and `to` in the list after it. A
+/// stage with updates has no other operations, so there indexes are the same in both.
 public struct IndexBatch: Sendable {
     /// Operations on sections, or on rows.
     public struct Operations<Index: Hashable & Sendable, Element: Sendable>: Sendable {
@@ -13,12 +13,12 @@ public struct IndexBatch: Sendable {
         public internal(set) var inserted: [Index] = []
         /// From before the batch to after it.
         public internal(set) var moved: [Move<Index>] = []
-        /// What shows differently.
+        /// What looks different.
         public internal(set) var updated: [Update<Index>] = []
 
-        /// What is inserted, in the order of `inserted`.
+        /// The elements inserted, in the order of `inserted`.
         var arrivals: [Element] = []
-        /// What each of `updated` says.
+        /// The updates, in the order of `updated`.
         var updates: [Updated<Element>] = []
 
         /// Whether there are none.
@@ -43,18 +43,18 @@ public struct IndexBatch: Sendable {
         public let redraw: Marks.Redraw
     }
 
-    /// Of sections, by index.
+    /// Operations on sections, by index.
     public let sections: Operations<Int, RowList.Section>
-    /// Of rows, by path.
+    /// Operations on rows, by path.
     public let items: Operations<ItemPath, RowList.Row>
-    /// Where the batch stands in the changes.
+    /// The byte offset of the batch in the changes.
     let offset: Int
 }
 
 // MARK: Reading
 
 extension IndexBatch {
-    /// Reads `sections` and `items`; with `namesBoth` an update says where it was and where it is.
+    /// Reads `sections` and `items`. `namesBoth`: updates have `from` as well as `at`.
     init(_ members: Members, namesBoth: Bool) throws(ApplyError) {
         offset = members.owner.offset
         sections = try Operations(members["sections"], element: "section", namesBoth) { (value) throws(ApplyError) in

@@ -1,6 +1,5 @@
-// Changes as they came in. The text is checked once as JSON; then each shape is read by asking for its members or
-// elements. A member that the dialect does not know is refused: what a client does not understand it must not show as
-// if it had.
+// Reading changes. The text is validated once as JSON; then members and elements are read on demand. Unknown members
+// are refused: a client must not show what it has not understood.
 
 import SnapshotKit
 
@@ -17,12 +16,12 @@ struct Members {
         return value
     }
 
-    /// The elements of an array, which may be left out.
+    /// The elements of an optional array.
     func list(_ name: String) throws(ApplyError) -> [JSONSlice] { try values[name]?.asArray() ?? [] }
 }
 
 extension JSONSlice {
-    /// Checks a text.
+    /// Validates a text.
     init(checking json: consuming [UInt8]) throws(ApplyError) {
         do throws(JSONError) {
             self = try JSONText(json).slice
@@ -31,7 +30,7 @@ extension JSONSlice {
         }
     }
 
-    /// The members of an object that holds no others than those named.
+    /// The members of an object that has no others than those named.
     func object(_ names: [String]) throws(ApplyError) -> Members {
         guard let values = members else { throw wrong("an object is expected") }
         for (name, value) in values where !names.contains(name) {
@@ -72,7 +71,7 @@ extension JSONSlice {
         return value
     }
 
-    /// The error of a value that is not what the dialect writes.
+    /// The error for a value that is not of the dialect.
     func wrong(_ detail: String) -> ApplyError { error(.wrongShape, detail) }
 
     func error(_ reason: ApplyError.Reason, _ detail: String) -> ApplyError { ApplyError(reason, detail, at: offset) }

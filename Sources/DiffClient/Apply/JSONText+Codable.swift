@@ -2,7 +2,7 @@ import Foundation
 import SnapshotKit
 
 extension JSONText {
-    /// A content as a value of one's own.
+    /// Decodes a content.
     ///
     /// ```swift
     /// let mail = try row.content?.decoded(as: Mail.self)
@@ -12,7 +12,7 @@ extension JSONText {
         try decoder.decode(type, from: Data(bytes))
     }
 
-    /// A value of one's own as content, or as edits.
+    /// Encodes a value as content, or as edits.
     public init(encoding value: some Encodable, by encoder: JSONEncoder = JSONEncoder()) throws {
         try self.init([UInt8](encoder.encode(value)))
     }

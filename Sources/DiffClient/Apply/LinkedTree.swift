@@ -1,7 +1,6 @@
-/// An ordered tree of numbered vertices, in which any vertex, with all that is below it, is taken out or put in in
-/// O(1).
+/// An ordered tree of numbered vertices. Inserting or detaching a vertex with its subtree is O(1).
 ///
-/// Vertex 0 is the root. A vertex without a parent, other than the root, is out of the tree.
+/// Vertex 0 is the root. Any other vertex without a parent is detached.
 struct LinkedTree {
     /// No vertex.
     static let none = -1
@@ -17,10 +16,10 @@ struct LinkedTree {
 
     private var links: [Links]
 
-    /// A root, and `count - 1` vertices that are out of the tree.
+    /// A root and `count - 1` detached vertices.
     init(count: Int) { links = [Links](repeating: Links(), count: count) }
 
-    /// A new vertex, out of the tree.
+    /// Adds a detached vertex.
     mutating func add() -> Int {
         links.append(Links())
         return links.count - 1
@@ -31,10 +30,10 @@ struct LinkedTree {
     func first(in parent: Int) -> Int { Int(links[parent].first) }
     func last(in parent: Int) -> Int { Int(links[parent].last) }
 
-    /// Whether a vertex that is not the root is in the tree.
+    /// Whether a vertex other than the root is in the tree.
     func contains(_ vertex: Int) -> Bool { links[vertex].parent >= 0 }
 
-    /// Puts a vertex that is out of the tree below `parent`, before its child `next`, or at its end.
+    /// Inserts a detached vertex below `parent`, before its child `next` or at the end.
     mutating func insert(_ vertex: Int, below parent: Int, before next: Int = none) {
         let number = Int32(truncatingIfNeeded: vertex)
         let previous = next >= 0 ? links[next].previous : links[parent].last
@@ -45,19 +44,16 @@ struct LinkedTree {
         if next >= 0 { links[next].previous = number } else { links[parent].last = number }
     }
 
-    /// Takes a vertex out, with all that is below it, to be put in again.
+    /// Detaches a vertex with its subtree.
     mutating func detach(_ vertex: Int) {
         let link = links[vertex]
         let parent = Int(link.parent)
         if link.previous >= 0 { links[Int(link.previous)].next = link.next } else { links[parent].first = link.next }
         if link.next >= 0 { links[Int(link.next)].previous = link.previous } else { links[parent].last = link.previous }
-        links[vertex].parent = -1
-        links[vertex].previous = -1
-        links[vertex].next = -1
+        (links[vertex].parent, links[vertex].previous, links[vertex].next) = (-1, -1, -1)
     }
 
-    /// Takes all that is below a vertex apart: each vertex there is then out of the tree on its own. Returns them.
-    /// O(vertices).
+    /// Detaches all vertices below one from each other, and returns them. O(vertices).
     mutating func dissolve(below vertex: Int) -> [Int] {
         var dissolved: [Int] = []
         var (parent, next) = (vertex, 0)
@@ -68,9 +64,7 @@ struct LinkedTree {
             while child >= 0 {
                 dissolved.append(child)
                 let sibling = self.next(after: child)
-                links[child].parent = -1
-                links[child].previous = -1
-                links[child].next = -1
+                (links[child].parent, links[child].previous, links[child].next) = (-1, -1, -1)
                 child = sibling
             }
             guard next < dissolved.count else { return dissolved }

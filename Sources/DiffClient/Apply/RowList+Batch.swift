@@ -1,12 +1,12 @@
-// One batch: everything that is deleted or moved is taken out by its index before, everything that is inserted or moved
-// is put in by its index after, and what is named by neither keeps its order and fills the gaps. Which is how
-// UITableView, UICollectionView and a careful reader of `indexed` understand such indexes alike.
+// Applying a batch: whatever is deleted or moved is removed by its index before the batch, and whatever is inserted or
+// moved is put at its index after it; everything else keeps its order and fills the gaps. UITableView and
+// UICollectionView interpret indexes in the same way.
 
 import SnapshotKit
 
 extension RowList {
-    /// The list after a batch. `sectionsCarryRows`: sections come with their rows and take them along; else each row is
-    /// named itself.
+    /// The list after a batch. `sectionsCarryRows`: sections take their rows along; otherwise each row has its own
+    /// operation.
     func applying(_ batch: IndexBatch, sectionsCarryRows: Bool) throws(ApplyError) -> RowList {
         try batch.sections.requireNoneTwice(at: batch.offset)
         try batch.items.requireNoneTwice(at: batch.offset)
@@ -24,7 +24,7 @@ extension RowList {
         sections.indices.contains(path.section) && sections[path.section].rows.indices.contains(path.row)
     }
 
-    /// Checks all indexes that count in the list before.
+    /// Checks all indexes in the list before the batch.
     private func requireRange(_ batch: IndexBatch) throws(ApplyError) {
         let before = (
             batch.sections.sources + batch.sections.updated.map(\.from),
@@ -47,7 +47,7 @@ extension RowList {
         }
     }
 
-    /// What is left of each section's rows.
+    /// The rows that remain in each section.
     private func rowsTakenOut(_ batch: IndexBatch) -> [[Row]] {
         var gone: [Int: Set<Int>] = [:]
         for path in batch.items.sources { gone[path.section, default: []].insert(path.row) }
@@ -71,7 +71,7 @@ extension RowList {
         return try merged(staying, arrivals, "section", at: batch.offset)
     }
 
-    /// Puts rows in that are inserted, or moved from the list before.
+    /// Inserts the rows that are inserted, or moved from the list before.
     private mutating func putIn(_ batch: IndexBatch, from before: RowList) throws(ApplyError) {
         var arrivals: [Int: [Int: Row]] = [:]
         for (at, row) in zip(batch.items.inserted, batch.items.arrivals) {
@@ -87,7 +87,7 @@ extension RowList {
         }
     }
 
-    /// Puts what arrives at its places, and what stays in the gaps, in order.
+    /// Puts arrivals at their places, and the others into the gaps, in order.
     private func merged<Element>(
         _ staying: [Element], _ arrivals: [Int: Element], _ what: String, at offset: Int
     ) throws(ApplyError) -> [Element] {
@@ -118,13 +118,13 @@ extension RowList {
 }
 
 extension IndexBatch.Operations {
-    /// What goes from its index before the batch.
+    /// Indexes before the batch of what is deleted or moved.
     var sources: [Index] { deleted + moved.map(\.from) }
-    /// What comes to its index after the batch.
+    /// Indexes after the batch of what is inserted or moved.
     var targets: [Index] { inserted + moved.map(\.to) }
 
-    /// Checks that no two operations name one place: before, what is deleted or moved; after, what is inserted or
-    /// moved; and what is updated is neither deleted nor updated twice.
+    /// Checks that no two operations have the same index before or after the batch, and that nothing updated is
+    /// deleted, inserted or updated twice.
     fileprivate func requireNoneTwice(at offset: Int) throws(ApplyError) {
         let lists = [
             ("before", sources), ("after", targets), ("before", deleted + updated.map(\.from)),

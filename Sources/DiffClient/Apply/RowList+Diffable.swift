@@ -1,28 +1,27 @@
-// For NSDiffableDataSourceSnapshot, which takes final ids and stages by itself, but never sees contents: what shows
-// differently is said by id, and the contents that are new come along.
+// For NSDiffableDataSourceSnapshot, which takes final ids and does its own staging, but never sees contents: the
+// changes name the ids to draw again, and bring the new contents.
 
 import SnapshotKit
 
-/// What a `diffable` changeset says: the list after it, and what is to be drawn again.
+/// The list after a `diffable` changeset, and what to draw again.
 public struct ListArrangement: Sendable {
     /// The list after the changes.
     public internal(set) var list = RowList()
-    /// Rows whose cell is to be made anew.
+    /// Rows whose cells are to be replaced.
     public internal(set) var reload: [ElementID] = []
-    /// Rows whose cell is to be filled again.
+    /// Rows whose cells are to be filled again.
     public internal(set) var reconfigure: [ElementID] = []
-    /// Sections that are to be made anew, header, cells and all.
+    /// Sections whose header and cells are to be replaced.
     public internal(set) var reloadSections: [ElementID] = []
-    /// Sections whose header is to be filled again; their cells stay as they are.
+    /// Sections whose headers are to be filled again; their cells stay.
     public internal(set) var reconfigureSections: [ElementID] = []
 }
 
 extension RowList {
-    /// This list after the `changes` of a `diffable` changeset, and what is to be drawn again. O(n).
+    /// This list after the `changes` of a `diffable` changeset, and what to draw again. O(n).
     ///
-    /// - Throws: `ApplyError` if an id is neither in this list nor among what the changes bring, or stands in the new
-    ///   list twice; or if what is to be drawn again is named twice, or is not in both lists: a snapshot would end the
-    ///   program over it.
+    /// - Throws: `ApplyError` if an id is unknown, or twice in the new list; or if an id to draw again is named twice
+    ///   or not in both lists, which would crash a snapshot.
     public func arrangement(_ changes: consuming [UInt8]) throws(ApplyError) -> ListArrangement {
         try arrangement(JSONSlice(checking: changes))
     }
@@ -33,7 +32,7 @@ extension RowList {
                 "sections", "reload", "reconfigure", "reloadSections", "reconfigureSections", "items",
                 "sectionContents",
             ])
-        var contents = Contents(of: self)
+        var contents = Elements(of: self)
         for value in try members.list("items") { try contents.update(row: Updated(value)) }
         for value in try members.list("sectionContents") { try contents.update(section: Updated(value)) }
         var arrangement = ListArrangement()
@@ -52,7 +51,7 @@ extension RowList {
 }
 
 extension ListArrangement {
-    /// Checks that what is to be drawn again was there, still is, and is named once.
+    /// Checks that ids to draw again are in both lists, and named once.
     fileprivate func requireRedrawable(from before: RowList, at offset: Int) throws(ApplyError) {
         try require(
             reload + reconfigure, in: [before, list].map { $0.sections.flatMap { $0.rows.lazy.map(\.id) } }, at: offset)
@@ -74,29 +73,17 @@ extension ListArrangement {
     }
 }
 
-/// Rows and sections by id: those of the list before, renewed by those that the changes bring.
-private struct Contents {
-    private var rows: [ElementID: RowList.Row] = [:]
-    private var sections: [ElementID: RowList.Section] = [:]
-
-    init(of list: RowList) {
-        for var section in list.sections {
-            for row in section.rows { rows[row.id] = row }
-            section.rows = []
-            sections[section.id] = section
-        }
-    }
-
-    mutating func update(row: Updated<RowList.Row>) throws(ApplyError) {
+extension Elements {
+    fileprivate mutating func update(row: Updated<RowList.Row>) throws(ApplyError) {
         rows[row.id] = try row.applied(to: rows[row.id])
     }
 
-    mutating func update(section: Updated<RowList.Section>) throws(ApplyError) {
+    fileprivate mutating func update(section: Updated<RowList.Section>) throws(ApplyError) {
         sections[section.id] = try section.applied(to: sections[section.id])
     }
 
-    /// `{"id":…,"items":[ids]}` with what the ids stand for.
-    func section(_ value: JSONSlice) throws(ApplyError) -> RowList.Section {
+    /// The section of `{"id":…,"items":[ids]}`, with its rows.
+    fileprivate func section(_ value: JSONSlice) throws(ApplyError) -> RowList.Section {
         let members = try value.object(["id", "items"])
         guard var section = sections[try members.required("id").asID()] else {
             throw value.error(.unknownID, "a section comes without its content")

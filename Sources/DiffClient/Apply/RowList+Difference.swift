@@ -1,13 +1,13 @@
-// What leads from one list to another, for views that want it said. The engine compares two states that have an item
-// for each row, without contents: one that shows differently is marked by a content in the new state. What it writes
-// is read like an answer of the server, and in the lists of its stages rows take the place of their items.
+// The difference of two lists, for views that need one. The engine compares two states with an item for each row and no
+// contents, except that rows that look different are marked by a content in the new state. Its changes are read like an
+// answer of the server, and in the lists of its stages, rows replace their items.
 
 import SnapshotKit
 
 extension RowList {
-    /// How what shows this list comes to show another, with as few operations as can be. O(n log n).
+    /// The change from this list to another, with the fewest operations. O(n log n).
     ///
-    /// - Parameter marks: what is to be drawn again besides.
+    /// - Parameter marks: what else to draw again.
     func change(to next: RowList, in form: ListClient.Form, marks: Marks = .none) -> ListUpdate.Change {
         if case .keyed = form { return .keyed }
         do {
@@ -39,13 +39,13 @@ extension RowList {
                     return ListStage(name: stage.name, batch: stage.batch, list: list)
                 })
         } catch {
-            // Two lists with unique ids always have a difference; who shows the whole list is right in any case.
+            // Two lists with unique ids always have a difference, and a reset is right in any case.
             assertionFailure("\(error)")
             return .reset(reason: "unknown")
         }
     }
 
-    /// A state with an item for each row; those that are marked have a content.
+    /// A state with an item for each row; marked ones have a content.
     private func state(
         marking marked: Set<ElementID>, sections markedSections: Set<ElementID>
     ) throws(StateError) -> Snapshot {
@@ -64,8 +64,8 @@ extension RowList {
 
 /// Rows, and sections without them, by id.
 struct Elements {
-    private(set) var rows: [ElementID: RowList.Row] = [:]
-    private(set) var sections: [ElementID: RowList.Section] = [:]
+    var rows: [ElementID: RowList.Row] = [:]
+    var sections: [ElementID: RowList.Section] = [:]
 
     init(of list: RowList) {
         for var section in list.sections {
@@ -77,8 +77,8 @@ struct Elements {
 }
 
 extension FollowedList.Outcome {
-    /// What is to be drawn again by an answer though a difference of lists does not tell: what is the same before and
-    /// after it, and cells that are to be made anew.
+    /// What an answer says to draw again that the difference of the lists does not tell: rows and sections that are
+    /// equal before and after, and cells to be replaced.
     func marks(from before: RowList, to after: RowList) -> Marks {
         var marks = Marks.none
         let (old, new) = (Elements(of: before), Elements(of: after))

@@ -1,6 +1,6 @@
-// Rows are less than the state: what is hidden is only counted, and in a window the ancestors of its first rows are
-// missing. So a state is made that has the same rows, with stand-ins for what is not known, and edited by the code that
-// the server edits by; then the stand-ins are taken out again.
+// Rows are less than the state: hidden items are only counted, and the ancestors of a window's first rows are missing.
+// So the rows are completed to a state with placeholders, which is edited by the code that the server uses; then the
+// placeholders are removed.
 
 import Foundation
 import SnapshotKit
@@ -8,40 +8,40 @@ import SnapshotKit
 extension RowList {
     /// This list after a batch of edits, as far as its rows can tell. O(n).
     ///
-    /// - Throws: `EditError` where the server would refuse it, and where it names what is not shown.
+    /// - Throws: `EditError` if the server would refuse it, or if it names something that is not shown.
     func applying(_ edits: EditBatch) throws -> RowList {
-        var outline = Outline()
+        var tree = RowTree()
         var builder = Snapshot.Builder()
         for section in sections {
-            let roots = outline.append(section.rows)
+            let roots = tree.append(section.rows)
             builder.section(section.id, content: section.content, isExpanded: section.isExpanded) { items in
-                for root in roots { outline.write(root, into: &items) }
+                for root in roots { tree.write(root, into: &items) }
             }
         }
         let edited = try builder.build().applying(edits, limits: .none).snapshot
         var list = RowList(edited)
         list.content = content
         for index in list.sections.indices {
-            list.sections[index].rows = list.sections[index].rows.compactMap { outline.row($0, of: edited) }
+            list.sections[index].rows = list.sections[index].rows.compactMap { tree.row($0, of: edited) }
         }
         return list
     }
 }
 
-/// Rows as a tree, with stand-ins.
-private struct Outline {
+/// Rows as a tree, with placeholders.
+private struct RowTree {
     private struct Node {
         var id: ElementID
-        /// Nil for a stand-in.
+        /// Nil for a placeholder.
         var row: RowList.Row?
         var children: [Int] = []
     }
 
     private var nodes: [Node] = []
-    /// Of each row with children that are not shown: the one that stands for them, and how many they are.
-    private var hidden: [ElementID: (standIn: ElementID, count: Int)] = [:]
-    private var standIns: Set<ElementID> = []
-    /// No id that anybody has.
+    /// For each row with hidden children, their placeholder and their count.
+    private var hidden: [ElementID: (placeholder: ElementID, count: Int)] = [:]
+    private var placeholders: Set<ElementID> = []
+    /// Begins no other id.
     private let prefix = UUID().uuidString
 
     /// Appends a section's rows; returns those without a parent.
@@ -58,26 +58,28 @@ private struct Outline {
         for (index, row) in rows.enumerated() {
             open.removeLast(max(0, open.count - row.level))
             while open.count < row.level {
-                let id = Self.ancestor(of: rows[index...], at: open.count) ?? newID()
-                standIns.insert(id)
-                add(Node(id: id))
+                add(placeholder(Self.ancestor(of: rows[index...], at: open.count) ?? newID()))
             }
             add(Node(id: row.id, row: row))
         }
         for node in nodes.indices[first...] {
             guard let row = nodes[node].row, row.childCount > nodes[node].children.count else { continue }
-            let id = newID()
-            standIns.insert(id)
-            hidden[row.id] = (id, row.childCount - nodes[node].children.count)
-            nodes.append(Node(id: id))
+            let placeholder = placeholder(newID())
+            hidden[row.id] = (placeholder.id, row.childCount - nodes[node].children.count)
+            nodes.append(placeholder)
             nodes[node].children.append(nodes.count - 1)
         }
         return roots
     }
 
+    private mutating func placeholder(_ id: ElementID) -> Node {
+        placeholders.insert(id)
+        return Node(id: id)
+    }
+
     private func newID() -> ElementID { ElementID("\(prefix)-\(nodes.count)") }
 
-    /// The id of the missing ancestor of the first of some rows: the next row right below it names it.
+    /// The id of the first row's missing ancestor, which the next row right below it names.
     private static func ancestor(of rows: ArraySlice<RowList.Row>, at level: Int) -> ElementID? {
         rows.prefix { $0.level > level }.first { $0.level == level + 1 }?.parent
     }
@@ -89,10 +91,10 @@ private struct Outline {
         }
     }
 
-    /// A row of the edited state as it is to be shown; nil for a stand-in.
+    /// A row of the edited state as it is shown; nil for a placeholder.
     func row(_ row: RowList.Row, of edited: Snapshot) -> RowList.Row? {
-        if standIns.contains(row.id) { return nil }
-        guard let (standIn, count) = hidden[row.id], edited.item(withID: standIn.text) != nil else { return row }
+        if placeholders.contains(row.id) { return nil }
+        guard let (id, count) = hidden[row.id], edited.item(withID: id.text) != nil else { return row }
         var row = row
         row.childCount += count - 1
         return row

@@ -1,10 +1,10 @@
 import SnapshotKit
 
 extension RowList {
-    /// This list after the `changes` of an `indexed` changeset: one batch in which each row is named by itself. O(n +
+    /// This list after the `changes` of an `indexed` changeset: a batch with an operation for each row. O(n +
     /// operations).
     ///
-    /// - Throws: `ApplyError`: an index beyond the list, one that is named twice, or anything that is no such batch.
+    /// - Throws: `ApplyError` if an index is out of range or named twice, or if this is anything else.
     public func applying(indexed changes: consuming [UInt8]) throws(ApplyError) -> RowList {
         try applying(indexed: JSONSlice(checking: changes))
     }
@@ -15,7 +15,7 @@ extension RowList {
 }
 
 extension IndexBatch {
-    /// Reads the `changes` of an `indexed` changeset, for batch rules of one's own. O(n).
+    /// Reads the `changes` of an `indexed` changeset, to be applied by rules of your own. O(n).
     ///
     /// - Throws: `ApplyError` if it is anything else.
     public init(indexed changes: consuming [UInt8]) throws(ApplyError) {

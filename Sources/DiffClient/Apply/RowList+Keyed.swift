@@ -1,13 +1,12 @@
-// Operations on ids, one after the other. Sections and rows are vertices of a linked tree, found by id, so that an
-// operation costs O(1) wherever it falls; the list is put together again at the end.
+// Operations on ids, applied one after the other. Sections and rows are vertices of a linked tree, found by id, so that
+// an operation is O(1) anywhere; the list is rebuilt at the end.
 
 import SnapshotKit
 
 extension RowList {
     /// This list after the `changes` of a `keyed` changeset. O(n + operations).
     ///
-    /// - Throws: `ApplyError`: an id or an anchor that is not there, one that is there already, or anything that is no
-    ///   such operation.
+    /// - Throws: `ApplyError` if an id or anchor is unknown, if a new id is taken, or if this is anything else.
     public func applying(keyed changes: consuming [UInt8]) throws(ApplyError) -> RowList {
         try applying(keyed: JSONSlice(checking: changes))
     }
@@ -19,9 +18,9 @@ extension RowList {
     }
 }
 
-/// A list while operations are applied to it.
+/// A list while operations are being applied.
 private struct KeyedState {
-    /// What a vertex is; a section's own rows are left out.
+    /// A vertex's element; sections without their rows.
     private enum Element {
         case root
         case section(RowList.Section)
@@ -163,13 +162,13 @@ private struct KeyedState {
         elements[vertex] = .row(try update.applied(to: old))
     }
 
-    /// The section that an operation names in `in`.
+    /// The section in an operation's `in`.
     private func parent(_ members: Members) throws(ApplyError) -> Int {
         let value = try members.required("in")
         return try find(try value.asID(), sections, value)
     }
 
-    /// The sibling that an operation names in `before`; none for null, which must be said.
+    /// The sibling in an operation's `before`, which is required; none for null.
     private func anchor(_ members: Members, _ vertices: [ElementID: Int], below parent: Int) throws(ApplyError) -> Int {
         let value = try members.required("before")
         if value.isNull { return LinkedTree.none }

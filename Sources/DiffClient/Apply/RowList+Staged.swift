@@ -1,33 +1,32 @@
-// Stages for UITableView and UICollectionView. What either refuses, crashes on or draws wrongly is refused here, before
-// it gets there: indexes beyond the list, places named twice, item operations in sections that come, go or move,
-// updates among anything else, deletions of sections among moves of sections, and a list whose counts are not those
-// that the stage announces. docs/diff.md lists the reports behind each.
+// Stages for UITableView and UICollectionView. Whatever either of them crashes on or draws wrongly is refused here:
+// indexes out of range or named twice, item operations in sections that are inserted, deleted or moved, updates with
+// other operations, deletions of sections with moves of sections, and counts that do not match. docs/diff.md lists the
+// bug reports for each.
 
 import SnapshotKit
 
-/// One batch of a staged changeset, and the list after it.
+/// A batch of a staged changeset, and the list after it.
 public struct ListStage: Sendable {
     /// `updates`, `deletes`, `sections`, `items` or `headers`.
     public let name: String
-    /// What to tell the view.
+    /// The operations to pass to the view.
     public let batch: IndexBatch
-    /// The list to hold from inside the batch on.
+    /// The list to adopt inside the batch.
     public let list: RowList
 }
 
 extension RowList {
-    /// This list after the `changes` of a `staged` changeset. O(n + operations) a stage.
+    /// This list after the `changes` of a `staged` changeset. O(n + operations) per stage.
     ///
     /// - Throws: as `stages(_:)`.
     public func applying(staged changes: consuming [UInt8]) throws(ApplyError) -> RowList {
         try stages(changes).last?.list ?? self
     }
 
-    /// The stages of a `staged` changeset, each to be carried out as one `performBatchUpdates` inside which its list is
-    /// adopted. O(n + operations) a stage.
+    /// The stages of a `staged` changeset, each for one `performBatchUpdates` inside which its list is adopted. O(n +
+    /// operations) per stage.
     ///
-    /// - Throws: `ApplyError` if any stage does not fit, or is one that a view would refuse. None of them is to be
-    ///   carried out then.
+    /// - Throws: `ApplyError` if any stage does not fit or is unsafe for a view. Then carry out none of them.
     public func stages(_ changes: consuming [UInt8]) throws(ApplyError) -> [ListStage] {
         try stages(JSONSlice(checking: changes))
     }

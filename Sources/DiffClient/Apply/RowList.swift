@@ -1,25 +1,25 @@
 import SnapshotKit
 
-/// A list as a client holds it: sections with rows, visible items only, depth first.
+/// A client's list: sections with rows, which are the visible items, depth first.
 ///
-/// It is what a reset carries, and what a changeset in `keyed`, `indexed` or `staged` is applied to. A plain value, to
-/// be shown and compared; who holds whole states holds a `Snapshot`.
+/// A reset contains one, and changesets in `keyed`, `indexed`, `staged` and `diffable` apply to it. It is a plain value
+/// to show and compare; for whole states there is `Snapshot`.
 public struct RowList: Sendable, Equatable {
-    /// One row.
+    /// A row.
     public struct Row: Sendable, Equatable, Identifiable {
         /// The item's id.
         public var id: ElementID
-        /// What the item shows.
+        /// The item's content.
         public var content: JSONText?
         /// The type of cell.
         public var kind: String?
-        /// Ancestors within the section.
+        /// The number of ancestors within the section.
         public var level = 0
-        /// The item that this one is a child of.
+        /// The parent's id, if it has one.
         public var parent: ElementID?
-        /// Whether its children are rows too.
+        /// Whether its children are rows, too.
         public var isExpanded = true
-        /// Its direct children, hidden ones included.
+        /// The number of direct children, including hidden ones.
         public var childCount = 0
 
         /// A row with an id, and defaults for the rest.
@@ -37,11 +37,11 @@ public struct RowList: Sendable, Equatable {
         }
     }
 
-    /// One section.
+    /// A section.
     public struct Section: Sendable, Equatable, Identifiable {
         /// The section's id.
         public var id: ElementID
-        /// What its header shows.
+        /// The content of its header.
         public var content: JSONText?
         /// Whether its items are rows.
         public var isExpanded = true
@@ -57,7 +57,7 @@ public struct RowList: Sendable, Equatable {
         }
     }
 
-    /// What the list shows besides its rows, such as a title or the next page's cursor.
+    /// The list's own content, such as a title or the next page's cursor.
     public var content: JSONText?
     /// The sections, in order.
     public var sections: [Section] = []
@@ -68,9 +68,9 @@ public struct RowList: Sendable, Equatable {
     /// A list of sections.
     public init(content: JSONText? = nil, sections: [Section]) { (self.content, self.sections) = (content, sections) }
 
-    /// Reads the `state` of a reset: sections with rows, never nested. O(n).
+    /// Reads the `state` of a reset: sections with rows, not nested. O(n).
     ///
-    /// - Throws: `ApplyError` if it is anything else, or if an id stands in it twice.
+    /// - Throws: `ApplyError` if it is anything else, or if it has an id twice.
     public init(state json: consuming [UInt8]) throws(ApplyError) {
         try self.init(state: JSONSlice(checking: json))
     }
@@ -94,9 +94,9 @@ public struct RowList: Sendable, Equatable {
         }
     }
 
-    /// This list with what an answer says of the list's own content as `list`. O(bytes).
+    /// This list after an answer's `list`, the change of its own content. O(bytes).
     ///
-    /// - Throws: `ApplyError` if it is anything else, or a patch for what has no content.
+    /// - Throws: `ApplyError` if it is anything else, or a patch without a content to apply it to.
     public func applying(list change: consuming [UInt8]) throws(ApplyError) -> RowList {
         try applying(list: JSONSlice(checking: change))
     }
@@ -117,7 +117,7 @@ public struct RowList: Sendable, Equatable {
     /// The row at a path. O(1).
     public subscript(path: ItemPath) -> Row { sections[path.section].rows[path.row] }
 
-    /// Checks that sections and, separately, rows have ids of their own. O(n).
+    /// Checks that the ids of sections and, separately, of rows are unique. O(n).
     func requireUniqueIDs(at offset: Int) throws(ApplyError) {
         var ids: Set<ElementID> = []
         for section in sections where !ids.insert(section.id).inserted {
@@ -133,11 +133,10 @@ public struct RowList: Sendable, Equatable {
 }
 
 extension RowList.Row {
-    /// The row that a visible item is. O(children).
+    /// The row of a visible item. O(children).
     public init(_ item: StateItem) {
         self.init(
             id: item.id, content: item.content.map(JSONText.init(accepted:)), kind: item.kind, level: item.level,
-            parent: item.parent?.id,
-            isExpanded: item.isExpanded, childCount: item.children.count)
+            parent: item.parent?.id, isExpanded: item.isExpanded, childCount: item.children.count)
     }
 }

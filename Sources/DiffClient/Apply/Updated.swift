@@ -1,5 +1,5 @@
-// Rows and sections as answers write them (defaults left out), and updates of them, which may bring a patch in place of
-// the content.
+// Reading rows and sections, whose defaults are left out, and their updates, which may have a patch in place of a
+// content.
 
 import SnapshotKit
 
@@ -8,20 +8,20 @@ protocol ListElement: Sendable {
     var id: ElementID { get }
     var content: JSONText? { get set }
 
-    /// The members that an update may have, but for `patch`.
+    /// The members of an element, whether new or updated.
     static var members: [String] { get }
-    /// Those that only an element that is new has.
+    /// The additional members of a new element.
     static var membersOfNew: [String] { get }
 
     init(_ members: Members) throws(ApplyError)
 }
 
 extension ListElement {
-    /// Reads an element that is new.
+    /// Reads a new element.
     init(_ value: JSONSlice) throws(ApplyError) { try self.init(try value.object(Self.members + Self.membersOfNew)) }
 }
 
-/// What an update says of a row or section: all of it anew, but where it brings a patch.
+/// An update of a row or section: the new element, or all but its content, with a patch for that.
 struct Updated<Element: Sendable>: Sendable {
     private let element: Element
     private let patch: JSONText?
