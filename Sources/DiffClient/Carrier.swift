@@ -12,10 +12,10 @@ final class Carrier: Sendable {
     private let session: URLSession
     private let routes = Routes()
 
-    /// Streams by the numbers of their tasks. `URLSession.bytes` would do without, and is not there on Linux.
+    /// Inboxes of streams by task identifier. `URLSession.bytes` would need none, but does not exist on Linux.
     private final class Routes: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         private let lock = NSLock()
-        /// The lock's.
+        /// Protected by the lock.
         private var inboxes: [Int: NewsInbox] = [:]
 
         subscript(task: URLSessionTask) -> NewsInbox? {
@@ -42,8 +42,8 @@ final class Carrier: Sendable {
         }
     }
 
-    /// Without cache and cookies, and with connections for many sessions of one server: each stream and each held
-    /// request occupies one, and the usual six would let the seventh session starve.
+    /// No cache, no cookies, and many connections per server: each stream and each held request occupies one, and with
+    /// the usual six, the seventh session would starve.
     private init() {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
@@ -62,10 +62,10 @@ final class Carrier: Sendable {
         return OpenRequest(inbox) { DispatchQueue.global().async { task.cancel() } }
     }
 
-    /// Carries a request to the server and its answer back, until the task is cancelled.
+    /// Sends a request and waits for its answer, until the task is cancelled.
     ///
-    /// As `URLSession.data(for:)`, but for one thing: there, on Linux, a task that is cancelled waits for the queue
-    /// that is about to resume it, and that for the task, both forever (swift-corelibs-foundation). Here nobody waits.
+    /// Like `URLSession.data(for:)`, which deadlocks on Linux (swift-corelibs-foundation): there a cancelled task waits
+    /// for the queue that is about to resume it, and the queue for the task.
     func carry(_ request: URLRequest) async throws -> (Data, URLResponse) {
         let carried = Carried()
         return try await withTaskCancellationHandler {
@@ -85,10 +85,10 @@ final class Carrier: Sendable {
     }
 }
 
-/// A request that may be cancelled before it has begun.
+/// A request that may be cancelled before it is sent.
 private final class Carried: @unchecked Sendable {
     private let lock = NSLock()
-    // Both are the lock's.
+    // Protected by the lock.
     private var task: URLSessionTask?
     private var isCancelled = false
 

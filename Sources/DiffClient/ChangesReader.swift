@@ -1,26 +1,25 @@
 import Foundation
 import SnapshotKit
 
-/// The request by which one loop reads what changes: begun when somebody waits for it, and anew where it leads no more
-/// from what is shown to what is wanted. Waiting for it may be given up, for an edit that is to be shown, and begin
-/// again: nothing is asked twice, and nothing lost.
+/// The request by which one iteration reads changes. It is started when somebody waits, and replaced when other rows
+/// are to be followed or the client reconnects. A wait may be abandoned, to show an edit, and resumed: nothing is asked
+/// twice or lost.
 final class ChangesReader: @unchecked Sendable {
     /// How to ask.
     enum Way: Sendable, Equatable {
         case stream
-        /// By one request, which the server may hold so long, in seconds.
+        /// By a request that the server may hold for so many seconds.
         case poll(TimeInterval)
     }
 
-    /// What a request was begun for.
+    /// What a request depends on.
     private struct Terms: Equatable {
-        /// The rows that are followed.
         let rows: StateWindow?
-        /// When there was last a reason to ask anew.
-        let moment: Int
+        /// Changes when the client reconnects.
+        let generation: Int
     }
 
-    /// A request that is under way.
+    /// A request in progress.
     private struct Open {
         let request: OpenRequest
         let terms: Terms
@@ -30,29 +29,28 @@ final class ChangesReader: @unchecked Sendable {
     }
 
     private let lock = NSLock()
-    /// The lock's.
+    /// Protected by the lock.
     private var open: Open?
 
-    /// How it asks at the moment, and since when.
+    /// How it is asking, and since when.
     var way: (Way, start: TimeInterval)? { lock.withLock { open.map { ($0.way, $0.start) } } }
 
-    /// Whether it need not be asked whether there is a session: a stream says the reader's revision at once if so.
+    /// Whether the request has shown that there is a session: if so, a stream sends the reader's revision at once.
     var isSettled: Bool { lock.withLock { open?.isSettled ?? false } }
 
-    /// Gives the request up; the next one begins at what is shown then.
+    /// Abandons the request.
     func close() { lock.withLock { open = nil } }
 
-    /// Waits for what comes next; nil where that took longer than `seconds`, or the task is cancelled.
+    /// Waits for the next news; nil if that took longer than `seconds`, or the task was cancelled.
     ///
     /// - Parameters:
-    ///   - rows: the rows that are followed.
-    ///   - revision: what a new request leads from.
-    ///   - way: how to ask, if it does not ask already.
-    ///   - seconds: how long to wait, if not for ever.
+    ///   - rows: the rows to follow; nil for all.
+    ///   - revision: the base of a new request.
+    ///   - way: how to ask, if there is no request yet.
     func next(
         of client: ListClient, rows: StateWindow?, since revision: String?, by way: Way, within seconds: TimeInterval?
     ) async throws(ServerProblem) -> OpenRequest.News? {
-        let terms = Terms(rows: rows, moment: client.connectivity.held.moment)
+        let terms = Terms(rows: rows, generation: client.connectivity.held.generation)
         let current = lock.withLock { open?.terms == terms ? open?.request : nil }
         let request: OpenRequest
         if let current {

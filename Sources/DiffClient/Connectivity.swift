@@ -8,9 +8,9 @@ import Foundation
     import UIKit
 #endif
 
-/// Says when there is a reason to ask anew: a network that is another one, an app that is in front again.
+/// Notices reasons to ask again at once: a change of the network, or the app returning to the foreground.
 final class Connectivity: @unchecked Sendable {
-    /// What is given up then: pauses after failures, and requests over a connection that may be dead and not say so.
+    /// Abandoned then: pauses after failures, and requests on connections that may be silently dead.
     let held = HeldRequests()
 
     #if canImport(Network)
@@ -22,7 +22,7 @@ final class Connectivity: @unchecked Sendable {
 
     init() {
         #if canImport(Network)
-            // It tells the path that there is, and then each other one.
+            // The first update is the current path.
             nonisolated(unsafe) var isKnown = false
             monitor.pathUpdateHandler = { [held] path in
                 if isKnown, path.status == .satisfied { held.interrupt() }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Reads server-sent events (HTML Living Standard §9.2) from pieces that may break anywhere.
+/// Parses server-sent events (HTML Living Standard §9.2) from pieces that may break anywhere.
 struct EventParser {
-    /// What a stream says.
+    /// An event of a stream.
     enum Event: Sendable, Equatable {
         /// An answer, as JSON.
         case changes([UInt8])
-        /// The reader's revision is this one, though nothing that it shows has changed.
+        /// The reader has this revision now, but nothing that it shows has changed.
         case revision(String)
         /// Why the stream ends, as a problem in JSON.
         case end([UInt8])
@@ -17,7 +17,7 @@ struct EventParser {
     private var id = ""
     private var data: [UInt8]?
 
-    /// Reads on; what is complete goes to `take`. O(n).
+    /// Parses further bytes, and passes complete events to `take`. O(n).
     mutating func read(_ piece: some Sequence<UInt8>, _ take: (Event) -> Void) {
         for byte in piece {
             guard byte == UInt8(ascii: "\n") else {
@@ -30,7 +30,7 @@ struct EventParser {
         }
     }
 
-    /// Takes a line in; one without a name is a comment.
+    /// Takes a line; one without a name is a comment.
     private mutating func field() {
         let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
         var value = line[colon...].dropFirst()

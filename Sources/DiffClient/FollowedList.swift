@@ -1,49 +1,48 @@
 import Foundation
 import SnapshotKit
 
-/// A list that follows a session: what a client shows, and the revision that it is.
+/// A list that follows a session, with its revision.
 ///
-/// It keeps the client's whole rule: a reset replaces everything; changes from the list's own revision are applied;
-/// changes that lead to that revision were seen before; all others are for another list, and the client asks again with
-/// `since` set to `revision`.
+/// It implements the client's rule: a reset replaces everything; changes from the list's revision are applied; changes
+/// to the list's revision are old; all others are for another list, and the client asks again with `since` set to
+/// `revision`.
 public struct FollowedList: Sendable {
-    /// What is shown.
+    /// The current list.
     public private(set) var list = RowList()
-    /// What is shown, by name; nil before the first answer, and after one that did not fit.
+    /// Its revision; nil before the first answer, and after one that did not fit.
     public private(set) var revision: String?
-    /// Where what is shown stands among all rows; nil where it is all of them.
+    /// Its position among all rows; nil if it has all of them.
     public private(set) var window: WindowBounds?
-    /// When it was last read: it holds every write that was answered before that.
+    /// When the latest read began: every write answered before that is in the list.
     var readTime: TimeInterval?
 
-    /// A list that has seen nothing.
+    /// A list without a revision.
     public init() {}
 
-    /// A list that goes on from what was shown earlier.
+    /// A list that continues from an earlier one.
     public init(_ list: RowList, revision: String) {
         self.list = list
         self.revision = revision
     }
 
-    /// What became of an answer.
+    /// What an answer did.
     public enum Outcome: Sendable {
-        /// The list is another one, for the given reason, such as `expired`.
+        /// The list was replaced, for a reason such as `expired`.
         case replaced(reason: String)
-        /// The list was changed. In the dialect `staged`, by these stages, of which the last one's list is shown now.
+        /// The list was changed; in the dialect `staged`, by these stages, the last of which has the current list.
         case changed([ListStage])
-        /// The list was changed, in the dialect `diffable`: what it is now, and what is to be drawn again.
+        /// The list was changed in the dialect `diffable`, to this arrangement.
         case arranged(ListArrangement)
-        /// The list is as new as the answer.
+        /// The list was as new as the answer.
         case current
         /// The answer is for another list: ask again.
         case elsewhere
     }
 
-    /// Takes an answer, be it of a POST, a GET, a poll or an event, in `keyed`, `indexed`,
-    /// `staged` or `diffable`. O(n).
+    /// Takes an answer to a POST, a GET or a poll, or an event, in `keyed`, `indexed`, `staged` or `diffable`. O(n).
     ///
-    /// - Throws: `ApplyError` if the answer does not fit. The list is as it was, and `revision` nil, so that the next
-    ///   answer asked for with it is a reset.
+    /// - Throws: `ApplyError` if the answer does not fit. The list is unchanged, and `revision` nil, so that asking
+    ///   with it brings a reset.
     public mutating func take(_ answer: consuming [UInt8]) throws(ApplyError) -> Outcome {
         do throws(ApplyError) {
             return try take(Answer(JSONSlice(checking: answer)))
@@ -53,7 +52,7 @@ public struct FollowedList: Sendable {
         }
     }
 
-    /// Goes on to a revision that shows nothing else.
+    /// Advances to a revision with the same list.
     mutating func advance(to revision: String) { self.revision = revision }
 
     private mutating func take(_ answer: Answer) throws(ApplyError) -> Outcome {
@@ -84,7 +83,7 @@ public struct FollowedList: Sendable {
             let arrangement = try list.arrangement(answer.body)
             list = arrangement.list
             return .arranged(arrangement)
-        // They lead one flat list, or a document, to the next state, or nothing, and not rows in sections.
+        // These change a flat list or a document, or nothing at all, but not rows in sections.
         case .sequential, .counts, .jsonPatch, nil:
             throw answer.body.wrong("changes in a dialect that is not applied here")
         }
@@ -92,13 +91,13 @@ public struct FollowedList: Sendable {
     }
 }
 
-/// The members of an answer that a client needs; others are left alone.
+/// The members of an answer that a client needs; others are ignored.
 private struct Answer {
     let from, to, reset: String?
     let dialect: Dialect?
-    /// The changes, or with `reset` the state.
+    /// The changes, or the state of a reset.
     let body: JSONSlice
-    /// What became of the list's own content, if that changed.
+    /// The change of the list's own content, if any.
     let list: JSONSlice?
     let window: WindowBounds?
 

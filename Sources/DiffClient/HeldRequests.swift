@@ -1,31 +1,32 @@
 import Foundation
 
-/// Requests that the server holds while nothing changes. They are given up when something else is to be asked or shown.
+/// Requests that the server holds while nothing changes, to be abandoned when there is something else to ask or to
+/// show.
 final class HeldRequests: @unchecked Sendable {
     private let lock = NSLock()
-    // All of these are the lock's.
+    // Protected by the lock.
     private var interruptions = 0
     private var requests: [UUID: @Sendable () -> Void] = [:]
 
-    /// How often requests were given up so far.
-    var moment: Int { lock.withLock { interruptions } }
+    /// How often `interrupt` was called.
+    var generation: Int { lock.withLock { interruptions } }
 
-    /// Gives up those that are under way.
+    /// Abandons the requests in progress.
     func interrupt() {
-        let given = lock.withLock {
+        let abandoned = lock.withLock {
             interruptions += 1
-            return Array(requests.values)
+            return requests.values
         }
-        for giveUp in given { giveUp() }
+        for cancel in abandoned { cancel() }
     }
 
-    /// Asks; nil if requests were given up since `moment`, and no answer came.
+    /// Asks; nil if requests were abandoned since `generation` and no answer came.
     func answer<Answer: Sendable>(
-        since moment: Int, asking: @escaping @Sendable () async throws(ServerProblem) -> Answer?
+        since generation: Int, asking: @escaping @Sendable () async throws(ServerProblem) -> Answer?
     ) async throws(ServerProblem) -> Answer? {
         let id = UUID()
         let started = lock.withLock {
-            guard moment == interruptions else { return nil as Task<Answer?, any Error>? }
+            guard generation == interruptions else { return nil as Task<Answer?, any Error>? }
             let request = Task { try await asking() }
             requests[id] = { request.cancel() }
             return request
@@ -38,7 +39,7 @@ final class HeldRequests: @unchecked Sendable {
         }
         let isWanted = lock.withLock {
             requests[id] = nil
-            return moment == interruptions
+            return generation == interruptions
         }
         do {
             return try result.get()

@@ -1,21 +1,21 @@
 import Foundation
 import SnapshotKit
 
-/// A row with its content as a value.
+/// A row with decoded content.
 public struct LiveRow<Item: Sendable>: Sendable, Identifiable {
     /// The item's id.
     public let id: ElementID
-    /// The item's content, decoded.
+    /// The decoded content.
     public let item: Item
     /// The type of cell.
     public let kind: String?
-    /// Ancestors within the section.
+    /// The number of ancestors within the section.
     public let level: Int
-    /// The item that this one is a child of.
+    /// The parent's id, if it has one.
     public let parent: ElementID?
-    /// Whether its children are rows too.
+    /// Whether its children are rows, too.
     public let isExpanded: Bool
-    /// Its direct children, hidden ones included.
+    /// The number of direct children, including hidden ones.
     public let childCount: Int
 
     init(_ row: RowList.Row, _ item: Item) {
@@ -27,11 +27,11 @@ public struct LiveRow<Item: Sendable>: Sendable, Identifiable {
 extension LiveRow: Equatable where Item: Equatable {}
 extension LiveRow: Hashable where Item: Hashable {}
 
-/// A section with rows whose contents are values.
+/// A section with decoded rows.
 public struct LiveSection<Item: Sendable>: Sendable, Identifiable {
     /// The section's id.
     public let id: ElementID
-    /// What its header shows.
+    /// The content of its header.
     public let content: JSONText?
     /// Whether its items are rows.
     public let isExpanded: Bool
@@ -41,7 +41,7 @@ public struct LiveSection<Item: Sendable>: Sendable, Identifiable {
 
 extension LiveSection: Equatable where Item: Equatable {}
 
-/// Decodes the contents of a list's rows, each once: a content that stays the same is not decoded again.
+/// Decodes the contents of a list's rows. Contents that stay the same are not decoded again.
 ///
 /// ```swift
 /// var decoder = ItemDecoder<Fire>()
@@ -52,16 +52,16 @@ extension LiveSection: Equatable where Item: Equatable {}
 public struct ItemDecoder<Item: Decodable & Sendable> {
     private let decoder: JSONDecoder
     private var known: [ElementID: (content: JSONText?, item: Result<Item, any Error>)] = [:]
-    /// Rows of the last list whose contents are no `Item`, with what is wrong with them. They are in no section.
+    /// Errors of rows that are missing from the last sections because their contents are not an `Item`.
     public private(set) var failures: [ElementID: any Error] = [:]
-    /// How many contents were decoded so far.
+    /// How many contents have been decoded.
     private(set) var count = 0
 
-    /// A decoder that has seen nothing.
+    /// A decoder without known contents.
     public init(_ decoder: JSONDecoder = JSONDecoder()) { self.decoder = decoder }
 
-    /// The rows of a list, with decoded contents. A row without content is decoded from `null`, so it needs an optional
-    /// `Item`. O(rows), and what the decoder takes for contents that changed.
+    /// The sections of a list with decoded contents. A row without content is decoded from `null`, which requires an
+    /// optional `Item`. O(rows), plus decoding contents that have changed.
     public mutating func sections(of list: RowList) -> [LiveSection<Item>] {
         var current: [ElementID: (content: JSONText?, item: Result<Item, any Error>)] = [:]
         failures = [:]

@@ -6,8 +6,7 @@ import SnapshotKit
 #endif
 
 extension ListClient {
-    /// Posts what the list looks like now, as a value of your own. This takes a key, and makes a session
-    /// if there is none.
+    /// Posts the current list as a value of your own. This requires a key, and creates the session if there is none.
     ///
     /// ```swift
     /// let fires = [Fire(id: "4a03", content: .init(name: "Platina Fire", acres: 10))]
@@ -15,11 +14,10 @@ extension ListClient {
     /// ```
     ///
     /// - Parameters:
-    ///   - state: a state as JSON: an array of items, or an object with
-    ///     `items` or `sections`.
+    ///   - state: encodes to an array of items, or to an object with `items` or `sections`.
     ///   - revision: refuses the write (412) unless this is the head.
     ///   - encoder: encodes the value.
-    /// - Returns: the head's revision after the write.
+    /// - Returns: the head after the write.
     /// - Throws: `ServerProblem` if the write is refused, or what the encoder throws.
     @discardableResult
     public func post(
@@ -28,12 +26,11 @@ extension ListClient {
         try head(of: await post(state: JSONText(encoding: state, by: encoder), ifMatch: revision))
     }
 
-    /// Posts what the list looks like now; whoever holds a key may. Makes the session if there is none.
+    /// Posts the current list. This requires a key, and creates the session if there is none.
     ///
     /// - Parameters:
-    ///   - state: the list: an array of items, or an object with `items` or `sections`.
-    ///   - since: the revision that the changeset in the answer is to lead from; the head before this write, if there
-    ///     is none.
+    ///   - state: an array of items, or an object with `items` or `sections`.
+    ///   - since: the base revision of the changeset in the answer; by default the head before this write.
     ///   - revision: refuses the write (412) unless this is the head.
     /// - Returns: the answer, which `FollowedList.take(_:)` takes.
     public func post(
@@ -42,12 +39,11 @@ extension ListClient {
         try await answer(to: writing("state", state, since, revision), tries: 4)
     }
 
-    /// Posts an array of edits, all of which are done or none; a token with the scope `edit` is enough.
+    /// Posts edits, which are applied together or not at all. A token with the scope `edit` suffices.
     ///
     /// - Parameters:
     ///   - edits: an array of edits.
-    ///   - since: the revision that the changeset in the answer is to lead from; the head before this write, if there
-    ///     is none.
+    ///   - since: the base revision of the changeset in the answer; by default the head before this write.
     ///   - revision: refuses the write (412) unless this is the head.
     /// - Returns: the answer, which `FollowedList.take(_:)` takes.
     public func post(
@@ -56,20 +52,20 @@ extension ListClient {
         try await answer(to: writing("edits", edits, since, revision), tries: 4)
     }
 
-    /// Shows edits at once, in what `updates` bring next, and posts them when those before are answered. What is shown
-    /// is from then on each newer list with the edits done to it, until that holds them. Lost answers and a server that
-    /// is not ready are waited for, as long as `patience` says, and the edits done once all the same.
+    /// Shows edits at once, with the next of `updates`, and posts them after earlier ones have been answered. Until the
+    /// list contains them, they are applied to each newer one. While answers are lost or the server is not ready, they
+    /// are retried for `patience` seconds, and applied only once.
     ///
     /// ```swift
     /// try await client.edit(JSONText(#"[{"op":"move","items":[17],"at":"start"}]"#))
     /// ```
     ///
-    /// - Returns: the revision that holds them.
-    /// - Throws: `ServerProblem` if they are refused. They are not shown any more then, nor when the task is cancelled.
+    /// - Returns: the revision that contains them.
+    /// - Throws: `ServerProblem` if they are refused. Then, or if the task is cancelled, they are no longer shown.
     @discardableResult
     public func edit(_ edits: JSONText) async throws(ServerProblem) -> String { try await begin(edits).revision() }
 
-    /// Shows edits, and begins to send them.
+    /// Shows edits and begins to send them.
     func begin(_ edits: JSONText) -> SentEdits {
         let deadline = TimeInterval.uptime + patience
         var request = writing("edits", edits, nil, nil)
@@ -87,8 +83,8 @@ extension ListClient {
         return revision
     }
 
-    /// A POST. All tries carry its key, so that a write whose answer was lost is not done again: the server answers the
-    /// next try as it would have answered the first.
+    /// A POST. All tries have the same key, so that a write whose answer was lost is not repeated: the server answers
+    /// the next try as it would have answered the first.
     private func writing(_ name: String, _ value: JSONText, _ since: String?, _ revision: String?) -> URLRequest {
         let query = since.map { [URLQueryItem(name: "since", value: $0)] } ?? []
         var request = URLRequest(url: changesURL(query, in: window?.rows))
@@ -101,7 +97,7 @@ extension ListClient {
         return request
     }
 
-    /// Tries so often, and not beyond a deadline.
+    /// Sends a request with up to `tries` tries, until a deadline.
     private func answer(
         to request: URLRequest, tries: Int, until deadline: TimeInterval? = nil
     ) async throws(ServerProblem) -> [UInt8] {
@@ -111,11 +107,9 @@ extension ListClient {
                 return try await answer(to: request)
             } catch {
                 failures += 1
-                let delay = backOff.pause(
-                    after: failures - 1, retryAfter: error.retryAfter, chance: .random(in: 0...1))
-                let mayPass = error.isPassing && error.status != 404 || renewsToken && error.status == 401
-                guard mayPass, failures < tries, deadline.map({ .uptime + delay < $0 }) ?? true, !Task.isCancelled
-                else {
+                let delay = backOff.pause(after: failures - 1, retryAfter: error.retryAfter)
+                let isInTime = deadline.map { .uptime + delay < $0 } ?? true
+                guard mayPass(error), error.status != 404, failures < tries, isInTime, !Task.isCancelled else {
                     throw error
                 }
                 await Task.pause(for: delay)

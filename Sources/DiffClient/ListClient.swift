@@ -1,9 +1,9 @@
-// A client of one session. It holds no diff code: the server says what changed, and SnapshotKit's appliers do it.
+// A client of one session. It does not compute differences: the server says what changed, and the appliers do it.
 //
-// Reading is by one stream of events, opened while somebody waits for updates, or by long polls where streams do not
-// get through. Both are pulled: an answer leads from what is shown to what the server holds, and where more events come
-// than are read, the stream is given up and a new one brings the rest in one step. So an animation that takes its time
-// keeps no queue growing, neither here nor on the server.
+// It reads a stream of events, opened while somebody waits for updates, or long polls where streams do not get through.
+// Both are pulled: an answer leads from the list shown to the server's head, and if events arrive faster than they are
+// read, the stream is closed, and a new one brings the rest in one step. So a slow animation makes no queue grow,
+// neither here nor on the server.
 
 import Foundation
 import SnapshotKit
@@ -12,7 +12,7 @@ import SnapshotKit
     import FoundationNetworking
 #endif
 
-/// A session of a diffserver: what changes in it, and writing to it.
+/// A session of a diffserver: follows its changes, and writes to it.
 ///
 /// ```swift
 /// let client = ListClient(url: server, session: "inbox", token: token)
@@ -23,70 +23,67 @@ import SnapshotKit
 /// }
 /// ```
 public struct ListClient: Sendable {
-    /// How changes are wanted.
+    /// The form that changes come in.
     public enum Form: Sendable {
-        /// By id: SwiftUI, and whoever shows the whole list anyway.
+        /// By id, for SwiftUI and any view of the whole list.
         case keyed
-        /// In stages, each safe as one batch: UICollectionView, UITableView, NSCollectionView. `compact` merges stages
-        /// where a view carries them out reliably together.
+        /// In stages, each of them safe as one batch of UICollectionView, UITableView or NSCollectionView. `compact`
+        /// merges stages that views carry out reliably together.
         case staged(compact: Bool = false)
-        /// As final ids and what to draw again: NSDiffableDataSourceSnapshot.
+        /// As final ids and what to draw again, for NSDiffableDataSourceSnapshot.
         case diffable
     }
 
-    /// What the connection is doing.
+    /// The state of the connection.
     public enum Status: Sendable, Equatable {
         /// Nothing has been answered yet.
         case connecting
         /// The server has answered.
         case live
-        /// It asks again after the delay; what is shown stays. A problem with status 404 is a list that nobody has
-        /// posted yet, or a misspelt name.
+        /// It tries again after a delay; the list shown stays. A problem with status 404 means that nobody has posted
+        /// the list yet, or a misspelt name.
         case waiting(ServerProblem, seconds: TimeInterval)
-        /// Asking again cannot help: the token is refused, or the request is wrong.
+        /// Trying again cannot help: the token is refused, or the request is wrong.
         case stopped(ServerProblem)
     }
 
-    /// Where the server is.
+    /// The server's address.
     public let url: URL
     /// The session's name.
     public let session: String
-    /// How changes are wanted; by id, unless it is set.
+    /// The form that changes come in.
     public var form = Form.keyed
-    /// What is followed of the session, as a view in JSON; nil for all of it. The same as what `updates(from:)` begins
-    /// with was seen through, or all comes anew.
+    /// A view in JSON that selects what to follow of the session; nil for all of it. If it is not the one that the list
+    /// passed to `updates(from:)` was followed with, the first update is a reset.
     public var view: JSONText?
-    /// Which rows are followed; nil for all of them. Copies of a client share it.
+    /// The rows to follow; nil for all of them. Copies of a client share it.
     public var window: ListWindow?
-    /// Whether updates bring what changed of a content, where that is smaller. The list has the whole content all the
-    /// same.
+    /// Whether updates carry patches of contents where those are smaller. The list has whole contents in any case.
     public var receivesPatches = false
-    /// Whether an update is a reset, `large`, where the changes would take more bytes than the whole list.
+    /// Whether to receive a reset, `large`, if the changes would take more bytes than the whole list.
     public var prefersSmallest = false
-    /// Whether it asks again and again for what has changed, in place of one stream. It does so by itself for a while
-    /// where streams do not get through.
+    /// Whether to poll instead of reading a stream. Where streams do not get through, it polls for a while by itself.
     public var polls = false
     /// How many seconds the server holds a poll while nothing changes, at most 60.
     public var wait: TimeInterval = 25
-    /// For how many seconds an edit is tried again where answers are lost, or the server is not ready.
+    /// For how many seconds an edit is retried if answers are lost or the server is not ready.
     public var patience: TimeInterval = 60
-    /// How long to wait before asking again.
+    /// How long to wait before trying again.
     public var backOff = BackOff()
-    /// Told what the connection is doing, on no particular thread.
+    /// Called with the state of the connection, on any thread.
     public var onStatus: (@Sendable (Status) -> Void)?
-    /// Carries a request to the server and its answer back, in place of the client's own `URLSession`. It polls then.
-    /// To go through a session of yours: `client.transport = { try await session.data(for: $0) }`.
+    /// Sends requests in place of the client's own `URLSession`, and makes the client poll. To use a session of yours:
+    /// `client.transport = { try await session.data(for: $0) }`.
     public var transport: (@Sendable (URLRequest) async throws -> (Data, URLResponse))?
 
-    /// Edits that are shown and not confirmed. Copies of a client share them.
+    /// Edits that are shown but not confirmed. Copies of a client share them.
     let pending = PendingEdits()
-    /// When to ask anew. Copies of a client share it.
+    /// Reasons to ask again at once. Copies of a client share it.
     let connectivity = Connectivity()
     private let token: @Sendable () async throws -> String?
-    /// Whether a refused token may be followed by a better one.
-    let renewsToken: Bool
+    private let renewsToken: Bool
 
-    /// A client of a session, with a key or a token that stays as it is.
+    /// A client of a session, with a fixed key or token.
     public init(url: URL, session: String, token: String? = nil) {
         self.url = url
         self.session = session
@@ -94,8 +91,8 @@ public struct ListClient: Sendable {
         renewsToken = false
     }
 
-    /// A client of a session that asks for a token before each request, so that it can be renewed; 401 is tried again
-    /// then.
+    /// A client of a session that asks for a token before each request, so that it can be renewed, and retries after
+    /// 401.
     public init(url: URL, session: String, renewing token: @escaping @Sendable () async throws -> String?) {
         self.url = url
         self.session = session
@@ -105,41 +102,45 @@ public struct ListClient: Sendable {
 }
 
 extension ListClient {
-    /// Asks anew, at once: the network is another one, or the app is in front again. A pause after a failure ends,
-    /// unless the server named it. On Apple's platforms the client does so by itself.
+    /// Asks again at once, because the network has changed or the app is in the foreground again. Ends a pause after a
+    /// failure, unless the server asked for it. On Apple's platforms the client does this by itself.
     public func reconnect() { connectivity.held.interrupt() }
+
+    /// Whether trying again may help.
+    func mayPass(_ problem: ServerProblem) -> Bool { problem.isPassing || renewsToken && problem.status == 401 }
 }
 
 // MARK: Requests
 
 extension ListClient {
-    /// Asks what changed since a revision, and lets the server hold the request so long while that is nothing.
+    /// Asks what changed since a revision; while that is nothing, the server holds the request for up to `wait`
+    /// seconds.
     func changes(
         since revision: String?, wait: TimeInterval, in rows: StateWindow?
     ) async throws(ServerProblem) -> [UInt8] {
         let seconds = Int(max(0, min(wait, 60)))
         let query = [URLQueryItem(name: "wait", value: "\(seconds)")] + readingQuery(since: revision)
-        // Beyond what the server holds it, the request is lost.
+        // If it takes longer than the server holds it, the request is lost.
         return try await answer(
             to: URLRequest(url: changesURL(query, in: rows), timeoutInterval: Double(seconds) + 20))
     }
 
-    /// Waits for what a reader brings next; nil if that was given up, or took longer than `seconds`.
+    /// Waits for a reader's next news; nil if the wait was abandoned, or took longer than `seconds`.
     func nextNews(
         of reader: ChangesReader, since revision: String?, by way: ChangesReader.Way, within seconds: TimeInterval?,
-        unlessEditedSince moment: Int
+        unlessEditedSince generation: Int
     ) async throws(ServerProblem) -> OpenRequest.News? {
-        try await held(since: moment) { rows throws(ServerProblem) in
+        try await held(since: generation) { rows throws(ServerProblem) in
             try await reader.next(of: self, rows: rows, since: revision, by: way, within: seconds)
         }
     }
 
-    /// Asks for the rows that are wanted, until the window is moved, there are edits, or a reason to ask anew.
+    /// Asks for the current rows, until the window moves, an edit is made or answered, or the client reconnects.
     private func held<Answer: Sendable>(
-        since moment: Int, asking: @escaping @Sendable (StateWindow?) async throws(ServerProblem) -> Answer?
+        since generation: Int, asking: @escaping @Sendable (StateWindow?) async throws(ServerProblem) -> Answer?
     ) async throws(ServerProblem) -> Answer? {
-        try await connectivity.held.answer(since: connectivity.held.moment) { () throws(ServerProblem) in
-            try await pending.held.answer(since: moment) { () throws(ServerProblem) in
+        try await connectivity.held.answer(since: connectivity.held.generation) { () throws(ServerProblem) in
+            try await pending.held.answer(since: generation) { () throws(ServerProblem) in
                 guard let window else { return try await asking(nil) }
                 return try await window.answer(asking: asking)
             }
@@ -148,7 +149,7 @@ extension ListClient {
 
     /// A request for a stream.
     func streamRequest(since revision: String?, in rows: StateWindow?) async throws(ServerProblem) -> URLRequest {
-        // By then `NewsInbox` has given it up.
+        // `NewsInbox` gives up earlier than that.
         var request = URLRequest(url: changesURL(readingQuery(since: revision), in: rows), timeoutInterval: 90)
         request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
         try await authorize(&request)
@@ -163,36 +164,36 @@ extension ListClient {
         return query
     }
 
-    /// What is followed of the session, as a query says it.
+    /// The parameter for `view`.
     var viewQuery: [URLQueryItem] {
         view.map { [URLQueryItem(name: "view", value: String(decoding: $0.bytes, as: UTF8.self))] } ?? []
     }
 
-    /// The session's `changes`, in the form that is wanted, of what is followed.
+    /// The address of the session's changes, with the parameters for `form`, `view` and rows.
     func changesURL(_ query: [URLQueryItem], in rows: StateWindow?) -> URL {
         changesURL(of: form.query + viewQuery + (rows?.query ?? []) + query)
     }
 
-    /// The session's `changes`, as this query wants them.
+    /// The address of the session's changes, with these parameters.
     func changesURL(of query: [URLQueryItem]) -> URL {
-        let base = url.absoluteString.trimmingSuffix("/")
-        // Whatever a name is made of, it stays one segment of the path.
+        let base = String(url.absoluteString.reversed().drop { $0 == "/" }.reversed())
+        // The name stays one segment of the path, whatever its characters.
         let name = session.addingPercentEncoding(withAllowedCharacters: .nameCharacters) ?? ""
         var components = URLComponents(string: "\(base)/v1/sessions/\(name)/changes") ?? URLComponents()
         components.queryItems = query
-        // Some read a plus as a space.
+        // Some servers decode a plus as a space.
         components.percentEncodedQuery = components.percentEncodedQuery?.replacingOccurrences(of: "+", with: "%2B")
         return components.url ?? url
     }
 
-    /// Sends a request and takes the answer in, if it is one of the server's.
+    /// Sends a request, and checks that the answer is one of the server's.
     func answer(to request: URLRequest) async throws(ServerProblem) -> [UInt8] {
         var request = request
         request.setValue("application/json", forHTTPHeaderField: "Accept")
         let (data, response) = try await exchange(request)
         guard let response = response as? HTTPURLResponse else { throw ServerProblem(title: "No answer by HTTP") }
         guard (200..<300).contains(response.statusCode) else { throw ServerProblem(response, data) }
-        // A proxy, or a portal that wants a login first, answers 200 as well.
+        // A proxy or a login portal may answer 200, too.
         let type = response.value(forHTTPHeaderField: "Content-Type") ?? ""
         guard type.hasPrefix("application/") && type.contains("json") else {
             throw ServerProblem(title: "Not the server's answer", detail: "\(type) in place of JSON")
@@ -235,17 +236,9 @@ extension ListClient.Form {
 }
 
 extension CharacterSet {
-    /// What names of sessions are made of.
+    /// The characters of session names.
     fileprivate static let nameCharacters = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~:-")
-}
-
-extension String {
-    fileprivate func trimmingSuffix(_ character: Character) -> String {
-        var text = self[...]
-        while text.last == character { text.removeLast() }
-        return String(text)
-    }
 }
 
 extension URLRequest {

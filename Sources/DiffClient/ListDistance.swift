@@ -5,31 +5,31 @@ import SnapshotKit
     import FoundationNetworking
 #endif
 
-/// How far a session is from what a client shows: "12 new posts", for who is not shown them yet.
+/// How far a session is ahead of a client's list, for "12 new posts".
 public struct ListDistance: Sendable, Equatable {
-    /// What would become of what is shown.
+    /// What the changes amount to.
     public enum Change: Sendable, Equatable {
-        /// So many operations on sections and on items.
+        /// Numbers of operations on sections and on items.
         case operations(sections: OperationCounts, items: OperationCounts)
-        /// All of it would be new, for the given reason, and have so many rows.
+        /// A reset, for the given reason, to a list with so many rows.
         case reset(reason: String, rows: Int)
     }
 
-    /// The session's newest revision.
+    /// The session's head.
     public let revision: String
-    /// What leads there.
+    /// What the changes to the head amount to.
     public let change: Change
 }
 
 extension ListClient {
-    /// Asks how much changed since a revision, and takes nothing of it over: what is shown stays, and so does its
-    /// revision, with which `updates(from:)` goes on when the changes are to be shown. Of a window all rows are
-    /// counted, also those outside of it.
+    /// Asks how much has changed since a revision, without applying it: the list and its revision stay, and
+    /// `updates(from:)` continues from there when the changes are to be shown. With a window, rows outside of it count,
+    /// too.
     ///
-    /// - Parameter revision: what is shown; nil for nothing yet.
+    /// - Parameter revision: of the list shown; nil for none.
     public func distance(since revision: String?) async throws(ServerProblem) -> ListDistance {
         var query = [URLQueryItem(name: "dialect", value: Dialect.counts.rawValue)] + viewQuery
-        // Which rows a window shows stands behind `~`; without it the revision is that of all rows.
+        // A window's rows follow `~`; without that, the revision is that of all rows.
         if let all = revision?.prefix(while: { $0 != "~" }) {
             query.append(URLQueryItem(name: "since", value: String(all)))
         }
@@ -59,7 +59,7 @@ extension ListDistance {
 }
 
 extension OperationCounts {
-    /// Zeros are left out, and so is an object of them.
+    /// Zeros are left out, and so is an object without other numbers.
     fileprivate init(_ counts: JSONSlice?) throws(ApplyError) {
         self.init()
         guard let members = try counts?.object(["deleted", "inserted", "moved", "updated"]) else { return }

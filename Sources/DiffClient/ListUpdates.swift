@@ -1,45 +1,45 @@
 import Foundation
 import SnapshotKit
 
-/// A list that is newer than the one before, and how it came about.
+/// A newer list, and how it differs from the previous one.
 public struct ListUpdate: Sendable {
     /// How a list became another one.
     public enum Change: Sendable {
-        /// All of it is new, for the given reason: `initial`, `expired`, `unknown`, `replaced`, `large`, or another.
+        /// All of it is new, for a reason such as `initial`, `expired`, `unknown`, `replaced` or `large`.
         case reset(reason: String)
-        /// By ids; the list says the rest.
+        /// By ids: compare the lists.
         case keyed
-        /// In these stages, of which the last one's list is `list`.
+        /// In stages, the last of which has `list`.
         case staged([ListStage])
         /// To this arrangement.
         case diffable(ListArrangement)
     }
 
-    /// What to show.
+    /// The list to show.
     public let list: RowList
-    /// Its revision; while edits are pending, that of the list which they are done to.
+    /// Its revision; while edits are pending, that of the list they are applied to.
     public let revision: String
-    /// Where `list` stands among all rows, if the client has a window.
-    public let window: WindowBounds?
-    /// How it came about.
+    /// The position of `list` among all rows, if the client has a window.
+    public var window: WindowBounds? { followed.window }
+    /// How it differs from the previous list.
     public let change: Change
-    /// What to go on from later: the list without edits that are pending.
+    /// The list without pending edits, to continue from later.
     public let followed: FollowedList
 }
 
 extension ListClient {
-    /// What the session holds, and from then on each change, for as long as somebody asks for the next one.
+    /// The session's list, and then each change, for as long as somebody asks for the next one.
     ///
-    /// The first update is a reset. Whatever happens on the way, what is shown stays: after 404, 429, 503 and lost
-    /// connections the client waits and goes on from the list that it has. It ends when its task is cancelled, and
-    /// throws a `ServerProblem` when asking again cannot help: the token is refused, or the request is wrong.
+    /// The first update is a reset. The list shown stays in any case: after 404, 429, 503 and lost connections the
+    /// client waits and continues from there. The sequence ends when its task is cancelled, and throws a
+    /// `ServerProblem` when trying again cannot help: the token is refused, or the request is wrong.
     public var updates: ListUpdates { updates(from: FollowedList()) }
 
-    /// Each change from a list on that was shown earlier.
+    /// Each change since a list that was followed earlier.
     public func updates(from followed: FollowedList) -> ListUpdates { ListUpdates(client: self, followed: followed) }
 }
 
-/// The updates of a session. Each iteration follows it by itself.
+/// The updates of a session. Each iteration follows it independently.
 public struct ListUpdates: AsyncSequence, Sendable {
     /// An update.
     public typealias Element = ListUpdate
@@ -47,28 +47,30 @@ public struct ListUpdates: AsyncSequence, Sendable {
     let client: ListClient
     let followed: FollowedList
 
-    /// Begins to follow.
+    /// Starts following.
     public func makeAsyncIterator() -> Iterator { Iterator(client: client, followed: followed) }
 
-    /// Follows a session: the list that is shown, and the failures since something went well.
+    /// Follows a session.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private let client: ListClient
         private var followed: FollowedList
-        /// What the last update showed: `followed`, with the edits that were pending.
+        /// The list of the last update: `followed` with the edits pending at that time.
         private var shown: RowList
-        /// When edits were last looked at.
-        private var moment = -1
+        /// The generation of pending edits that `shown` has; -1 to look at them again.
+        private var editGeneration = -1
+        /// Failures in a row.
         private var failures = 0
         private let reader = ChangesReader()
-        /// How many polls until a stream is tried again.
-        private var polls = 0
-        /// Whether an answer is wanted that nobody holds.
+        /// How many polls are left until a stream is tried again.
+        private var pollsLeft = 0
+        /// Whether to ask with a request that the server does not hold: at first, since a stream would wait silently
+        /// for a session that is missing.
         private var isUrgent: Bool
-        /// Whether it was asked for since a stream was silent, or says that there is no session: streams may be silent
-        /// then, and wait for it.
-        private var isAsked = false
-        /// Until when nothing is asked: for good, or until there is a reason to ask anew.
-        private var pause: (end: TimeInterval, isNamed: Bool, moment: Int)?
+        /// Whether such a request was made because a stream was silent, or there was no session. Streams may then be
+        /// silent, and wait for the session.
+        private var allowsSilence = false
+        /// Nothing is asked until `end`. Unless the server named that, reconnecting ends the pause.
+        private var pause: (end: TimeInterval, isNamed: Bool, generation: Int)?
 
         fileprivate init(client: ListClient, followed: FollowedList) {
             self.client = client
@@ -77,9 +79,9 @@ public struct ListUpdates: AsyncSequence, Sendable {
             isUrgent = followed.revision == nil
         }
 
-        /// Waits until the list is another one; nil when the task is cancelled.
+        /// Waits for the next list; nil when the task is cancelled.
         ///
-        /// - Throws: `ServerProblem` when asking again cannot help.
+        /// - Throws: `ServerProblem` when trying again cannot help.
         public mutating func next() async throws -> ListUpdate? {
             while !Task.isCancelled {
                 if let update = editedUpdate() { return update }
@@ -89,16 +91,15 @@ public struct ListUpdates: AsyncSequence, Sendable {
                 } catch {
                     reader.close()
                     if Task.isCancelled { return nil }
-                    let isRenewable = client.renewsToken && error.status == 401
-                    guard error.isPassing || isRenewable else {
+                    guard client.mayPass(error) else {
                         client.onStatus?(.stopped(error))
                         throw error
                     }
-                    // Nobody need wait to ask for what the server waits for itself.
+                    // The first retry is immediate: for a missing session, the server waits itself.
                     let isMissing = error.status == 404
                     let isSoon = (error.isStale || isMissing) && failures == 0
-                    (isUrgent, isAsked) = (followed.revision == nil && !isMissing, isMissing)
-                    let delay = isSoon ? 0 : delay(error.retryAfter)
+                    (isUrgent, allowsSilence) = (followed.revision == nil && !isMissing, isMissing)
+                    let delay = isSoon ? 0 : client.backOff.pause(after: failures, retryAfter: error.retryAfter)
                     failures += 1
                     rest(for: delay, isNamed: error.retryAfter != nil)
                     client.onStatus?(.waiting(error, seconds: delay))
@@ -108,64 +109,63 @@ public struct ListUpdates: AsyncSequence, Sendable {
         }
 
         private mutating func rest(for seconds: TimeInterval, isNamed: Bool) {
-            pause = (.uptime + seconds, isNamed, client.connectivity.held.moment)
+            pause = (.uptime + seconds, isNamed, client.connectivity.held.generation)
         }
 
-        /// Sits a pause out; true if that was given up before it was over.
+        /// Sits out a pause; true if that was interrupted.
         private mutating func isPaused() async throws(ServerProblem) -> Bool {
-            guard let (end, isNamed, moment) = pause, end > .uptime else { return false }
-            if !isNamed, moment != client.connectivity.held.moment {
+            guard let (end, isNamed, generation) = pause, end > .uptime else { return false }
+            let connectivity = client.connectivity.held
+            if !isNamed, generation != connectivity.generation {
                 pause = nil
                 return false
             }
-            let connectivity = client.connectivity.held
             let sleep = { @Sendable () async throws(ServerProblem) -> Bool? in
                 await Task.pause(for: end - .uptime)
                 return true
             }
-            let slept = try await client.pending.held.answer(since: self.moment) { () throws(ServerProblem) in
-                isNamed ? try await sleep() : try await connectivity.answer(since: moment, asking: sleep)
+            let slept = try await client.pending.held.answer(since: editGeneration) { () throws(ServerProblem) in
+                isNamed ? try await sleep() : try await connectivity.answer(since: generation, asking: sleep)
             }
             return slept == nil
         }
 
-        /// How to ask next. A session that may not be there is asked for first, so that its user learns that: a stream
-        /// would wait for it.
+        /// How to ask next.
         private var way: ChangesReader.Way {
             if isUrgent { return .poll(0) }
-            return client.polls || client.transport != nil || polls > 0 ? .poll(client.wait) : .stream
+            return client.polls || client.transport != nil || pollsLeft > 0 ? .poll(client.wait) : .stream
         }
 
-        /// What comes next, by the client's rule; nil if that is nothing new.
+        /// Waits for news; nil if they change nothing.
         private mutating func read() async throws(ServerProblem) -> ListUpdate? {
             let isBehind = client.pending.isAnswered(beyond: followed)
             if isBehind, reader.way == nil { isUrgent = true }
             let (way, start) = reader.way ?? (way, start: .uptime)
-            // What was answered is told in a moment, unless it was told already, with what came behind it. And a stream
-            // says something at once, unless there is no session: then its user learns that from an answer.
-            let isSilent = way == .stream && !reader.isSettled && !isAsked
+            // After an edit is answered, a stream should bring it soon, and a new stream should say something at once.
+            // If not, ask: the edit may have arrived already along with a later one, or there is no session.
+            let isSilent = way == .stream && !reader.isSettled && !allowsSilence
             let limit = way == .poll(0) ? nil : isBehind ? 0.25 : isSilent ? 2 : nil
             let began = TimeInterval.uptime
             let news = try await client.nextNews(
-                of: reader, since: followed.revision, by: way, within: limit, unlessEditedSince: moment)
+                of: reader, since: followed.revision, by: way, within: limit, unlessEditedSince: editGeneration)
             switch (news, way) {
             case (.changes(let answer), .stream):
-                isAsked = false
+                allowsSilence = false
                 return try adopt(answer, readTime: nil)
             case (.changes(let answer), .poll(let wait)): return try adopt(answer, since: start, heldFor: wait)
             case (.revision(let revision), _):
-                isAsked = false
+                allowsSilence = false
                 heard()
-                if followed.revision != revision { moment = -1 }  // edits that were pending may be confirmed by that
+                if followed.revision != revision { editGeneration = -1 }  // that may confirm pending edits
                 followed.advance(to: revision)
             case (.overrun, _): reader.close()
             case (.unavailable, _):
                 reader.close()
-                polls = 5
+                pollsLeft = 5
             case (nil, _):
                 guard let limit, .uptime >= began + limit else { break }
                 reader.close()
-                (isUrgent, isAsked) = (true, isSilent)
+                (isUrgent, allowsSilence) = (true, isSilent)
             }
             return nil
         }
@@ -176,15 +176,17 @@ public struct ListUpdates: AsyncSequence, Sendable {
         ) throws(ServerProblem) -> ListUpdate? {
             reader.close()
             isUrgent = false
-            if polls > 0 { polls -= 1 }
+            if pollsLeft > 0 { pollsLeft -= 1 }
             if let update = try adopt(answer, readTime: start) { return update }
-            moment = -1  // edits that were answered are no change, or none that is seen
-            // Where something on the way does not let the server hold the request, it must not go in a circle.
-            if wait > 0, .uptime - start < 1 { rest(for: delay(nil), isNamed: false) }
+            editGeneration = -1  // that may confirm pending edits
+            // Do not spin if something on the way keeps the server from holding the request.
+            if wait > 0, .uptime - start < 1 {
+                rest(for: client.backOff.pause(after: failures, retryAfter: nil), isNamed: false)
+            }
             return nil
         }
 
-        /// The server has said something that fits.
+        /// The server's answer was fine.
         private mutating func heard() {
             failures = 0
             client.onStatus?(.live)
@@ -198,7 +200,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
             return ListUpdate.Change(outcome, client.form).flatMap { update(by: $0, outcome, from: before) }
         }
 
-        /// An update by an answer. With nothing pending, before and after, it is as the server said.
+        /// The update for an answer. If no edits are pending before or after it, the server's own changes.
         private mutating func update(
             by change: ListUpdate.Change, _ outcome: FollowedList.Outcome, from before: RowList
         ) -> ListUpdate? {
@@ -209,11 +211,11 @@ public struct ListUpdates: AsyncSequence, Sendable {
             return show(next, shown.change(to: next, in: client.form, marks: marks))
         }
 
-        /// An update by edits alone; nil where they change nothing that is shown.
+        /// The update for edits alone; nil if they change nothing that is shown.
         private mutating func editedUpdate() -> ListUpdate? {
-            let now = client.pending.held.moment
-            guard now != moment else { return nil }
-            moment = now
+            let generation = client.pending.held.generation
+            guard generation != editGeneration else { return nil }
+            editGeneration = generation
             guard followed.revision != nil else { return nil }
             let next = client.pending.applied(to: followed)
             return next == shown ? nil : show(next, shown.change(to: next, in: client.form))
@@ -222,8 +224,7 @@ public struct ListUpdates: AsyncSequence, Sendable {
         private mutating func show(_ list: RowList, _ change: ListUpdate.Change) -> ListUpdate? {
             guard let revision = followed.revision else { return nil }
             shown = list
-            return ListUpdate(
-                list: list, revision: revision, window: followed.window, change: change, followed: followed)
+            return ListUpdate(list: list, revision: revision, change: change, followed: followed)
         }
 
         private mutating func take(_ answer: [UInt8]) throws(ServerProblem) -> FollowedList.Outcome {
@@ -236,19 +237,15 @@ public struct ListUpdates: AsyncSequence, Sendable {
             if case .elsewhere = outcome { throw ServerProblem(title: "An answer was for another list", isStale: true) }
             return outcome
         }
-
-        private func delay(_ retryAfter: TimeInterval?) -> TimeInterval {
-            client.backOff.pause(after: failures, retryAfter: retryAfter, chance: .random(in: 0...1))
-        }
     }
 }
 
 extension ListUpdate.Change {
-    /// Nil if an answer changed nothing.
+    /// Nil if nothing changed.
     fileprivate init?(_ outcome: FollowedList.Outcome, _ form: ListClient.Form) {
         switch outcome {
         case .replaced(let reason): self = .reset(reason: reason)
-        // A new revision may look as the old one did; then there are no stages.
+        // A new revision may look like the old one; then there are no stages.
         case .changed(let stages): if case .staged = form { self = .staged(stages) } else { self = .keyed }
         case .arranged(let arrangement): self = .diffable(arrangement)
         case .current, .elsewhere: return nil

@@ -1,11 +1,10 @@
-// A window moves while its rows are followed: the stream or the poll of the rows before is given up, and the next one
-// leads from the revision that is shown. So a late answer needs no rule of its own: one that still arrives
-// is taken or asked for again as any other.
+// A window moves while its rows are followed: the stream or poll for the previous rows is abandoned, and the next one
+// starts from the revision shown. A late answer needs no special rule: it is applied or asked for again like any other.
 
 import Foundation
 import SnapshotKit
 
-/// Which rows of a list a client follows, over all sections in order. A scroll view moves it while they are followed.
+/// The rows of a list that a client follows, counted over all sections. A scroll view may move it at any time.
 ///
 /// ```swift
 /// let window = ListWindow(StateWindow(.start, after: 100))
@@ -16,17 +15,17 @@ import SnapshotKit
 /// ```
 public final class ListWindow: @unchecked Sendable {
     private let lock = NSLock()
-    /// The lock's.
+    /// Protected by the lock.
     private var wanted: StateWindow
     private let held = HeldRequests()
 
-    /// A window that shows these rows at first.
+    /// A window with its first rows.
     public init(_ rows: StateWindow) { wanted = rows }
 
-    /// The rows that are wanted.
+    /// The rows to follow.
     public var rows: StateWindow { lock.withLock { wanted } }
 
-    /// Asks for other rows, at once; those that stay are not sent again. What is shown stays until the next update.
+    /// Moves to other rows at once. Rows that stay are not sent again, and the list stays until the next update.
     public func show(_ rows: StateWindow) {
         let isNew = lock.withLock {
             defer { wanted = rows }
@@ -35,16 +34,16 @@ public final class ListWindow: @unchecked Sendable {
         if isNew { held.interrupt() }
     }
 
-    /// Asks for the rows that are wanted; nil if meanwhile others are, and no answer came.
+    /// Asks for the current rows; nil if the window moved before an answer came.
     func answer<Answer: Sendable>(
         asking: @escaping @Sendable (StateWindow) async throws(ServerProblem) -> Answer?
     ) async throws(ServerProblem) -> Answer? {
-        try await held.answer(since: held.moment) { () throws(ServerProblem) in try await asking(self.rows) }
+        try await held.answer(since: held.generation) { () throws(ServerProblem) in try await asking(self.rows) }
     }
 }
 
 extension StateWindow {
-    /// As the server's parameters say it.
+    /// The server's parameters.
     var query: [URLQueryItem] {
         let place =
             switch anchor {

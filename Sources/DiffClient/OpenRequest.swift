@@ -4,28 +4,28 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// A stream that is open, or a poll that is under way. It is given up with this object.
+/// An open stream, or a poll in progress. Releasing it abandons the request.
 final class OpenRequest: Sendable {
-    /// What comes of waiting for it.
+    /// What it brings.
     enum News: Sendable {
         case changes([UInt8])
         case revision(String)
-        /// More came than was read: a new stream, from the revision that is shown, brings all of it in one step.
+        /// More arrived than was read: a new stream, from the revision shown, brings all of it in one step.
         case overrun
-        /// There are no streams here, or something on the way holds them back.
+        /// The server has no streams, or something on the way holds them back.
         case unavailable
     }
 
     private let inbox: NewsInbox
     private let giveUp: @Sendable () -> Void
 
-    /// - Parameter giveUp: ends what fills the inbox.
+    /// - Parameter giveUp: ends the request that fills the inbox.
     init(_ inbox: NewsInbox, giveUp: @escaping @Sendable () -> Void) {
         self.inbox = inbox
         self.giveUp = giveUp
     }
 
-    /// A poll, of which one answer comes.
+    /// A poll, which brings one answer.
     convenience init(asking: @escaping @Sendable () async throws(ServerProblem) -> [UInt8]) {
         let inbox = NewsInbox(longestStart: .infinity)
         let request = Task {
@@ -40,9 +40,9 @@ final class OpenRequest: Sendable {
 
     deinit { giveUp() }
 
-    /// Waits for the next event; nil when the task is cancelled, or so many seconds are over. Then nothing is lost.
+    /// Waits for the next news; nil if the task is cancelled or the time is over, in which case nothing is lost.
     ///
-    /// - Throws: `ServerProblem` when the stream has ended, or the server has fallen silent.
+    /// - Throws: `ServerProblem` if the stream has ended, or the server has fallen silent.
     func next(within seconds: TimeInterval? = nil) async throws(ServerProblem) -> News? {
         let clock = Task { [inbox] in
             if let seconds {
@@ -64,37 +64,35 @@ final class OpenRequest: Sendable {
     }
 }
 
-/// What a request has brought and nobody has read yet.
+/// News that a request has brought and nobody has read yet.
 final class NewsInbox: @unchecked Sendable {
     typealias Outcome = Result<OpenRequest.News, ServerProblem>
 
-    /// How much is read of an answer that is no stream, but may be a problem.
+    /// How much is read of a problem, in bytes.
     private static let longestProblem = 1 << 16
 
     private let longestStart, longestSilence: TimeInterval
     private let lock = NSLock()
-    // All of these are the lock's.
+    // Protected by the lock.
     private var parser = EventParser()
     private var news: [OpenRequest.News] = []
     private var end: Outcome?
     private var waiting: CheckedContinuation<Outcome?, Never>?
-    /// What is to be resumed when the lock is free.
+    /// To be resumed once the lock is released.
     private var resumed: [(CheckedContinuation<Outcome?, Never>, Outcome?)] = []
     private var refusal: (response: HTTPURLResponse, body: Data)?
     private var hasBegun = false
     private var lastHeard = TimeInterval.uptime
 
-    /// An inbox that is empty.
-    ///
     /// - Parameters:
-    ///   - longestStart: within how many seconds the first bytes come, which are sent at once.
-    ///   - longestSilence: within how many seconds more comes; at least a comment, every 15 seconds.
+    ///   - longestStart: seconds to wait for the first bytes, which the server sends at once.
+    ///   - longestSilence: seconds to wait for more; the server sends a comment every 15 seconds.
     init(longestStart: TimeInterval = 5, longestSilence: TimeInterval = 45) {
         self.longestStart = longestStart
         self.longestSilence = longestSilence
     }
 
-    /// Resumes one with the next event or the end; another that waits already is interrupted.
+    /// Resumes the continuation with the next news or the end. One that waits already is interrupted.
     func wait(_ continuation: CheckedContinuation<Outcome?, Never>) {
         locked {
             resume(with: nil)
@@ -103,12 +101,12 @@ final class NewsInbox: @unchecked Sendable {
         }
     }
 
-    /// Lets go who waits.
+    /// Resumes whoever waits, without news.
     func interrupt() {
         locked { resume(with: nil) }
     }
 
-    /// For how long nothing may come from now on; nil at the end, which is now where that time is over.
+    /// How much longer the server may be silent; nil once the request has ended. Ends it when that time is over.
     func secondsUntilSilent() -> TimeInterval? {
         locked {
             let left = lastHeard + (hasBegun ? longestSilence : longestStart) - .uptime
@@ -118,7 +116,7 @@ final class NewsInbox: @unchecked Sendable {
         }
     }
 
-    /// Takes in what a poll was answered.
+    /// Takes the answer to a poll.
     func take(answer: [UInt8]) {
         locked {
             news.append(.changes(answer))
@@ -126,10 +124,10 @@ final class NewsInbox: @unchecked Sendable {
         }
     }
 
-    /// Ends it, since asking failed.
+    /// Ends with a failure.
     func fail(_ problem: ServerProblem) { locked { finish(.failure(problem)) } }
 
-    /// Takes the head of the answer in.
+    /// Takes the head of an answer.
     func take(_ response: URLResponse) {
         locked {
             guard let response = response as? HTTPURLResponse else { return finish(.success(.unavailable)) }
@@ -139,7 +137,7 @@ final class NewsInbox: @unchecked Sendable {
         }
     }
 
-    /// Takes bytes in; false if no more are wanted.
+    /// Takes bytes; false if no more are wanted.
     func take(_ bytes: Data) -> Bool {
         locked {
             lastHeard = .uptime
@@ -153,7 +151,7 @@ final class NewsInbox: @unchecked Sendable {
                 switch event {
                 case .changes(let answer): news.append(.changes(answer))
                 case .revision(let revision):
-                    // Of several the last counts.
+                    // Only the last of several counts.
                     if case .revision = news.last { news.removeLast() }
                     news.append(.revision(revision))
                 case .end(let problem): end = .failure(ServerProblem(json: Data(problem)))
@@ -168,7 +166,7 @@ final class NewsInbox: @unchecked Sendable {
         }
     }
 
-    /// The request is over.
+    /// The request has ended.
     func finish(with error: (any Error)?) {
         locked {
             if let refusal, refusal.response.statusCode == 406 { return finish(.success(.unavailable)) }
@@ -178,13 +176,13 @@ final class NewsInbox: @unchecked Sendable {
         }
     }
 
-    /// Ends it behind what came before, unless it has ended already. In the lock.
+    /// Ends after the news so far, unless ended already. Requires the lock.
     private func finish(_ outcome: Outcome) {
         end = end ?? outcome
         deliver()
     }
 
-    /// Hands over what there is, if somebody waits. In the lock.
+    /// Delivers the next news or the end, if somebody waits. Requires the lock.
     private func deliver() {
         guard waiting != nil else { return }
         if let first = news.first {
@@ -195,15 +193,15 @@ final class NewsInbox: @unchecked Sendable {
         }
     }
 
-    /// Lets go who waits, when the lock is free. In the lock.
+    /// Resumes whoever waits, once the lock is released. Requires the lock.
     private func resume(with outcome: Outcome?) {
         guard let waiting else { return }
         resumed.append((waiting, outcome))
         self.waiting = nil
     }
 
-    /// Does `body` in the lock, and resumes behind it: a task that is cancelled meanwhile holds a lock that resuming it
-    /// takes, and wants this one.
+    /// Runs `body` with the lock, and resumes continuations after it: a task being cancelled holds a lock that resuming
+    /// it needs, and wants this one.
     private func locked<Value>(_ body: () -> Value) -> Value {
         let (value, resumed) = lock.withLock {
             let value = body()

@@ -1,23 +1,23 @@
-// What is shown is the head with the edits that are pending done to it anew, and every update leads there in one step
-// from what was shown: so a row that an edit has moved does not move again when that is confirmed, and goes back once
-// when it is refused.
+// The list shown is the head with the pending edits applied, and every update leads there in one step from the list
+// shown before. So a row that an edit has moved does not move again when that is confirmed, and returns once if it is
+// refused.
 //
-// An edit is pending for a list until the list is known to hold it, which is not when the edit is answered: the list
-// may be behind that. Its revision tells, or a read that began after the answer, for which each list asks where nothing
-// comes in time. Lists are many (each loop over `updates` has its own), so answered edits stay here for those that are
-// behind.
+// An edit is pending for a list until the list is known to contain it. The answer to the edit is not enough, since the
+// list may be behind it: its revision tells, or a read that began after the answer, which each list requests if nothing
+// arrives in time. There may be many lists (each loop over `updates` has one), so answered edits are kept for those
+// that are behind.
 
 import Foundation
 import SnapshotKit
 
-/// Edits of a client and its copies that lists may not hold yet.
+/// Edits of a client and its copies that lists may not contain yet.
 final class PendingEdits: @unchecked Sendable {
     /// One call of `edit`.
     private struct Batch {
         let id: UUID
-        /// Nil if only the server can say what is wrong with it.
+        /// Nil if they are malformed, which is for the server to say.
         let edits: EditBatch?
-        /// When it was answered, and with which revision.
+        /// When they were answered, and with which revision.
         var answer: (time: TimeInterval, revision: String)?
 
         func isIn(_ followed: FollowedList) -> Bool {
@@ -26,22 +26,22 @@ final class PendingEdits: @unchecked Sendable {
                 || followed.readTime.map { answer.time < $0 } ?? false
         }
 
-        /// Between resets a larger one is later.
+        /// Between resets, a later revision has a larger number.
         private func sequence(of revision: String) -> Int { Int(revision.prefix { $0 != "-" }) ?? 0 }
     }
 
-    /// Answered edits that are kept for lists which nobody waits for at the moment.
+    /// How many answered edits are kept for lists that nobody is updating.
     private static let mostAnswered = 64
 
-    /// The requests of lists: given up when other rows are to be shown.
+    /// The lists' requests, abandoned when edits change what is shown.
     let held = HeldRequests()
     private let lock = NSLock()
-    // Both are the lock's.
+    // Protected by the lock.
     private var batches: [Batch] = []
     private var last: Task<Void, Never>?
 
-    /// What is shown of a list: its rows with what is pending. A batch that does not fit (any more) is left out, as the
-    /// server would. O(n) a batch.
+    /// A list's rows with the pending edits applied. A batch that does not fit is skipped, as the server would refuse
+    /// it. O(n) per batch.
     func applied(to followed: FollowedList) -> RowList {
         guard followed.revision != nil else { return followed.list }
         return pending(for: followed).reduce(followed.list) { list, batch in
@@ -49,7 +49,7 @@ final class PendingEdits: @unchecked Sendable {
         }
     }
 
-    /// Whether a list has to be read at once, to tell whether it holds an edit that was answered.
+    /// Whether edits have been answered that a list is not known to contain.
     func isAnswered(beyond followed: FollowedList) -> Bool {
         pending(for: followed).contains { $0.answer != nil }
     }
@@ -58,9 +58,9 @@ final class PendingEdits: @unchecked Sendable {
         lock.withLock { batches.filter { !$0.isIn(followed) } }
     }
 
-    /// Shows edits, and begins to send them when those before are answered.
+    /// Shows edits, and sends them once earlier ones have been answered.
     ///
-    /// - Parameter post: sends them, and returns the revision that the answer names.
+    /// - Parameter post: sends them, and returns the answer's revision.
     func begin(_ edits: JSONText, by post: @escaping @Sendable () async throws(ServerProblem) -> String) -> SentEdits {
         let id = UUID()
         let sending = lock.withLock {
@@ -106,12 +106,12 @@ final class PendingEdits: @unchecked Sendable {
     }
 }
 
-/// Edits that are shown, and on their way.
+/// Edits that are shown and being sent.
 struct SentEdits {
     fileprivate let result: Task<Result<String, ServerProblem>, Never>
     fileprivate let drop: @Sendable () -> Void
 
-    /// The revision that the answer names. Given up, and not shown any more, when the task is cancelled.
+    /// The answer's revision. If the task is cancelled, the edits are abandoned and no longer shown.
     func revision() async throws(ServerProblem) -> String {
         let outcome = await withTaskCancellationHandler {
             await result.value

@@ -4,24 +4,24 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Why a request failed: the server's problem (RFC 9457), or one on the way to it.
+/// Why a request failed: the server's problem (RFC 9457), or one in reaching it.
 public struct ServerProblem: Error, Sendable, Equatable {
-    /// The status; nil where no answer came.
+    /// The status; nil if there was no answer.
     public var status: Int?
-    /// The page that explains it, as `/problems/session-not-found`.
+    /// The page that explains it, such as `/problems/session-not-found`.
     public var type: String?
-    /// What sort of problem it is, for people.
+    /// The kind of problem, for people.
     public var title: String
     /// What was wrong this time, for people.
     public var detail: String?
-    /// The head, where a revision was demanded and it was not that.
+    /// The head, if the required revision is a different one.
     public var current: String?
-    /// For how many seconds the server asks to be left alone.
+    /// How many seconds to wait before another request, if the server says so.
     public var retryAfter: TimeInterval?
-    /// Whether an answer was for another list; asking again mends it.
+    /// Whether an answer was for another list, so that asking again helps.
     var isStale = false
 
-    /// A problem, also for previews and tests.
+    /// A problem; public for previews and tests.
     public init(
         status: Int? = nil, type: String? = nil, title: String, detail: String? = nil, current: String? = nil,
         retryAfter: TimeInterval? = nil
@@ -30,12 +30,12 @@ public struct ServerProblem: Error, Sendable, Equatable {
         (self.detail, self.current, self.retryAfter) = (detail, current, retryAfter)
     }
 
-    init(title: String, detail: String? = nil, isStale: Bool) {
-        self.init(title: title, detail: detail)
+    init(title: String, isStale: Bool) {
+        self.init(title: title)
         self.isStale = isStale
     }
 
-    /// One that a stream ends with, or an answer has; `title` stands in for one that it lacks.
+    /// The problem in an answer or at the end of a stream; `title` is for one without a title.
     init(json: Data, title: String = "The stream has ended") {
         let members = try? JSONDecoder().decode(Members.self, from: json)
         (status, type, detail) = (members?.status, members?.type, members?.detail)
@@ -49,8 +49,8 @@ public struct ServerProblem: Error, Sendable, Equatable {
         retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { Self.delay($0, from: Date()) }
     }
 
-    /// Whether the same request may succeed later: no connection, a session that is not there (yet), too many requests,
-    /// a server that goes down or a proxy without one.
+    /// Whether the same request may succeed later: no connection, no session yet, too many requests, a server that is
+    /// shutting down, or a proxy without one.
     var isPassing: Bool {
         switch status {
         case nil, 404, 408, 425, 429: true
@@ -58,7 +58,7 @@ public struct ServerProblem: Error, Sendable, Equatable {
         }
     }
 
-    /// `Retry-After` (RFC 9110 §10.2.3): seconds, or a date. Nil for anything else, and for what is past.
+    /// `Retry-After` (RFC 9110 §10.2.3): seconds, or a date. Nil for anything else, and for past dates.
     static func delay(_ text: String, from now: Date) -> TimeInterval? {
         if let seconds = UInt32(text) { return TimeInterval(seconds) }
         let format = DateFormatter()

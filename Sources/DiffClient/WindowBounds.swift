@@ -1,16 +1,15 @@
 import SnapshotKit
 
-/// Where the rows of a window stand among all that it shows a part of, to lay out what is not there.
+/// The position of a window among all rows, to lay out the missing ones.
 public struct WindowBounds: Sendable, Equatable {
-    /// The row that the window is around; nil where there are no rows. If the one that was asked for is gone, this is
-    /// the row that took its place.
+    /// The row that the window is around; nil if there are no rows. If the requested one is gone, the row in its place.
     public let anchor: ElementID?
-    /// Rows before the first.
+    /// How many rows precede the window.
     public let above: Int
-    /// Rows behind the last.
+    /// How many rows follow it.
     public let below: Int
 
-    /// Bounds, for previews and tests.
+    /// Bounds; public for previews and tests.
     public init(anchor: ElementID?, above: Int, below: Int) {
         (self.anchor, self.above, self.below) = (anchor, above, below)
     }
