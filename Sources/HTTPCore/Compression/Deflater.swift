@@ -14,15 +14,15 @@ final class Deflater {
         case pieces
     }
 
-    init?(_ format: Format = .gzip) {
+    init(_ format: Format = .gzip) {
         self.format = format
         level = format == .gzip ? 1 : 9
         stream.initialize(to: z_stream())
         let size = Int32(MemoryLayout<z_stream>.size)
         // Window bits plus 16 mean gzip, negative ones no header.
         let window: Int32 = format == .gzip ? 15 + 16 : -15
-        guard deflateInit2_(stream, level, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size) == Z_OK
-        else { return nil }
+        let status = deflateInit2_(stream, level, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size)
+        precondition(status == Z_OK, "zlib has no memory")
     }
 
     deinit {

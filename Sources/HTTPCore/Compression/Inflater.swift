@@ -28,12 +28,11 @@ final class Inflater {
     /// How much a body may inflate to at any ratio.
     static let ratioFreeBytes = 256 * 1024
 
-    init?() {
+    init() {
         stream.initialize(to: z_stream())
         // Window bits plus 16 mean gzip only.
-        guard inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
-            return nil
-        }
+        let status = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        precondition(status == Z_OK, "zlib has no memory")
     }
 
     deinit {

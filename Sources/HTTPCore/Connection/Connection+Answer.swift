@@ -53,7 +53,7 @@ extension Connection {
                 if let whole = body.asShared {
                     whole.compressed(with: resources.deflater).map { .shared($0) }
                 } else {
-                    resources.deflater?.compressed(body.bytes[...]).map(Body.bytes)
+                    resources.deflater.compressed(body.bytes[...]).map(Body.bytes)
                 }
             return respond(response.encoded(smaller), rest: rest)
         }
@@ -101,8 +101,7 @@ extension Connection {
         _ response: Response, _ start: @Sendable (StreamWriter) -> Void, rest: Lifecycle.Rest
     ) {
         let isOld = exchange?.isHTTP10 == true
-        let isCompressed =
-            response.isCompressible && exchange?.head?.acceptsGzip == true && resources.pieces != nil
+        let isCompressed = response.isCompressible && exchange?.head?.acceptsGzip == true
         let response = response.isCompressible ? response.encoded(isCompressed ? response.body : nil) : response
         if exchange?.isHead == true || response.isBodiless {
             handle(.answered(rest: rest, closes: isOld))

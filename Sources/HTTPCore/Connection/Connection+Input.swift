@@ -11,6 +11,10 @@ extension Connection {
     private static let inflatedInTurn = 1024 * 1024
     private static let compressedPiece = 4096
 
+    private var hasShareOfTurn: Bool {
+        inflatedInTurn <= Self.inflatedInTurn && requestsInTurn < Self.requestsInTurn
+    }
+
     var canPump: Bool {
         lifecycle.takesInput && (!isStarved || isReadable) && output.count < limits.maxBacklogBytes
     }
@@ -22,9 +26,7 @@ extension Connection {
             // Another answer would only add to what is being closed for lack of memory.
             if lifecycle.phase == .head, shard.relief.isUnderWay { return mark() }
             reads += 1
-            guard reads <= Self.readsInTurn, octets < Self.octetsInTurn, inflatedInTurn <= Self.inflatedInTurn,
-                requestsInTurn < Self.requestsInTurn
-            else { return mark() }
+            guard reads <= Self.readsInTurn, octets < Self.octetsInTurn, hasShareOfTurn else { return mark() }
             guard isStarved || leftover.isEmpty else {
                 octets += consumeLeftover()
                 continue
@@ -94,9 +96,7 @@ extension Connection {
     /// Consumes what it can; returns how much.
     private func consume(_ bytes: UnsafeRawBufferPointer) -> Int {
         var position = 0
-        while position < bytes.count, output.count < limits.maxBacklogBytes, inflatedInTurn <= Self.inflatedInTurn,
-            requestsInTurn < Self.requestsInTurn
-        {
+        while position < bytes.count, output.count < limits.maxBacklogBytes, hasShareOfTurn {
             let rest = bytes.slice(position, bytes.count)
             switch lifecycle.phase {
             case .head:

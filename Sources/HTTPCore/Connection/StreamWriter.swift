@@ -53,9 +53,10 @@ public final class StreamWriter: @unchecked Sendable {
 
     /// Queues bytes as the next piece of a compressed stream; false if this one is not compressed.
     private func compress(_ bytes: ArraySlice<UInt8>, _ shared: SharedBody?) -> Bool {
-        guard let position, let connection, let deflater = connection.resources.pieces else { return position != nil }
+        guard let position, let connection else { return false }
         guard !bytes.isEmpty else { return true }
-        let next = position.advanced(by: bytes, of: shared, with: deflater, in: connection.shard.options.outgoing)
+        let next = position.advanced(
+            by: bytes, of: shared, with: connection.resources.pieces, in: connection.shard.options.outgoing)
         self.position = next.position
         connection.appendToStream(next.piece)
         return true

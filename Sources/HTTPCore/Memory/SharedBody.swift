@@ -49,9 +49,9 @@ public final class SharedBody: Sendable {
     deinit { budget.giveBack(framed.capacity) }
 
     /// The body as gzip, compressed here and only once; nil if that is not smaller.
-    func compressed(with deflater: Deflater?) -> SharedBody? {
+    func compressed(with deflater: Deflater) -> SharedBody? {
         if case .done(let body) = gzip.withLock({ $0 }) { return body }
-        let body = deflater?.compressed(framed[content]).map { SharedBody($0, in: budget) }
+        let body = deflater.compressed(framed[content]).map { SharedBody($0, in: budget) }
         gzip.withLock { gzip in
             // If a worker is at it, others wait for its result.
             if case .none = gzip { gzip = .done(body) }
@@ -77,7 +77,7 @@ public final class SharedBody: Sendable {
         case .done(let body): return then(body)
         }
         workers.run { [self] in
-            let bytes = Deflater()?.compressed(framed[content])
+            let bytes = Deflater().compressed(framed[content])
             let body = bytes.map { SharedBody($0, in: budget) }
             let waiting = gzip.withLock { gzip -> [@Sendable (SharedBody?) -> Void] in
                 guard case .underWay(let waiting) = gzip else { return [] }
@@ -98,7 +98,6 @@ public final class SharedBody: Sendable {
 
     /// Compresses the piece of a large part in advance, since that takes long. On any thread.
     public func deflate() {
-        guard count > GzipPosition.maxTail, let deflater = Deflater(.pieces) else { return }
-        _ = deflated(with: deflater)
+        if count > GzipPosition.maxTail { _ = deflated(with: Deflater(.pieces)) }
     }
 }

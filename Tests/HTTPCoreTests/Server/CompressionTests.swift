@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPCore
 
 @Suite struct CompressionTests {
-    private func gzip(_ text: String) throws -> [UInt8] { try #require(Deflater()?.compressed(Array(text.utf8)[...])) }
+    private func gzip(_ text: String) throws -> [UInt8] { try #require(Deflater().compressed(Array(text.utf8)[...])) }
 
     private func post(_ body: [UInt8], _ path: String = "/echo") -> [UInt8] {
         Array(
@@ -42,7 +42,7 @@ import Testing
 
     /// By what it becomes: the limit is not reached, and nothing is inflated that would be needed to reach it.
     @Test func aBombIsSeenByItsRatio() throws {
-        let inflater = try #require(Inflater())
+        let inflater = Inflater()
         var body: [UInt8] = []
         let bomb = try gzip(String(repeating: "a", count: 10_000_000))
         let outcome = bomb.withUnsafeBytes { inflater.inflate($0, into: &body, limit: .max) }
@@ -59,7 +59,7 @@ import Testing
         let sent = try gzip(text)
         #expect(text.utf8.count > Inflater.ratioFreeBytes * 2)
         #expect(text.utf8.count < sent.count * Inflater.maxRatio / 3)
-        let inflater = try #require(Inflater())
+        let inflater = Inflater()
         var body: [UInt8] = []
         for octet in sent {
             #expect(withUnsafeBytes(of: octet) { inflater.inflate($0, into: &body, limit: .max) } == .more)
