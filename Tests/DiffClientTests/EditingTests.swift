@@ -106,11 +106,11 @@ private final class Screen: Sendable {
             return "no board"
         }
         let batches = batches.withLock { $0 }
-        let fates = batches.map { world.fate(of: $0.json) }
+        let results = batches.map { world.result(of: $0.json) }
         let settled = batches.indices.filter {
             // What was made since the update was asked for, or just before, it need not have seen.
             batches[$0].time + .milliseconds(50) > asked
-                || fates[$0].isRefused || fates[$0].revision.map { World.holds(update.revision, $0) } ?? false
+                || results[$0].isRefused || results[$0].revision.map { World.holds(update.revision, $0) } ?? false
         }
         // Long ago is long known.
         let maybe = settled.suffix(9)

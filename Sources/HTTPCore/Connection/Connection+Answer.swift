@@ -1,11 +1,11 @@
 /// Answers: whole, compressed, or streamed.
 extension Connection {
-    func respond(_ response: consuming Response, rest: Lifecycle.Rest) {
+    func respond(_ response: consuming Response, rest: Lifecycle.UnreadBody) {
         if case .stream(let start) = response.body { return beginStream(response, start, rest: rest) }
         if response.isCompressible { answerCompressed(response, rest) } else { answer(response, rest) }
     }
 
-    private func answer(_ response: consuming Response, _ rest: Lifecycle.Rest) {
+    private func answer(_ response: consuming Response, _ rest: Lifecycle.UnreadBody) {
         handle(.answered(rest: rest, closes: false))
         encode(response)
         if lifecycle.phase != .discarding { finishExchange() }
@@ -43,7 +43,7 @@ extension Connection {
     private static let compressedOnLoop = 128 * 1024
 
     /// Compresses the answer first, if that is worth it and the client accepts it.
-    private func answerCompressed(_ response: Response, _ rest: Lifecycle.Rest) {
+    private func answerCompressed(_ response: Response, _ rest: Lifecycle.UnreadBody) {
         let body = response.body
         if case .empty = body { return answer(response.varying(), rest) }
         guard body.count >= shard.options.minCompressedBytes else { return answer(response, rest) }
@@ -98,7 +98,7 @@ extension Body {
 /// Streams.
 extension Connection {
     private func beginStream(
-        _ response: Response, _ start: @Sendable (StreamWriter) -> Void, rest: Lifecycle.Rest
+        _ response: Response, _ start: @Sendable (StreamWriter) -> Void, rest: Lifecycle.UnreadBody
     ) {
         let isOld = exchange?.isHTTP10 == true
         let isCompressed = response.isCompressible && exchange?.head?.acceptsGzip == true

@@ -32,8 +32,8 @@ struct Lifecycle: Equatable, Sendable {
         /// The service owes the answer.
         case deferred
         /// The answer is encoded; `rest` of the request is unread.
-        case answered(rest: Rest, closes: Bool)
-        case streamBegan(rest: Rest, closes: Bool)
+        case answered(rest: UnreadBody, closes: Bool)
+        case streamBegan(rest: UnreadBody, closes: Bool)
         case streamEnded
         /// The answer to a refusal is encoded.
         case refused
@@ -54,7 +54,7 @@ struct Lifecycle: Equatable, Sendable {
     }
 
     /// The unread body of a request that has been answered.
-    enum Rest: Equatable, Sendable {
+    enum UnreadBody: Equatable, Sendable {
         case none
         /// Short enough to be read, to keep the connection.
         case short
@@ -143,7 +143,7 @@ struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    private mutating func goOn(behind rest: Rest) -> Action {
+    private mutating func goOn(behind rest: UnreadBody) -> Action {
         if isLast { return leave() }
         phase = rest == .none ? .head : .discarding
         return .proceed

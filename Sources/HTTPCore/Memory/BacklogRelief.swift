@@ -16,7 +16,7 @@ final class BacklogRelief: Sendable {
     private let pass = Atomic<Bool>(false)
 
     /// A blocked connection. It is named by its descriptor, since the object is confined to its loop.
-    private struct Holder: Sendable {
+    private struct BlockedConnection: Sendable {
         let shard: Shard
         let descriptor: Int32
         let holdings: OutputQueue.Holdings
@@ -60,7 +60,7 @@ final class BacklogRelief: Sendable {
     private func end() { pass.store(false, ordering: .sequentiallyConsistent) }
 
     /// The connections that hold the most, as many as it takes to free so many octets.
-    private static func largest(of holders: [Holder], freeing octets: Int) -> [Holder] {
+    private static func largest(of holders: [BlockedConnection], freeing octets: Int) -> [BlockedConnection] {
         var readers: [ObjectIdentifier: Int] = [:]
         for holder in holders { for body in holder.holdings.shared { readers[body.id, default: 0] += 1 } }
         // Readers of one body are neighbours, so that it is freed.
@@ -82,14 +82,15 @@ final class BacklogRelief: Sendable {
     }
 
     /// Collects the blocked connections of all loops.
-    private func gather(from all: [Shard], _ then: @escaping @Sendable ([Holder]) -> Void) {
-        let found = Locked<[Holder]>([])
+    private func gather(from all: [Shard], _ then: @escaping @Sendable ([BlockedConnection]) -> Void) {
+        let found = Locked<[BlockedConnection]>([])
         let gathering = Rendezvous { then(found.withLock { $0 }) }
         for shard in all {
             shard.loop.execute {
                 let holders = shard.connections.compactMap { connection in
                     connection.isBlocked
-                        ? Holder(shard: shard, descriptor: connection.descriptor, holdings: connection.output.holdings)
+                        ? BlockedConnection(
+                            shard: shard, descriptor: connection.descriptor, holdings: connection.output.holdings)
                         : nil
                 }
                 found.withLock { $0 += holders }

@@ -140,7 +140,7 @@ extension RequestHead {
     }
 
     /// What the parser found, besides the octets and the positions of the fields.
-    struct Found {
+    struct Metadata {
         let method: Method
         let target: Range<Int>
         /// The path without its leading slash, if there is one.
@@ -159,8 +159,8 @@ extension RequestHead {
     }
 
     /// The whole head in one allocation: header, positions of the fields, octets.
-    final class Parts: ManagedBuffer<Found, FieldSpan> {
-        static func make(_ found: consuming Found, _ fields: ArraySlice<FieldSpan>, _ bytes: UnsafeRawBufferPointer)
+    final class Parts: ManagedBuffer<Metadata, FieldSpan> {
+        static func make(_ found: consuming Metadata, _ fields: ArraySlice<FieldSpan>, _ bytes: UnsafeRawBufferPointer)
             -> Parts
         {
             (found.fieldCount, found.byteCount) = (fields.count, bytes.count)

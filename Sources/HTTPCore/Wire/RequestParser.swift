@@ -130,12 +130,12 @@ struct RequestParser: Sendable {
         // RFC 9110 §9.3.8. No telling what a proxy would do with such a body.
         if line.method == .other("TRACE"), fields.bodyLength != .none { throw .malformed(.traceContent) }
         guard let (path, query) = line.resource(bytes) else { throw .malformed(.targetEncoding) }
-        let found = RequestHead.Found(
+        let metadata = RequestHead.Metadata(
             method: line.method, target: line.targetRange, path: path, query: query,
             isServerWide: line.form == .asterisk, isHTTP10: line.isHTTP10, bodyLength: fields.bodyLength,
             keepsAlive: fields.keepsAlive(line), expectsContinue: fields.expectsContinue && !line.isHTTP10,
             expectsOther: fields.expectsOther && !line.isHTTP10)
-        let parts = RequestHead.Parts.make(found, fields.spans, bytes.slice(0, scanned))
+        let parts = RequestHead.Parts.make(metadata, fields.spans, bytes.slice(0, scanned))
         return .complete(RequestHead(parts: parts), consumed: scanned)
     }
 }

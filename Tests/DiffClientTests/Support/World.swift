@@ -50,13 +50,13 @@ struct Board: Equatable, Sendable {
 
 /// One edit, as JSON and as what it does.
 struct NaiveEdit: Sendable {
-    enum Place: Sendable {
+    enum Position: Sendable {
         case before(String), after(String), start(Int), end(Int)
     }
 
     enum Act: Sendable {
-        case insert(String, Place)
-        case move(String, Place)
+        case insert(String, Position)
+        case move(String, Position)
         case delete(String)
         case update(String, Int)
     }
@@ -64,7 +64,7 @@ struct NaiveEdit: Sendable {
     let act: Act
 
     var json: String {
-        func at(_ place: Place) -> String {
+        func at(_ place: Position) -> String {
             switch place {
             case .before(let id): #""before":"\#(id)""#
             case .after(let id): #""after":"\#(id)""#
@@ -83,7 +83,7 @@ struct NaiveEdit: Sendable {
     /// Nil where it does not fit.
     func applied(to board: Board) -> Board? {
         var board = board
-        func put(_ row: Board.Row, _ place: Place) -> Bool {
+        func put(_ row: Board.Row, _ place: Position) -> Bool {
             switch place {
             case .before(let id), .after(let id):
                 guard let anchor = board.place(of: id) else { return false }
@@ -117,7 +117,7 @@ struct NaiveEdit: Sendable {
         let id = ids[chance.below(ids.count)]
         let others = ids.filter { $0 != id }
         let anchor = others[chance.below(others.count)]
-        let place = [Place.before(anchor), .after(anchor), .start(section), .end(section)][chance.below(4)]
+        let place = [Position.before(anchor), .after(anchor), .start(section), .end(section)][chance.below(4)]
         if moves { return NaiveEdit(act: .move(id, place)) }
         return NaiveEdit(
             act: [.insert(new, place), .delete(id), .update(id, chance.below(99)), .move(id, place), .move(id, place)][
@@ -140,8 +140,8 @@ struct Roughness: Sendable {
 
 /// The server, and the network to it.
 final class World: Sendable {
-    /// What became of a batch: the revision that holds it, or its refusal.
-    struct Fate: Sendable {
+    /// The result of a batch: the revision that contains it, or its refusal.
+    struct BatchResult: Sendable {
         var revision: String?
         var isRefused = false
         var times = 0
@@ -153,7 +153,7 @@ final class World: Sendable {
         var sequence = 0
         var history = 0
         var keys: Set<String> = []
-        var fates: [String: Fate] = [:]
+        var results: [String: BatchResult] = [:]
     }
 
     let roughness: Roughness
@@ -176,7 +176,7 @@ final class World: Sendable {
     var revision: String { state.withLock(\.revision) }
     var head: Board { state.withLock { $0.boards[$0.revision]! } }
     func board(at revision: String) -> Board? { state.withLock { $0.boards[revision] } }
-    func fate(of edits: String) -> Fate { state.withLock { $0.fates[edits] ?? Fate() } }
+    func result(of edits: String) -> BatchResult { state.withLock { $0.results[edits] ?? BatchResult() } }
 
     func commit(_ board: Board) { state.withLock { $0.commit(board) } }
 
@@ -272,13 +272,13 @@ final class World: Sendable {
             let head = state.boards[state.revision]!
             let next = batch.reduce(head as Board?) { board, edit in board.flatMap(edit.applied) }
             guard !isRefused, let next else {
-                state.fates[json, default: Fate()].isRefused = true
+                state.results[json, default: BatchResult()].isRefused = true
                 return nil
             }
             if next != head { state.commit(next) }
             state.keys.insert(key)
-            state.fates[json, default: Fate()].times += 1
-            state.fates[json, default: Fate()].revision = state.revision
+            state.results[json, default: BatchResult()].times += 1
+            state.results[json, default: BatchResult()].revision = state.revision
             return state.revision
         }
         guard let to else { return (422, #"{"title":"Refused","status":422,"detail":"no"}"#) }
