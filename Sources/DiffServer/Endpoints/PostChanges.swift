@@ -37,7 +37,7 @@ final class PostChanges: SessionEndpoint {
         let service = call.service
         let body = PostedBody(
             StateDocument(consume bytes),
-            PostedBody.Reading(
+            PostedBody.Rules(
                 shape: shape, takesStates: call.identity.maySendStates, operations: call.identity.operations,
                 limits: service.options.stateLimits, defaults: service.options.defaultSettings))
         self.body = body

@@ -1,14 +1,14 @@
 import HTTPCore
 
-/// Writes of late by their `Idempotency-Key`, so that a retry is not executed again. Refusals are not remembered.
+/// Recent writes by their `Idempotency-Key`, so that a retry is not executed again. Refusals are not remembered.
 struct ReplayWindow: Sendable {
-    /// Who sent which key: keys of different writers never meet.
+    /// Who sent which key: equal keys of different writers are different.
     struct Key: Hashable, Sendable {
         var writer: String
         var key: String
     }
 
-    /// A write that was done.
+    /// A write that was carried out.
     struct Entry: Sendable {
         var fingerprint: RequestFingerprint
         /// Whether it made the session.
@@ -18,16 +18,19 @@ struct ReplayWindow: Sendable {
         var done: Instant
     }
 
-    /// How many are remembered, and for how long. Defaults 64 a session, 10 min.
+    typealias KeyedEntry = (key: Key, entry: Entry)
+
+    /// Writes remembered per session.
     static let capacity = 64
+    /// How long a write is remembered.
     static let age = Duration.seconds(600)
 
-    private(set) var entries: [(key: Key, entry: Entry)] = []
+    private(set) var entries: [KeyedEntry] = []
 
     /// Memory held, in bytes.
     var footprint: Int {
         entries.reduce(0) {
-            $0 + MemoryLayout<(key: Key, entry: Entry)>.stride + 64 + $1.key.writer.utf8.count + $1.key.key.utf8.count
+            $0 + MemoryLayout<KeyedEntry>.stride + 64 + $1.key.writer.utf8.count + $1.key.key.utf8.count
         }
     }
 
@@ -35,12 +38,12 @@ struct ReplayWindow: Sendable {
         entries.last { $0.key == key && now - $0.entry.done <= Self.age }?.entry
     }
 
-    /// Takes over what was written down.
-    mutating func remember(_ written: (key: Key, entry: Entry)) { entries.append(written) }
+    /// Appends an entry of a record.
+    mutating func remember(_ recorded: KeyedEntry) { entries.append(recorded) }
 
-    /// Takes over what another window of the same session has and this one has not.
+    /// Takes over what another window of the same session has and this one lacks.
     ///
-    /// What comes late is put last, so a window that holds the last entry of another holds all that it had: the common
+    /// Entries that come late are put last, so a window that has the last entry of another has all of them: the common
     /// case costs one search.
     mutating func formUnion(_ other: ReplayWindow, at now: Instant) {
         guard let last = other.entries.last, !entries.contains(where: { $0.key == last.key }) else { return }

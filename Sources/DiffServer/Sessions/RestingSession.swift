@@ -1,9 +1,22 @@
 import SnapshotKit
 
-/// A session that nobody has used of late: all that is known of it, in as little memory as that takes. To use it is to
-/// wake it first.
-final class RestingSession: Sendable {
-    /// The session, but for the records of its newest state.
+/// A session in memory, awake or resting.
+protocol SessionInMemory: AnyObject, Sendable {
+    var revision: Revision { get }
+    /// Visible rows of the head.
+    var rows: Int { get }
+    var settings: Session.Settings { get }
+    var replays: ReplayWindow { get }
+    var version: UInt64 { get }
+}
+
+extension Session: SessionInMemory {
+    var revision: Revision { head.revision }
+    var rows: Int { head.snapshot.rowCount }
+}
+
+/// A session that has not been used recently, packed into as little memory as possible. It has to be woken before use.
+final class RestingSession: SessionInMemory {
     private let head: Session.Head.Origin
     private let snapshot: PackedSnapshot
     private let history: History
@@ -11,13 +24,12 @@ final class RestingSession: Sendable {
     let replays: ReplayWindow
     private let startedOverAt: UInt64
     let version: UInt64
-    /// Visible rows of the head.
     let rows: Int
     private let log: SessionLog
 
     var revision: Revision { head.revision }
 
-    /// Lays a session to rest. O(items).
+    /// Packs a session. O(items).
     init(_ session: Session) {
         head = session.head.origin
         rows = session.head.snapshot.rowCount

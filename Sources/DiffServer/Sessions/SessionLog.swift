@@ -1,6 +1,5 @@
-// What a store has of a session, as far as who writes to it next has to know. The log holds all commits that the
-// history leads back over, and all behind the checkpoint. Whoever commits decides by it whether to write a new
-// checkpoint, and which entries go.
+// What a writer has to know of a session's log. The log holds all commits that the history leads back over, and all
+// after the checkpoint. Whoever commits decides by it whether to write a new checkpoint, and which entries to remove.
 
 import HTTPCore
 import SnapshotKit
@@ -9,59 +8,59 @@ import SnapshotKit
 struct SessionLog: Sendable {
     /// One commit in the log.
     struct Entry: Sendable {
-        /// What the store calls it.
+        /// The store's name for it.
         let id: UInt64
-        /// The sequence of the session behind the commit.
+        /// The sequence of the revision after the commit.
         let sequence: UInt64
         let bytes: Int
     }
 
-    /// Oldest first; the first one may be the beginning of the session.
+    /// Oldest first.
     var entries: [Entry] = []
-    /// How many of them the checkpoint holds already.
+    /// How many of them are in the checkpoint already.
     var covered = 0
     /// Bytes of the checkpoint.
     var checkpoint = 0
 
-    /// What the store keeps, in bytes: the session as it was written whole, and the commits behind and before that.
+    /// Bytes in the store: the checkpoint and all entries.
     var bytes: Int { entries.reduce(checkpoint) { $0 + $1.bytes } }
 
     /// Memory held, in bytes.
     var footprint: Int { entries.capacity * MemoryLayout<Entry>.stride }
 
-    /// The last commit.
+    /// The id of the last commit; 0 if there is none.
     var last: UInt64 { entries.last?.id ?? 0 }
 }
 
-/// What a commit writes and takes away.
+/// What a commit writes to a store, and removes from it.
 struct LogCommit: Sendable {
     let id: UInt64
     let entry: [UInt8]
-    /// Whether the whole of the session is written, since its log has become too long.
+    /// Whether the whole session is written, because its log has become too long.
     let isCheckpoint: Bool
-    /// Whether nothing of what was there before is needed any more.
+    /// Whether it starts a new log, and replaces everything that was there.
     let isStart: Bool
-    /// Entries that nobody needs any more: they go with a checkpoint, many at once.
+    /// Entries that are no longer needed. They go together with a checkpoint, many at once.
     let removed: [UInt64]
     /// The session as it is written.
     let session: Session
 
-    /// What puts `next`, under its new version, in place of `before`.
+    /// Puts `next`, which has its new version, in place of `before`.
     ///
     /// - Parameters:
     ///   - before: nil for a new session.
-    ///   - id: what the store calls the new entry.
+    ///   - id: of the new entry.
     ///   - revisions: how many the history has room for.
-    ///   - hash: of the store.
+    ///   - hash: makes the checksum.
     init(_ next: Session, after before: Session?, id: UInt64, revisions: Int, by hash: KeyedHash) {
         self.id = id
         let sequence = next.head.revision.sequence
         // A record of an older format has no log.
         let known = before.flatMap { $0.log.entries.isEmpty ? nil : $0 }
-        // Commits that only remember keys make no past, and would be kept with it for as long as nothing else comes.
+        // Commits that only remember keys add no history, so no bound of that would ever remove them.
         let isTooLong = (known?.log.entries.count ?? 0) > 2 * max(1, revisions) + 64
         guard let before = known, !isTooLong, let entry = LogEntry(from: before, to: next) else {
-            entry = LogEntry.start(next.version)
+            entry = LogEntry.digits(next.version)
             (isCheckpoint, isStart, removed) = (true, true, before?.log.entries.map(\.id) ?? [])
             session = next.with(
                 log: SessionLog(
@@ -78,7 +77,8 @@ struct LogCommit: Sendable {
             isRestated || behind.count > max(1, revisions)
             || behind.reduce(0) { $0 + $1.bytes } > log.checkpoint
         if isCheckpoint {
-            // What leads back to the oldest revision is in the entry behind the one that made it, which has its marks.
+            // The entry after the oldest revision leads back to it, and the entry that made that revision has its
+            // marks.
             let oldest = next.history.oldestSequence ?? sequence
             removed = log.entries.prefix { $0.sequence < oldest && $0.id != id }.map(\.id)
             log.entries.removeFirst(removed.count)
@@ -89,27 +89,21 @@ struct LogCommit: Sendable {
         (self.entry, isStart) = (bytes, false)
         session = next.with(log: log)
     }
-}
 
-extension LogCommit {
-    /// The whole of the session, where that is written. O(items + bytes).
+    /// The whole session; nil if only the entry is written. O(items + bytes).
     func checkpoint(by hash: KeyedHash) -> SessionRecord? { isCheckpoint ? SessionRecord(session, by: hash) : nil }
 }
 
-extension SessionRecord {
-    var bytes: Int { meta.count + head.count }
-}
-
-/// What a store brings of a log.
+/// An entry of a log as a store returns it.
 struct FoundEntry: Sendable {
     let id: UInt64
-    /// Or why it cannot be read.
+    /// The entry, or why it cannot be read.
     let entry: Result<LogEntry, SessionRecord.Failure>
     let bytes: Int
 
     /// - Parameters:
-    ///   - bytes: nil where it is not there.
-    ///   - hash: of the store.
+    ///   - bytes: nil if it is missing.
+    ///   - hash: makes the checksum.
     init(_ id: UInt64, _ bytes: [UInt8]?, by hash: KeyedHash) {
         (self.id, self.bytes) = (id, bytes?.count ?? 0)
         entry = Result { () throws(SessionRecord.Failure) in
@@ -118,20 +112,19 @@ struct FoundEntry: Sendable {
         }
     }
 
-    /// The revision that it made, if it is read and made one.
+    /// The revision that it made; nil if it made none, or cannot be read.
     var change: LogEntry.Change? { (try? entry.get())?.change }
-    /// The settings that it changed to, if it is read and changed any.
+    /// The settings that it changed to; nil if it changed none, or cannot be read.
     var settings: Session.Settings? { (try? entry.get())?.settings }
 }
 
 extension Session {
-    /// The session of a checkpoint, with its log.
+    /// The session of a checkpoint and its log.
     ///
     /// - Parameters:
-    ///   - covered: entries that the checkpoint holds already, oldest first: its past. What cannot be read of that is
-    ///     forgotten, and all before it.
-    ///   - behind: those that follow it, without any of which there is no session.
-    ///   - transition: whose time is now.
+    ///   - covered: the entries that are in the checkpoint already, oldest first, which are its history. An unreadable
+    ///     one is forgotten, with all before it.
+    ///   - behind: the entries after the checkpoint, all of which must be readable.
     static func found(
         _ record: SessionRecord, covered: [FoundEntry], behind: [FoundEntry], version: UInt64,
         by transition: SessionTransition
@@ -142,10 +135,10 @@ extension Session {
         var (marks, revision): (Marks, Revision?) = (.none, nil)
         for found in covered {
             if let change = found.change {
-                if revision != nil, revision != change.parent { history = History() }
-                revision = change.revision
+                if revision != nil, revision != change.origin.parent { history = History() }
+                revision = change.origin.revision
                 history.retire(change, marks: marks, bounds: transition.bounds)
-                marks = change.marks
+                marks = change.origin.marks
             } else if case .failure = found.entry {
                 history = History()
             }
@@ -156,12 +149,12 @@ extension Session {
         return try start.with(history: history, version: version, log: log).advanced(by: behind, by: transition)
     }
 
-    /// The session behind commits of others, with the log as these have left it: who only follows would otherwise
-    /// keep all there ever was.
+    /// The session after commits of other nodes, with the log as they have left it: a node that only follows must drop
+    /// the entries that they have removed.
     ///
     /// - Parameters:
-    ///   - first: the entry that the log begins with.
-    ///   - covered: the last one that the checkpoint holds.
+    ///   - first: the id of the first entry of the log.
+    ///   - covered: the id of the last entry that is in the checkpoint.
     func following(
         _ entries: [FoundEntry], from first: UInt64, covered: UInt64, by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
@@ -173,52 +166,49 @@ extension Session {
         return session.with(log: log)
     }
 
-    /// The session behind commits of its log, each of which follows the one before, and the first one this session.
+    /// The session after commits that follow it, oldest first.
     func advanced(
         by entries: [FoundEntry], by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
-        // Settings say how the states behind them are compared: those before come first.
+        // Settings determine how later states are compared, so the revisions before them are made first.
         if let place = entries.firstIndex(where: { $0.settings != nil }) {
             let before = try advanced(by: Array(entries[..<place]), by: transition)
             let settled = try before.settled(by: entries[place], by: transition)
             return try settled.advanced(by: Array(entries[(place + 1)...]), by: transition)
         }
         var steps: [SnapshotDelta] = []
-        var last: LogEntry.Change?
+        var last: Head.Origin?
         var (history, replays, log, marks, version) = (history, replays, log, head.marks, version)
         for found in entries {
             let entry = try found.entry.get()
             version = entry.version
             if let replay = entry.replay { replays.remember(replay.entry, by: replay.key) }
             if let change = entry.change {
-                guard change.parent == last?.revision ?? head.revision, let step = change.step else { throw .damaged }
+                guard change.origin.parent == last?.revision ?? head.revision, let step = change.step else {
+                    throw .damaged
+                }
                 history.retire(change, marks: marks, bounds: transition.bounds)
                 steps.append(step)
-                (last, marks) = (change, change.marks)
+                (last, marks) = (change.origin, change.origin.marks)
             }
             log.entries.append(SessionLog.Entry(found))
         }
         let session = with(replays: replays, version: version, log: log)
-        guard let last else { return session }
+        guard var last else { return session }
         history.trim(at: transition.now, bounds: transition.bounds)
         guard let made = head.snapshot.applying(steps, isIndexed: true) else { throw .damaged }
         let fingerprints = Fingerprints(
             of: made.snapshot, ignoring: settings.ignored, from: head.fingerprints, reusing: made.reused)
-        let hasOldDigest =
+        last.hasOldDigest =
             head.hasOldDigest && last.revision.digest == head.revision.digest
             && fingerprints.areOfSameState(as: head.fingerprints)
-        guard hasOldDigest || fingerprints.digest(salt: settings.salt(transition.name)) == last.revision.digest else {
-            throw .damaged
-        }
-        let next = Head(
-            revision: last.revision, snapshot: made.snapshot, fingerprints: fingerprints, marks: last.marks,
-            parent: last.parent, maker: last.maker, made: last.made, hasOldDigest: hasOldDigest)
-        return session.with(head: next, history: history)
+        let digest = fingerprints.digest(salt: settings.salt(transition.name))
+        guard last.hasOldDigest || digest == last.revision.digest else { throw .damaged }
+        return session.with(
+            head: Head(last, snapshot: made.snapshot, fingerprints: fingerprints), history: history)
     }
-}
 
-extension Session {
-    /// The session behind a commit that changed its settings.
+    /// The session after a commit that changed its settings.
     private func settled(
         by found: FoundEntry, by transition: SessionTransition
     ) throws(SessionRecord.Failure) -> Session {
@@ -234,11 +224,10 @@ extension Session {
 }
 
 extension History {
-    /// Adds the revision that a commit followed, with the marks of that; or forgets all, where nothing leads back to
-    /// it.
+    /// Adds the revision before a commit, with its marks; or forgets everything if nothing leads back to it.
     fileprivate mutating func retire(_ change: LogEntry.Change, marks: Marks, bounds: Bounds) {
-        if let back = change.back {
-            retire(change.parent, marks: marks, back: back, at: change.made, bounds: bounds)
+        if let parent = change.origin.parent, let back = change.back {
+            retire(parent, marks: marks, back: back, at: change.origin.made, bounds: bounds)
         } else {
             self = History()
         }
@@ -247,6 +236,6 @@ extension History {
 
 extension SessionLog.Entry {
     fileprivate init(_ found: FoundEntry) {
-        self.init(id: found.id, sequence: found.change?.revision.sequence ?? 0, bytes: found.bytes)
+        self.init(id: found.id, sequence: found.change?.origin.revision.sequence ?? 0, bytes: found.bytes)
     }
 }

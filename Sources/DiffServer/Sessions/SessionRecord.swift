@@ -1,22 +1,22 @@
-// A session as a store keeps it: a checkpoint, and a log of the commits behind it (`SessionLog`). The checkpoint is
-// JSON, so that an operator can read it and an older process can refuse it: the head is the document that GET answers,
-// `meta` is all else but the past, which is in the log.
+// A session as a store keeps it: a checkpoint, and a log of the commits after it (`SessionLog`). The checkpoint is
+// JSON, so that an operator can read it and an older process can refuse it. Its head is the document that GET answers,
+// its `meta` is everything else, except for the history, which is in the log.
 //
-// What is read is checked: the digest of the head, where the log has led to, must be that of its revision, and `meta`
-// ends with a sum of itself. So a record that was torn or altered is noticed. (Of formats 1 and 2, whose digests were
-// other functions, only that the head is a state; their past, which had no contents, is forgotten; and `meta` of format
-// 1 may have no sum.) Numbers that are computed with are bounded, sum or not.
+// Whatever is read is verified: the digest of the head to which the log leads must be that of its revision, and `meta`
+// ends with a checksum of itself. So a torn or altered record is noticed. (The digests of formats 1 and 2 were other
+// functions, so their head only has to be a state; their history had no contents, and is dropped; and `meta` of format
+// 1 may lack the checksum.) Numbers that are computed with are bounded in any case.
 
 import SnapshotKit
 
 /// A state of a session and its settings, in bytes.
 struct SessionRecord: Sendable, Equatable {
-    /// Of `meta`. A process reads its own format and those before.
+    /// The format of `meta`. A process reads its own format and older ones.
     static let format = 3
-    /// Of a session that keeps a shape: a process that knows of none must not read what is posted to it.
+    /// The format for a session that keeps a shape: a process that knows no shapes must not read what is posted to it.
     private static let shapedFormat = 4
-    /// The same of one that keeps what is expanded, or whose digests are others since other places are ignored; and of
-    /// an entry of the log that changes settings.
+    /// The format for a session that keeps what is expanded, or whose ignored places have changed, and its digests with
+    /// them; and for a log entry that changes settings.
     static let settledFormat = 5
     private static let readable = 1...5
 
@@ -25,15 +25,17 @@ struct SessionRecord: Sendable, Equatable {
 
     init(meta: [UInt8], head: [UInt8]) { (self.meta, self.head) = (meta, head) }
 
-    /// - Parameter hash: of the store, for the sum.
+    /// - Parameter hash: makes the checksum.
     init(_ session: Session, by hash: KeyedHash) {
         meta = Self.summed(Self.meta(session), by: hash)
         head = session.head.snapshot.documentJSON()
     }
 
-    /// Why bytes are no session.
+    var bytes: Int { meta.count + head.count }
+
+    /// Why bytes cannot be read as a session.
     enum Failure: Error, Equatable {
-        /// Written by a newer process, or one that is too old.
+        /// Not a format that this process knows.
         case format(Int)
         case damaged
     }
@@ -41,19 +43,15 @@ struct SessionRecord: Sendable, Equatable {
     // MARK: Writing
 
     private static func meta(_ session: Session) -> [UInt8] {
-        let calendar = Calendar()
+        let clock = WallClock()
         var writer = JSONObject(capacity: 1024)
         writer.number("format", format(of: session.settings))
-        writer.revision("revision", session.head.revision)
-        writer.revision("parent", session.head.parent)
-        if let maker = session.head.maker { writer.hex("maker", maker.value) }
-        writer.number("made", calendar.milliseconds(session.head.made))
-        writer.marks(session.head.marks)
+        writer.origin(session.head.origin, clock)
         if session.head.hasOldDigest { writer.number("oldDigest", 1) }
         writer.number("startedOverAt", Int(clamping: session.startedOverAt))
         writer.settings(session.settings)
         writer.list("replays", session.replays.entries) { writer, replay in
-            writer.object { $0.replay(replay, calendar) }
+            writer.object { $0.replay(replay, clock) }
         }
         return writer.bytes()
     }
@@ -63,13 +61,13 @@ struct SessionRecord: Sendable, Equatable {
         return settings.shape == nil ? format : shapedFormat
     }
 
-    // MARK: The sum
+    // MARK: The checksum
 
     private static let sumName = Array(",\"sum\":\"".utf8)
     /// The name, 16 digits, and the end of the object.
     private static let sumLength = sumName.count + 16 + 2
 
-    /// An object with one member more: the sum of what it was.
+    /// An object with one more member: the checksum of what it was without it.
     private static func summed(_ object: [UInt8], by hash: KeyedHash) -> [UInt8] {
         var writer = JSONWriter(capacity: object.count + sumLength)
         writer.append(Array(object.dropLast()))
@@ -79,7 +77,7 @@ struct SessionRecord: Sendable, Equatable {
         return writer.bytes()
     }
 
-    /// Whether `meta` is as it was written, as far as it tells.
+    /// Whether `meta` is as it was written, if it has a checksum.
     private func isWhole(by hash: KeyedHash) -> Bool {
         guard meta.count > Self.sumLength else { return true }
         let object = meta.dropLast(Self.sumLength) + [UInt8(ascii: "}")]
@@ -89,42 +87,35 @@ struct SessionRecord: Sendable, Equatable {
 
     // MARK: Reading
 
-    /// Numbers that no record holds: what is computed from smaller ones cannot overflow.
+    /// No record has a sequence from here on, so what is computed from one cannot overflow.
     static let largestSequence: UInt64 = 1 << 62
 
-    /// The session as it was at the checkpoint, without its past.
+    /// The session as it was at the checkpoint, without its history.
     ///
-    /// - Parameter isHead: whether no commit is behind it, so that its digest must be that of its revision; otherwise
-    ///   that is seen where the log has led to.
+    /// - Parameter isHead: whether no revision follows in the log, so that the digest must be that of the revision
+    ///   here; otherwise that is verified at the end of the log.
     func session(named name: String, hash: KeyedHash, isHead: Bool) throws(Failure) -> Session {
         guard isWhole(by: hash) else { throw .damaged }
         guard let members = JSONSlice.members(of: meta), let format = members["format"]?.integer else { throw .damaged }
         guard Self.readable.contains(format) else { throw .format(format) }
-        guard let revision = members.revision("revision"), let made = members["made"]?.integer,
-            let startedOverAt = members["startedOverAt"]?.integer, let replays = members["replays"]?.elements,
-            revision.sequence < Self.largestSequence, let snapshot = try? Snapshot(json: head, limits: .none)
+        let clock = WallClock()
+        var origin = try members.origin(clock)
+        guard let startedOverAt = members["startedOverAt"]?.integer, let replays = members["replays"]?.elements,
+            let snapshot = try? Snapshot(json: head, limits: .none)
         else { throw .damaged }
-        let calendar = Calendar()
         let settings = try members.settings()
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
-        let hasOldDigest = format < Self.format || members["oldDigest"] != nil
-        guard !isHead || hasOldDigest || fingerprints.digest(salt: settings.salt(name)) == revision.digest else {
-            throw .damaged
-        }
+        origin.hasOldDigest = format < Self.format || members["oldDigest"] != nil
+        let isVerified = fingerprints.digest(salt: settings.salt(name)) == origin.revision.digest
+        guard !isHead || origin.hasOldDigest || isVerified else { throw .damaged }
         var window = ReplayWindow()
-        for replay in replays { window.remember(try Self.replay(replay, calendar)) }
+        for replay in replays { window.remember(try Self.replay(replay, clock)) }
         return Session(
-            head: Session.Head(
-                revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: try members.marks(),
-                parent: members.revision("parent"),
-                maker: members["maker"]?.string.flatMap { UInt64($0, radix: 16) }.map(RequestFingerprint.init(value:)),
-                made: calendar.past(milliseconds: made), hasOldDigest: hasOldDigest),
-            settings: settings, replays: window, startedOverAt: UInt64(clamping: startedOverAt))
+            head: Session.Head(origin, snapshot: snapshot, fingerprints: fingerprints), settings: settings,
+            replays: window, startedOverAt: UInt64(clamping: startedOverAt))
     }
 
-    static func replay(_ value: JSONSlice, _ calendar: Calendar) throws(Failure) -> (
-        key: ReplayWindow.Key, entry: ReplayWindow.Entry
-    ) {
+    static func replay(_ value: JSONSlice, _ clock: WallClock) throws(Failure) -> ReplayWindow.KeyedEntry {
         guard let members = value.members, let writer = members["writer"]?.string, let key = members["key"]?.string,
             let fingerprint = members["fingerprint"]?.string.flatMap({ UInt64($0, radix: 16) }),
             let status = members["status"]?.integer, [200, 201].contains(status), let done = members["done"]?.integer
@@ -134,13 +125,23 @@ struct SessionRecord: Sendable, Equatable {
             ReplayWindow.Entry(
                 fingerprint: RequestFingerprint(value: fingerprint), made: status == 201,
                 before: members.revision("before"),
-                done: calendar.past(milliseconds: done))
+                done: clock.past(milliseconds: done))
         )
     }
 }
 
 extension [String: JSONSlice] {
     func revision(_ name: String) -> Revision? { self[name]?.string.flatMap { Revision($0) } }
+
+    func origin(_ clock: WallClock) throws(SessionRecord.Failure) -> Session.Head.Origin {
+        guard let revision = revision("revision"), revision.sequence < SessionRecord.largestSequence,
+            let made = self["made"]?.integer
+        else { throw .damaged }
+        let maker = self["maker"]?.string.flatMap { UInt64($0, radix: 16) }
+        return Session.Head.Origin(
+            revision: revision, marks: try marks(), parent: self.revision("parent"),
+            maker: maker.map(RequestFingerprint.init), made: clock.past(milliseconds: made))
+    }
 
     func settings() throws(SessionRecord.Failure) -> Session.Settings {
         guard let ttl = self["ttl"]?.integer, (0...Options.maxTimeToLive).contains(ttl),
@@ -157,8 +158,7 @@ extension [String: JSONSlice] {
         } catch { throw .damaged }
     }
 
-    /// None are not written.
-    func marks() throws(SessionRecord.Failure) -> Marks {
+    private func marks() throws(SessionRecord.Failure) -> Marks {
         guard let value = self["marks"] else { return .none }
         guard let marks = Marks(value) else { throw .damaged }
         return marks
@@ -172,21 +172,25 @@ extension JSONObject {
         revision.write(into: &writer)
     }
 
+    mutating func origin(_ origin: Session.Head.Origin, _ clock: WallClock) {
+        revision("revision", origin.revision)
+        revision("parent", origin.parent)
+        if let maker = origin.maker { hex("maker", maker.value) }
+        number("made", clock.milliseconds(origin.made))
+        guard !origin.marks.isEmpty else { return }
+        name("marks")
+        origin.marks.write(into: &writer)
+    }
+
     /// An answered key.
-    mutating func replay(_ replay: (key: ReplayWindow.Key, entry: ReplayWindow.Entry), _ calendar: Calendar) {
+    mutating func replay(_ replay: ReplayWindow.KeyedEntry, _ clock: WallClock) {
         text("writer", replay.key.writer)
         text("key", replay.key.key)
         hex("fingerprint", replay.entry.fingerprint.value)
-        // What the write was answered with.
+        // The status of the answer.
         number("status", replay.entry.made ? 201 : 200)
         revision("before", replay.entry.before)
-        number("done", calendar.milliseconds(replay.entry.done))
-    }
-
-    mutating func marks(_ marks: Marks) {
-        guard !marks.isEmpty else { return }
-        name("marks")
-        marks.write(into: &writer)
+        number("done", clock.milliseconds(replay.entry.done))
     }
 
     mutating func settings(_ settings: Session.Settings) {

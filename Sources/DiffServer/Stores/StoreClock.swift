@@ -17,14 +17,14 @@ struct StoreClock: Sendable {
         var own: Int
     }
 
-    private let calendar: Calendar
+    private let calendar: WallClock
     /// How far it is ahead of `calendar`.
     private let lead: Int
 
     /// - Parameters:
     ///   - mark: what the process before wrote down last; nil in a new store.
     ///   - wall: the machine's calendar as it is at the start.
-    init(after mark: Mark?, wall: Calendar, at now: Instant = .now) {
+    init(after mark: Mark?, wall: WallClock, at now: Instant = .now) {
         calendar = wall
         guard let mark else {
             lead = 0
@@ -40,7 +40,7 @@ struct StoreClock: Sendable {
     func moment(milliseconds: Int) -> Instant { calendar.moment(milliseconds: milliseconds - lead) }
 
     /// - Parameter wall: the machine's calendar as it is now.
-    func mark(wall: Calendar, at now: Instant = .now) -> Mark {
+    func mark(wall: WallClock, at now: Instant = .now) -> Mark {
         Mark(wall: wall.milliseconds(now), own: milliseconds(now))
     }
 }
@@ -62,7 +62,7 @@ extension SQLiteDatabase {
     /// Sets the clock by what the process before wrote down.
     ///
     /// Whatever would end later than it may live was written under a wrong clock, and lives that long from now.
-    func startClock(wall: Calendar) throws(Failure) {
+    func startClock(wall: WallClock) throws(Failure) {
         var mark: StoreClock.Mark?
         try run("SELECT value FROM setting WHERE name = 'clock'") { mark = StoreClock.Mark($0.text(0)) }
         clock = StoreClock(after: mark, wall: wall)
@@ -73,7 +73,7 @@ extension SQLiteDatabase {
     }
 
     /// Writes down how late it is, for the process that comes next.
-    func keepClock(wall: Calendar) throws(Failure) {
+    func keepClock(wall: WallClock) throws(Failure) {
         try run("INSERT OR REPLACE INTO setting VALUES ('clock', ?)", [.text(clock.mark(wall: wall).text)])
     }
 }

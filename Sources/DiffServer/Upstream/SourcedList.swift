@@ -304,7 +304,7 @@ final class SourcedList: @unchecked Sendable {
         let length = answer.body.count
         let body = PostedBody(
             StateDocument(exchange(&answer.body, with: [])),
-            PostedBody.Reading(shape: settings.shape ?? .native, limits: options.stateLimits, defaults: settings))
+            PostedBody.Rules(shape: settings.shape ?? .native, limits: options.stateLimits, defaults: settings))
         let errand = FetchErrand(name, upstream)
         // Large ones are read by a worker; the answer, and so its share of memory, stays until it is committed.
         errand.isLong = length > DiffService.largeBody

@@ -312,8 +312,8 @@ import Testing
         #expect(store.table.usedSinceStored(at: start + .seconds(9)).isEmpty)
         store.close()
         let row = try #require(try SQLiteDatabase(path: fixture.database).session(named: "s"))
-        #expect(Calendar().moment(milliseconds: row.expires) >= start + .seconds(9 + 3200))
-        #expect(Calendar().moment(milliseconds: row.expires) <= .now + .seconds(3200 + 300))
+        #expect(WallClock().moment(milliseconds: row.expires) >= start + .seconds(9 + 3200))
+        #expect(WallClock().moment(milliseconds: row.expires) <= .now + .seconds(3200 + 300))
     }
 
     @Test func `a commit writes an end down only where it comes near, and each other time to live`() async throws {
@@ -324,11 +324,11 @@ import Testing
         let slot = try await store.created("s", session)
         let file = try SQLiteDatabase(path: fixture.database)
         let end = { try #require(try file.session(named: "s")).expires }
-        let (first, began) = (try end(), Calendar().milliseconds(.now))
+        let (first, began) = (try end(), WallClock().milliseconds(.now))
         session = try await store.committed(try store.next("s", session, "[1]"), to: slot, after: session)
         #expect(try end() == first)
         for (left, isEnough) in [(349_500, true), (330_000, false)] {
-            let written = Calendar().milliseconds(.now) + left * 1000
+            let written = WallClock().milliseconds(.now) + left * 1000
             try file.execute("UPDATE session SET expires = \(written)")
             let next = try store.next("s", session, "[\(left)]")
             session = try await store.committed(next, to: slot, after: session)
@@ -343,11 +343,11 @@ import Testing
             var settings = session.settings
             settings.timeToLive = .seconds(seconds)
             let settled = store.writing("s").session(session, settled: settings)
-            let before = Calendar().milliseconds(.now)
+            let before = WallClock().milliseconds(.now)
             session = try await store.committed(settled, to: slot, after: session)
             let end = try end()
             #expect(end - before >= seconds * 950)
-            #expect(end - Calendar().milliseconds(.now) < seconds * 1100)
+            #expect(end - WallClock().milliseconds(.now) < seconds * 1100)
         }
     }
 

@@ -9,7 +9,7 @@ import Testing
 
     /// How far a store's clock goes while the machine's says that `seconds` went by between two processes.
     private func goes(_ seconds: Int) -> Int {
-        let wall = Calendar()
+        let wall = WallClock()
         let mark = StoreClock(after: nil, wall: wall, at: Self.start).mark(wall: wall, at: Self.start)
         let clock = StoreClock(after: mark, wall: wall.set(by: .seconds(seconds)), at: Self.start)
         return (clock.milliseconds(Self.start) - mark.own) / 1000
@@ -28,7 +28,7 @@ import Testing
         var last = Int.min
         for number in 0..<1000 {
             let jump = number * 7_919_317 % (2 * Self.decade) - Self.decade
-            let wall = Calendar().set(by: .seconds(number % 2 == 0 ? jump : jump % 86_400))
+            let wall = WallClock().set(by: .seconds(number % 2 == 0 ? jump : jump % 86_400))
             let clock = StoreClock(after: mark, wall: wall, at: Self.start)
             #expect(clock.milliseconds(Self.start) >= last)
             #expect(abs((clock.moment(milliseconds: clock.milliseconds(Self.start)) - Self.start) / .seconds(1)) < 0.01)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `what was done under a clock that was ahead is done now`() {
-        let calendar = Calendar()
+        let calendar = WallClock()
         let written = calendar.set(by: .seconds(Self.decade)).milliseconds(Self.start)
         #expect(calendar.past(milliseconds: written, at: Self.start) == Self.start)
         let before = calendar.milliseconds(Self.start) - 5000
@@ -55,8 +55,8 @@ import Testing
 
     @Test func `what one calendar reads another writes again`() {
         for milliseconds in 1_800_000_000_000..<1_800_000_000_020 {
-            let moment = Calendar().moment(milliseconds: milliseconds)
-            #expect(Calendar().milliseconds(moment) == milliseconds)
+            let moment = WallClock().moment(milliseconds: milliseconds)
+            #expect(WallClock().milliseconds(moment) == milliseconds)
         }
     }
 

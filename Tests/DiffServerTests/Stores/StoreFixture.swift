@@ -49,7 +49,7 @@ final class StoreFixture {
         case .sqlite:
             store = try SQLiteStore(
                 path: database, isDurable: true, digestKey: "tests", table: table,
-                wall: { Calendar().set(by: .seconds(ahead())) })
+                wall: { WallClock().set(by: .seconds(ahead())) })
         case .redis:
             let address = RedisAddress("unix:\(redis?.socket ?? "")")!
             store = try RedisStore(
@@ -113,6 +113,11 @@ extension SessionStore {
     func next(_ name: String, _ before: Session, _ json: String) throws -> Session {
         writing(name).session(after: before, try Snapshot(json: json), maker: RequestFingerprint(value: 7)).0
     }
+}
+
+extension WallClock {
+    /// A clock that is ahead of this one, or behind it by a negative span.
+    func set(by span: Duration) -> WallClock { WallClock(origin: origin + span.components.seconds * 1_000_000_000) }
 }
 
 extension EventLoop {

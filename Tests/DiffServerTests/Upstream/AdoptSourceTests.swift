@@ -10,7 +10,7 @@ import Testing
 
     private func adopt(_ json: String, at base: Revision?, _ settings: Session.Settings? = nil) -> AdoptSource {
         let settings = settings ?? self.settings
-        let reading = PostedBody.Reading(shape: settings.shape ?? .native, limits: .none, defaults: settings)
+        let reading = PostedBody.Rules(shape: settings.shape ?? .native, limits: .none, defaults: settings)
         return AdoptSource(
             PostedBody(StateDocument(Array(json.utf8)), reading), base: base, settings: settings)
     }

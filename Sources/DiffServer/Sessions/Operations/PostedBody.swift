@@ -1,13 +1,13 @@
-// What a body says depends on the session: where that keeps a shape, a body is a document of that shape. So it is read
-// when the session is known, on a guess before that: by the shape of the session that is in memory, and upon its head
-// where what a state does not say is as it is there. A guess is seldom wrong; then the body is read again, and an error
-// of the first reading, which may be no error, is forgotten.
+// The meaning of a body depends on the session: if that keeps a shape, the body is a document of that shape, and what a
+// state leaves out may stay as it is in the head. But a body is read before the store has said what the head is, as if
+// the session in memory were it. That is seldom wrong; if it is, the body is read again, and an error of the first
+// reading, which may be none, is dropped.
 
 import SnapshotKit
 
-/// The body of a write, and what it says. An object, since each try to write asks it.
+/// The body of a write. An object: every attempt to write shares what was read.
 final class PostedBody: Sendable {
-    /// What is to be written. An object, since it goes through many hands.
+    /// What is to be written. An object, since it is passed on often.
     final class Content: Sendable {
         let value: Value
         /// What of the document is not in the state.
@@ -19,30 +19,30 @@ final class PostedBody: Sendable {
         }
 
         enum Value: Sendable {
-            /// A state; and settings of a session that is made of it.
+            /// A state, and the settings if it makes the session.
             case state(StateReading, Session.Settings)
-            /// Edits, and the text that they stood in.
+            /// Edits, and the body that holds them.
             case edits(EditBatch, StateLimits, text: ArraySlice<UInt8>)
         }
     }
 
     /// How a body is to be read.
-    struct Reading: Sendable {
-        /// What the request says of the shape; nil: what the session keeps, or else the native one.
+    struct Rules: Sendable {
+        /// The shape that the request names; nil: that of the session, or else the native one.
         var shape: StateShape?
         /// Whether a state is accepted at all.
         var takesStates = true
         /// What edits may do; nil: anything.
         var operations: Set<EditOperation>?
         var limits: StateLimits
+        /// Settings of a session that the body makes.
         var defaults: Session.Settings
     }
 
-    private let reading: Reading?
-    /// What a reading depends on, besides the body.
+    /// What the meaning of a body depends on, besides the body.
     private struct Basis: Equatable {
         var shape: StateShape?
-        /// The state that what is not said is taken from; nil where it is taken from nowhere.
+        /// The head, if the session keeps what is expanded there.
         var kept: Session.Head?
 
         init(_ session: Session?) {
@@ -53,49 +53,45 @@ final class PostedBody: Sendable {
         static func == (one: Basis, other: Basis) -> Bool { one.shape == other.shape && one.kept === other.kept }
     }
 
-    // These are only used by whoever carries the request on, before it is handed to the next one.
+    /// Nil if the content was given.
+    private let rules: Rules?
+    // Only one thread at a time carries a request on, and only it uses these.
     private nonisolated(unsafe) var document: StateDocument
-    /// What the last reading was based on, and what that found.
-    private nonisolated(unsafe) var basis = Basis(nil)
-    private nonisolated(unsafe) var content: Content?
-    private nonisolated(unsafe) var failure: SessionError?
+    private nonisolated(unsafe) var last: (basis: Basis, result: Result<Content, SessionError>)?
 
-    /// - Parameter reading: by which it is read when it is asked for.
-    init(_ document: consuming StateDocument, _ reading: Reading) {
-        self.reading = reading
+    /// A body that is read when its content is asked for.
+    init(_ document: consuming StateDocument, _ rules: Rules) {
+        self.rules = rules
         self.document = document
     }
 
-    /// One that was read.
-    init(_ value: Content.Value) { (reading, document, content) = (nil, StateDocument([]), Content(value)) }
-
-    /// What it says to a session; nil where that is to be made.
-    func content(for session: Session?) throws(SessionError) -> Content {
-        let basis = Basis(session)
-        if let content, reading == nil || self.basis == basis { return content }
-        if let failure, self.basis == basis { throw failure }
-        guard let reading else { preconditionFailure("a body that is not to be read is there") }
-        (self.basis, content, failure) = (basis, nil, nil)
-        do throws(SessionError) {
-            let content = Content(try read(reading, session))
-            self.content = content
-            return content
-        } catch {
-            failure = error
-            throw error
-        }
+    /// A body whose content is known.
+    init(_ value: Content.Value) {
+        (rules, document, last) = (nil, StateDocument([]), (Basis(nil), .success(Content(value))))
     }
 
-    /// What of the document is not in the state, of the last reading.
-    var warnings: [StateWarning] { content?.warnings ?? [] }
+    /// What the body means for a session; nil: for one that does not exist.
+    func content(for session: Session?) throws(SessionError) -> Content {
+        let basis = Basis(session)
+        if let last, rules == nil || last.basis == basis { return try last.result.get() }
+        guard let rules else { preconditionFailure("a body without rules has content") }
+        let result = Result { () throws(SessionError) in Content(try read(rules, session)) }
+        last = (basis, result)
+        return try result.get()
+    }
+
+    /// What the last reading found in the document that is not in the state.
+    var warnings: [StateWarning] {
+        if case .success(let content) = last?.result { content.warnings } else { [] }
+    }
 
     // MARK: Reading
 
-    private func read(_ reading: Reading, _ session: Session?) throws(SessionError) -> Content.Value {
+    private func read(_ rules: Rules, _ session: Session?) throws(SessionError) -> Content.Value {
         let envelope: Envelope
         do throws(StateError) {
-            switch try found(reading, session) {
-            case .document(let state): return .state(state, reading.defaults)
+            switch try found(rules, session) {
+            case .document(let state): return .state(state, rules.defaults)
             case .envelope(let found): envelope = found
             }
             if envelope.isBareState || envelope.values["edits"] != nil,
@@ -104,48 +100,48 @@ final class PostedBody: Sendable {
                 throw .wrongMember("/" + name, "\(name) goes with \"state\", in the request that makes the session")
             }
             if let state = envelope.states.reading("state") {
-                return .state(state, try Session.SettingsChange(envelope).applied(to: reading.defaults))
+                return .state(state, try Session.SettingsChange(envelope).applied(to: rules.defaults))
             }
         } catch { throw .unreadable(error) }
         guard let edits = envelope.values["edits"] else { preconditionFailure("an envelope has a state or edits") }
         let batch: EditBatch
-        do throws(EditError) { batch = try EditBatch(edits, limits: reading.limits) } catch { throw .edits(error) }
-        if let permitted = reading.operations {
+        do throws(EditError) { batch = try EditBatch(edits, limits: rules.limits) } catch { throw .edits(error) }
+        if let permitted = rules.operations {
             let refused = batch.operations.subtracting(permitted)
             guard refused.isEmpty else { throw .notPermitted(refused) }
         }
-        return .edits(batch, reading.limits, text: envelope.text)
+        return .edits(batch, rules.limits, text: envelope.text)
     }
 
     /// What a body was found to be.
     private enum Found { case document(StateReading), envelope(Envelope) }
 
-    private func found(_ reading: Reading, _ session: Session?) throws(StateError) -> Found {
+    private func found(_ rules: Rules, _ session: Session?) throws(StateError) -> Found {
         let kept = session?.settings.shape
         let (known, keepsExpanded) = (session?.head.snapshot, session?.settings.keepsExpanded ?? false)
-        let shape = reading.shape ?? kept ?? .native
-        // Of a session that keeps a shape, what has these members alone is no document.
+        let shape = rules.shape ?? kept ?? .native
+        // If the session keeps a shape, a body with no other members than these is an envelope, not a document.
         let names = kept == nil ? nil : document.names(among: Self.names)
         if shape == .native || names == ["edits"] {
             var members = Self.stateOrEdits
-            if reading.shape != nil { members.shape = nil }
-            members.refusesStates = !reading.takesStates
+            if rules.shape != nil { members.shape = nil }
+            members.refusesStates = !rules.takesStates
             return .envelope(
-                try document.envelope(members, limits: reading.limits, known: known, keepsExpanded: keepsExpanded))
+                try document.envelope(members, limits: rules.limits, known: known, keepsExpanded: keepsExpanded))
         }
-        if !reading.takesStates { throw .unwanted }
+        if !rules.takesStates { throw .unwanted }
         guard let names, names.contains("state"), !names.contains("edits") else {
             return .document(
-                try document.state(shape, limits: reading.limits, upon: known, keepsExpanded: keepsExpanded))
+                try document.state(shape, limits: rules.limits, upon: known, keepsExpanded: keepsExpanded))
         }
         var members = Session.Settings.besideState
-        if reading.shape != nil { members.shape = nil }
+        if rules.shape != nil { members.shape = nil }
         return .envelope(
             try document.envelope(
-                members, shape: shape, limits: reading.limits, known: known, keepsExpanded: keepsExpanded))
+                members, shape: shape, limits: rules.limits, known: known, keepsExpanded: keepsExpanded))
     }
 
-    /// A shape beside a state says how that is read, unless the request says so itself.
+    /// A shape beside a state tells how that is read, unless the request names one itself.
     private static let stateOrEdits = Envelope.Members(
         states: ["state"], values: ["edits"] + Session.Settings.members, exactlyOne: ["state", "edits"],
         allowsBareState: true, shape: "shape")

@@ -7,7 +7,7 @@ final class SQLiteDatabase {
     /// By where their text stands.
     private var statements: [UnsafePointer<UInt8>: OpaquePointer] = [:]
     /// By which sessions end.
-    var clock = StoreClock(after: nil, wall: Calendar())
+    var clock = StoreClock(after: nil, wall: WallClock())
 
     /// What SQLite answers when something is wrong.
     struct Failure: Error {

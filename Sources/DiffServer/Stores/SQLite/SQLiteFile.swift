@@ -72,7 +72,7 @@ struct SQLiteFile {
     }
 
     /// Sets the clock of the sessions in the file.
-    func startClock(_ database: SQLiteDatabase, wall: Calendar) throws(StoreError) {
+    func startClock(_ database: SQLiteDatabase, wall: WallClock) throws(StoreError) {
         do throws(SQLiteDatabase.Failure) {
             try database.startClock(wall: wall)
         } catch { throw StoreError("\(path): \(error.message)") }

@@ -30,14 +30,14 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     private let loads = SharedLoads<String, SessionView?>()
 
     /// The machine's calendar.
-    private let wall: @Sendable () -> Calendar
+    private let wall: @Sendable () -> WallClock
     /// When it was written down last how late it is.
     private let clockKept = Locked(Instant.now)
 
     /// - Throws: if the file cannot be used.
     init(
         path: String, isDurable: Bool, digestKey: String?, table: SessionTable, health: StoreHealth = StoreHealth(),
-        wall: @escaping @Sendable () -> Calendar = { Calendar() }
+        wall: @escaping @Sendable () -> WallClock = { WallClock() }
     ) throws(StoreError) {
         self.wall = wall
         self.table = table
