@@ -159,9 +159,9 @@ extension SessionTable {
         let found = registry.withLock { registry in
             registry.slots[name].map { (slot: $0, left: $0.recency.expires - now, bytes: $0.recency.bytes) }
         }
-        guard let found, let (revision, rows) = found.slot.summary else { return nil }
+        guard let found, let session = found.slot.sessionInMemory else { return nil }
         return SessionEntry(
-            name: name, revision: revision.text, rows: rows, bytes: found.bytes,
+            name: name, revision: session.revision.text, rows: session.rows, bytes: found.bytes,
             expires: WallTime.now.adding(max(.zero, found.left)))
     }
 

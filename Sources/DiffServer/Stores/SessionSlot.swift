@@ -1,20 +1,19 @@
 import HTTPCore
 import Synchronization
 
-/// Where a session lives in memory: its value, and who wants to hear of the next one.
+/// Where a session lives in memory: its value, and the readers who wait for the next one.
 ///
-/// The value is replaced as a whole, by whoever names the revision that is there; nobody computes anything under the
-/// lock.
+/// The value is replaced as a whole, by whoever names the revision that is there; nothing is computed under the lock.
 final class SessionSlot: Sendable {
     let name: String
     private let content: Locked<Content>
-    /// How many readers there are; changed with them, and read without the lock.
+    /// The number of readers, to be read without the lock.
     private let readers = Atomic<Int>(0)
 
     private struct Content {
-        /// Nil once the session is gone; the slot is then never used again.
+        /// Nil once the session is gone; the slot is never used again then.
         var value: Value?
-        /// Encoded answers to the head, shared by all who have the same base; made when there is one.
+        /// Encoded answers to the head, shared by all readers with the same base; made when there is one.
         var answers: AnswerCache?
         var readers: [ObjectIdentifier: any SessionReader] = [:]
     }
@@ -27,52 +26,22 @@ final class SessionSlot: Sendable {
         /// Only the store has it.
         case away(revision: Revision, version: UInt64)
 
-        /// Nil if there is no session yet.
-        var revision: Revision? {
+        /// The session; nil if it is not in memory.
+        var session: (any SessionInMemory)? {
             switch self {
-            case .awaited: nil
-            case .awake(let session): session.head.revision
-            case .resting(let session): session.revision
-            case .away(let revision, _): revision
-            }
-        }
-
-        var version: UInt64? {
-            switch self {
-            case .awaited: nil
-            case .awake(let session): session.version
-            case .resting(let session): session.version
-            case .away(_, let version): version
-            }
-        }
-
-        /// Nil while it is not here.
-        var settings: Session.Settings? {
-            switch self {
-            case .awake(let session): session.settings
-            case .resting(let session): session.settings
+            case .awake(let session): session
+            case .resting(let session): session
             case .awaited, .away: nil
             }
         }
 
-        var replays: ReplayWindow {
-            switch self {
-            case .awake(let session): session.replays
-            case .resting(let session): session.replays
-            case .awaited, .away: ReplayWindow()
-            }
-        }
+        /// Nil if there is no session yet.
+        var revision: Revision? { if case .away(let revision, _) = self { revision } else { session?.revision } }
 
-        /// Whether there is a session, and it is in memory.
-        var isHere: Bool {
-            switch self {
-            case .awaited, .away: false
-            case .awake, .resting: true
-            }
-        }
+        var version: UInt64? { if case .away(_, let version) = self { version } else { session?.version } }
     }
 
-    /// Place in the table's order of use; the table's lock guards it.
+    /// The table's lock guards it.
     nonisolated(unsafe) var recency = Recency()
 
     init(name: String, _ session: Session) {
@@ -80,7 +49,7 @@ final class SessionSlot: Sendable {
         content = Locked(Content(value: .awake(session)))
     }
 
-    /// One for those who wait for a session that does not exist.
+    /// A slot for readers of a session that does not exist yet.
     init(awaiting name: String) {
         self.name = name
         content = Locked(Content(value: .awaited))
@@ -121,18 +90,12 @@ final class SessionSlot: Sendable {
     /// The revision of the session, be it here or away; nil while there is none.
     var revision: Revision? { content.withLock { $0.value }?.revision }
 
-    /// What is told of the session without waking it; nil once it is gone or away.
-    var summary: (revision: Revision, rows: Int)? {
-        switch content.withLock({ $0.value }) {
-        case nil, .awaited, .away: nil
-        case .awake(let session): (session.head.revision, session.head.snapshot.rowCount)
-        case .resting(let session): (session.revision, session.rows)
-        }
-    }
+    /// The session as it is now, awake or not; nil once it is gone or away.
+    var sessionInMemory: (any SessionInMemory)? { content.withLock { $0.value }?.session }
 
-    /// Lays the session to rest, which any use ends. O(items).
+    /// Packs the session until it is used again. O(items).
     ///
-    /// - Returns: the bytes that it holds now; nil if it was not awake, or somebody else was faster.
+    /// - Returns: the bytes that it holds now; nil if it was not awake, or has changed meanwhile.
     func rest() -> Int? {
         guard let session = awakeSession else { return nil }
         let resting = RestingSession(session)
@@ -155,19 +118,20 @@ final class SessionSlot: Sendable {
         }
     }
 
-    /// Puts `next` in place of a session that is still at the same revision, with the same settings; returns whether it
-    /// was.
+    /// Puts `next` in place of a session, if that still has the same revision and settings.
     ///
-    /// - Parameter keepsReplays: whether answered keys are kept of which `next` does not know: a write that changed
-    ///   nothing remembered them while `next` was computed, and left the revision as it was.
+    /// - Parameter keepsReplays: whether to keep answered keys that `next` does not know: writes that changed nothing
+    ///   may have added them while `next` was computed, and left the revision as it was.
+    /// - Returns: whether it was replaced.
     func replace(_ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
         var answers: AnswerCache?
         let isNews = next.head.revision != before.head.revision
         let readers: [any SessionReader]? = content.withLock { content in
             guard let value = content.value, value.revision == before.head.revision,
-                (value.settings ?? before.settings) == before.settings
+                (value.session?.settings ?? before.settings) == before.settings
             else { return nil }
-            content.value = .awake(keepsReplays ? next.keepingReplays(of: value.replays) : next)
+            let replays = keepsReplays ? value.session?.replays : nil
+            content.value = .awake(replays.map { next.keepingReplays(of: $0) } ?? next)
             answers = content.answers
             // Answers to the same head leave out what is ignored.
             if next.settings != before.settings { content.answers = nil }
@@ -179,9 +143,9 @@ final class SessionSlot: Sendable {
         return true
     }
 
-    /// Takes the session away, if it is at `revision` (nil: whichever it is at).
+    /// Removes the session, if it is at `revision` (nil: at any).
     ///
-    /// - Returns: its readers, who have to be told; nil if there was nothing to take.
+    /// - Returns: its readers, who have to be told; nil if nothing was removed.
     func emptied(at revision: Revision? = nil) -> [any SessionReader]? {
         content.withLock { content in
             guard let value = content.value, revision == nil || value.revision == revision else { return nil }
@@ -193,16 +157,16 @@ final class SessionSlot: Sendable {
 
     // MARK: Leaving memory
 
-    /// What a slot held in memory, to be freed where no lock is held.
+    /// What a slot held in memory, to be freed outside of any lock.
     struct Held {
         fileprivate let value: Value?
         fileprivate let answers: AnswerCache?
 
-        /// Frees it, but for what others hold.
+        /// Frees it, except for what others hold.
         func free() { answers?.forget() }
     }
 
-    /// Lets go of the session, which a store keeps. Its readers stay, and hear of the next revision.
+    /// Drops the session, which a store keeps. Its readers stay, and hear of the next revision.
     func sendAway() -> Held {
         content.withLock { content in
             let held = Held(value: content.value, answers: content.answers)
@@ -216,10 +180,10 @@ final class SessionSlot: Sendable {
 
     /// Puts in a session that was away or awaited.
     ///
-    /// - Returns: the readers to whom it is news; nil if it was neither.
+    /// - Returns: the readers, if the revision is new to them; nil if the session was neither away nor awaited.
     func bringBack(_ session: Session) -> [any SessionReader]? {
         content.withLock { content in
-            guard let value = content.value, !value.isHere else { return nil }
+            guard let value = content.value, value.session == nil else { return nil }
             content.value = .awake(session)
             return session.head.revision == value.revision ? [] : Array(content.readers.values)
         }
@@ -227,7 +191,7 @@ final class SessionSlot: Sendable {
 
     // MARK: Readers
 
-    /// Registers a reader unless there are `limit` already or the session is gone.
+    /// Registers a reader, unless there are `limit` already or the session is gone.
     func add(_ reader: any SessionReader, limit: Int) -> Admission {
         content.withLock { content in
             guard content.value != nil else { return .gone }
@@ -252,12 +216,11 @@ final class SessionSlot: Sendable {
 
     var readerCount: Int { readers.load(ordering: .relaxed) }
 
-    /// What became of a reader that wanted in.
+    /// Whether a reader was registered.
     enum Admission { case added, tooMany, gone }
 }
 
-/// Someone who waits for a session to change: a held request or a stream. All calls come on any thread, and return at
-/// once.
+/// A held request or a stream that waits for a session to change. It may be called on any thread, and returns at once.
 protocol SessionReader: AnyObject, Sendable {
     func sessionChanged()
     func sessionEnded(_ problem: Problem)
@@ -270,7 +233,7 @@ extension SessionReader {
 }
 
 extension SessionSlot {
-    /// Tells the readers that the source of the session is silent, or heard again.
+    /// Tells the readers that the session's source is silent, or heard again.
     func sourceChanged() { for reader in content.withLock({ Array($0.readers.values) }) { reader.sourceChanged() } }
 
     /// Ends the readers of a session that stays.
@@ -284,7 +247,7 @@ extension SessionSlot {
 }
 
 extension Session {
-    /// With the answered keys of another value of the same session.
+    /// The session with the answered keys of another value of it.
     fileprivate func keepingReplays(of other: ReplayWindow) -> Session {
         if other.entries.isEmpty { return self }
         var replays = replays

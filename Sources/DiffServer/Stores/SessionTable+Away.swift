@@ -1,13 +1,12 @@
 import HTTPCore
 
-// A table in front of a store is a cache, so a session that leaves it has not ended. Its slot lets go of the value
-// only. While anybody holds the slot, be it a reader that waits or a request on its way, the table finds it by name,
-// and the session comes back into the same slot. So a name has one slot at a time, a reader stays registered wherever
-// its session is, and a commit finds those whom it has to wake.
+// A table in front of a store is a cache, so a session that leaves it has not ended: its slot only drops the value.
+// While a reader or a request holds the slot, the table finds it by name, and the session comes back into it. So a name
+// has one slot at a time, a reader stays registered wherever its session is, and a commit finds the readers to wake.
 //
-// A session that does not exist yet is awaited in the same way: its readers hold a slot that it comes into.
+// A session that does not exist yet is awaited in the same way: its readers hold the slot in which it will appear.
 
-/// A slot whose session is away, for as long as somebody holds it.
+/// A slot whose session is away, while somebody holds it.
 struct AwaySlot {
     private(set) weak var slot: SessionSlot?
 
@@ -15,17 +14,17 @@ struct AwaySlot {
 }
 
 extension SessionTable {
-    /// A slot that left the order of use, the bytes that it held, and what that was if it was sent away.
+    /// A slot that was evicted, the bytes that it held, and what it held if it was sent away.
     typealias Evicted = (slot: SessionSlot, bytes: Int, held: SessionSlot.Held?)
 
     /// The slot of a session that is away.
     func awaySlot(_ name: String) -> SessionSlot? { registry.withLock { $0.away[name]?.slot } }
 
-    /// The slot of a session, be that here or away. Does not count as use.
+    /// The slot of a session, here or away. Does not count as use.
     func anySlot(_ name: String) -> SessionSlot? { registry.withLock { $0.slots[name] ?? $0.away[name]?.slot } }
 
-    /// The slot in which a session is, or will be once somebody makes it; nil if too many are awaited. Who waits there
-    /// has to hold it. Does not count as use.
+    /// The slot in which a session is, or will appear; nil if too many are awaited. Whoever waits there has to hold it.
+    /// Does not count as use.
     func slotToAwait(_ name: String) -> SessionSlot? {
         registry.withLock { registry in
             if let slot = registry.slots[name] ?? registry.away[name]?.slot { return slot }
@@ -37,7 +36,7 @@ extension SessionTable {
         }
     }
 
-    /// Whether a session is here, or has readers who wait for it to come back.
+    /// Whether a session is here, or is away but has readers.
     func isInUse(_ name: String) -> Bool {
         registry.withLock { registry in
             if registry.slots[name] != nil { return true }
@@ -46,7 +45,7 @@ extension SessionTable {
         }
     }
 
-    /// Has all sessions leave memory, since none of them is what the store holds.
+    /// Sends all sessions away: none of them is what the store holds.
     func sendAllAway() {
         let held = registry.withLock { registry in
             Array(registry.slots.values).map { slot in
@@ -57,14 +56,13 @@ extension SessionTable {
         for held in held { held.free() }
     }
 
-    /// Of the sessions that are away, those that are read, where a store should write down that they are used.
-    /// O(sessions away).
+    /// Sessions that are away but read, whose use the store should write down. O(sessions away).
     func readWhileAway(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { registry in
             registry.away.values.compactMap { away in
                 guard let slot = away.slot, slot.readerCount > 0, !slot.isAwaited else { return nil }
-                slot.recency.expires = now + slot.recency.timeToLive
-                guard slot.recency.expires - slot.recency.stored > slot.recency.timeToLive / 32 else { return nil }
+                slot.recency.renew(at: now)
+                guard slot.recency.isNews else { return nil }
                 slot.recency.stored = slot.recency.expires
                 return (slot, slot.recency.timeToLive)
             }
@@ -73,18 +71,18 @@ extension SessionTable {
 }
 
 extension SessionTable.Registry {
-    /// Has a slot that left the table let go of its session.
+    /// Has a slot that left the table drop its session.
     mutating func sendAway(_ slot: SessionSlot) -> SessionSlot.Held {
         away[slot.name] = AwaySlot(slot)
         return slot.sendAway()
     }
 
-    /// Forgets slots that nobody holds any more. O(sessions away).
+    /// Forgets slots that nobody holds. O(sessions away).
     mutating func forgetAway() {
         if !away.isEmpty { away = away.filter { $0.value.slot != nil } }
     }
 
-    /// Lists a slot again whose session was away; false if it has no name here any more.
+    /// Takes back a slot that was away; false if another one has its name by now.
     mutating func takeBack(_ slot: SessionSlot) -> Bool {
         guard away[slot.name]?.slot === slot else { return false }
         away[slot.name] = nil

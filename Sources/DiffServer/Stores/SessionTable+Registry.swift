@@ -4,7 +4,7 @@ extension SessionTable {
     /// What the table's lock guards.
     struct Registry {
         var slots: [String: SessionSlot] = [:]
-        /// Slots that somebody still holds though their sessions have left memory, see `SessionTable+Away`.
+        /// Slots that are still held though their sessions have left memory, see `SessionTable+Away`.
         var away: [String: AwaySlot] = [:]
         var places = SlotPlaces()
         var order = RecencyOrder()
@@ -26,7 +26,7 @@ extension SessionTable.Registry {
         slot.recency.bytes = bytes
     }
 
-    /// Lists a slot whose recency is set.
+    /// Adds a slot to all lists.
     mutating func add(_ slot: SessionSlot) {
         slots[slot.name] = slot
         places.add(slot)
@@ -34,9 +34,9 @@ extension SessionTable.Registry {
         ends.add(slot)
     }
 
-    /// A slot is used: it becomes the latest, and its time to live starts anew.
+    /// Notes the use of a slot: it becomes the latest, and its time to live starts anew.
     mutating func use(_ slot: SessionSlot, at now: Instant, isCache: Bool) {
-        slot.recency.expires = now + slot.recency.timeToLive
+        slot.recency.renew(at: now)
         order.touch(slot)
         if isCache { used.note(slot) }
     }
@@ -51,7 +51,7 @@ extension SessionTable.Registry {
         slot.recency.bytes = 0
     }
 
-    /// Takes out the least recently used until the rest is within bounds; those with readers last, `spared` never.
+    /// Evicts the least recently used slots until the rest is within bounds; those with readers last, `spared` never.
     mutating func evict(
         within bounds: SessionTable.Bounds, sparing spared: SessionSlot?, isCache: Bool
     ) -> [SessionTable.Evicted] {
@@ -61,8 +61,8 @@ extension SessionTable.Registry {
             registry.remove(slot)
             evicted.append((slot, bytes, isCache ? registry.sendAway(slot) : nil))
         }
-        // Whoever may read what can be fetched must not throw out what cannot.
-        while order.fetchedCount > max(1, bounds.sessions / 2), let slot = order.nextFetched(sparing: spared) {
+        // Whoever may read sessions that can be fetched must not be able to evict those that cannot.
+        while order.fetchedCount > max(1, bounds.sessions / 2), let slot = order.next(of: .fetched, sparing: spared) {
             evict(&self, slot)
         }
         while bytes > bounds.bytes || slots.count > bounds.sessions, let slot = order.next(sparing: spared) {

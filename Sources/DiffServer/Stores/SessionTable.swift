@@ -278,7 +278,7 @@ final class SessionTable: Sendable {
                     return true
                 }
                 registry.ends.remove(slot)
-                slot.recency.expires = now + slot.recency.timeToLive
+                slot.recency.renew(at: now)
                 registry.ends.add(slot)
                 return false
             }
