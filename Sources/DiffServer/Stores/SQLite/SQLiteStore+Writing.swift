@@ -38,10 +38,9 @@ extension SQLiteStore {
         let commit = logCommit(session.renamed(), after: nil)
         let session = commit.session
         writer.submit { [hash, records] (database) throws(SQLiteDatabase.Failure) in
-            // What is written, and the row that SQLite makes of it.
+            // The record, and the row that SQLite makes of it.
             try records.charging(2 * session.head.footprint) { () throws(SQLiteDatabase.Failure) in
-                let row = SessionRow(commit, named: name, after: nil, by: hash)
-                return try database.insert(row, hash: hash) ? .written : .conflict
+                try database.insert(commit, named: name, by: hash) ? .written : .conflict
             }
         } done: { [self] result in
             let outcome = result.flatMap { table.create(name, session) }
@@ -72,12 +71,11 @@ extension SQLiteStore {
             writer.submit { [hash, records] (database) throws(SQLiteDatabase.Failure) in
                 let room = commit.isCheckpoint ? 2 * next.head.footprint : 0
                 return try records.charging(room) { () throws(SQLiteDatabase.Failure) in
-                    let row = SessionRow(commit, named: slot.name, after: before, by: hash)
-                    return try database.update(row, standingOn: before.version, hash: hash) ? .written : .conflict
+                    try database.update(commit, named: slot.name, after: before, by: hash) ? .written : .conflict
                 }
             } done: { [self] result in
                 switch result {
-                // A session that made room meanwhile comes back with this.
+                // This brings back a session that was evicted meanwhile.
                 case .success: _ = table.commit(next, to: slot, after: before)
                 case .failure(let failure): failed(failure, before, slot)
                 }
@@ -117,8 +115,8 @@ extension SQLiteStore {
         if !hasEntered { done(.failure(.conflict)) }
     }
 
-    /// What a write stood on was not in the database. If the table has it, somebody has changed the file: the next one
-    /// looks there.
+    /// After a conflict, drops the version that the database did not have: the file was changed from outside, and the
+    /// next request reads it.
     private func failed(_ failure: StoreFailure, _ before: Session, _ slot: SessionSlot) {
         if failure == .conflict { _ = table.drop(slot, at: before.head.revision) }
     }

@@ -1,63 +1,37 @@
-// The tables, and all that is said to them. A commit writes an entry of the log, all of which stand one behind the
-// other in the order in which they were written, whoever's they are: those of many sessions that are written together
-// take few pages. An entry names the one before it, so no index is needed, and a gap is noticed. Sums stand beside what
-// nothing else would show to be damaged: a head has the digest in its revision, an entry ends with a sum (see
-// `SessionRecord` and `LogEntry`).
+// The tables, and the statements about them. The log entries of all sessions are in one table, in the order in which
+// they were written, so those of many sessions that are written together touch few pages. An entry names the one before
+// it, so no index is needed, and a gap is noticed. A checksum is stored only where nothing else would reveal damage:
+// the digest in its revision verifies a head, and an entry ends with its own checksum (see `SessionRecord` and
+// `LogEntry`).
 
 import HTTPCore
 import SnapshotKit
 
-/// A commit as it is written down.
-struct SessionRow: Sendable {
-    let name: String
-    /// A new one with each write: what a write stood on is still there if this is.
-    let version: UInt64
-    let revision: Revision
-    let timeToLive: Duration
-    /// For lists.
-    let rows, bytes: Int
-    /// Whether the session lived as long before.
-    let keepsTime: Bool
-    /// The entry before this one; 0 for the first.
-    let previous: UInt64
-    let commit: LogCommit
-    let checkpoint: SessionRecord?
-
-    init(_ commit: LogCommit, named name: String, after before: Session?, by hash: KeyedHash) {
-        let session = commit.session
-        (self.name, version, revision) = (name, session.version, session.head.revision)
-        keepsTime = before?.settings.timeToLive == session.settings.timeToLive
-        (timeToLive, previous) = (session.settings.timeToLive, commit.isStart ? 0 : before?.log.last ?? 0)
-        (rows, bytes) = (session.head.snapshot.rowCount, session.log.bytes)
-        self.commit = commit
-        checkpoint = commit.checkpoint(by: hash)
-    }
-}
-
-/// A session as it was found.
+/// A session as it was found in the database.
 struct FoundSession: Sendable {
+    typealias Log = [(id: UInt64, body: [UInt8])]
+
     var version: UInt64
     var revision: String
     /// Milliseconds since 1970.
     var expires: Int
     var record: SessionRecord
-    /// Of `record.meta`.
+    /// The checksum of `record.meta`.
     var sum: UInt64
-    /// Entries that the record holds already, and those behind it, oldest first.
-    var covered: [(id: UInt64, body: [UInt8])] = []
-    var behind: [(id: UInt64, body: [UInt8])] = []
-    /// Whether an entry behind the record is not there.
+    /// Entries that are in the record already, and those after it, oldest first.
+    var covered: Log = []
+    var behind: Log = []
+    /// Whether an entry after the record is missing.
     var hasGap = false
 }
 
 extension SQLiteDatabase {
     static let schema =
-        [
-            "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
-        ] + sessionSchema + revocationSchema
+        ["CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"]
+        + sessionSchema + revocationSchema
 
     private static let sessionSchema = [
-        // `last` is the newest entry of the log, `covered` the newest that the checkpoint holds.
+        // `last` is the newest entry of the log, `covered` the newest that is in the checkpoint.
         """
         CREATE TABLE session (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, revision TEXT NOT NULL,
@@ -77,15 +51,15 @@ extension SQLiteDatabase {
         "CREATE INDEX revocation_by_moment ON revocation (moment)",
     ]
 
-    /// What makes a database of a format before one of this.
+    /// The statements that bring an older database to this format.
     static func upgrade(from format: Int) -> [String] {
         (format == 1 ? firstUpgrade : secondUpgrade) + revocationSchema
     }
 
-    /// From format 2, which had no lists.
+    /// From format 2, which did not know what lists show.
     private static let secondUpgrade = ["rows", "bytes"].map { "ALTER TABLE session ADD COLUMN \($0) INTEGER" }
 
-    /// From format 1, which kept the whole of a session in one row, and of its past what could lead to no contents.
+    /// From format 1, which kept a whole session in one row, and a history without contents.
     private static let firstUpgrade =
         ["DROP INDEX session_by_end", "DROP TABLE skeleton", "ALTER TABLE session RENAME TO session_1"]
         + sessionSchema + [
@@ -115,7 +89,7 @@ extension SQLiteDatabase {
         return found
     }
 
-    /// Those in a range, in their order, and one more than is wanted.
+    /// The sessions in a range, in order, and one more than is wanted.
     func sessions(_ range: SessionRange) throws(Failure) -> [SessionEntry] {
         var found: [SessionEntry] = []
         try run(
@@ -135,12 +109,10 @@ extension SQLiteDatabase {
         return found
     }
 
-    private typealias Log = [(id: UInt64, body: [UInt8])]
-
     private func log(
         from last: UInt64, covered: UInt64
-    ) throws(Failure) -> (covered: Log, behind: Log, hasGap: Bool) {
-        var (past, behind): (Log, Log) = ([], [])
+    ) throws(Failure) -> (covered: FoundSession.Log, behind: FoundSession.Log, hasGap: Bool) {
+        var (past, behind): (FoundSession.Log, FoundSession.Log) = ([], [])
         var (id, isPast) = (last, last == covered)
         while id != 0 {
             var entry: (previous: UInt64, body: [UInt8])?
@@ -153,73 +125,79 @@ extension SQLiteDatabase {
         return (past.reversed(), behind.reversed(), !isPast)
     }
 
-    /// False if there is one of this name.
-    func insert(_ row: SessionRow, hash: KeyedHash) throws(Failure) -> Bool {
-        try forgetExpired(row.name)
+    /// Writes a new session; false if there is one of this name.
+    func insert(_ commit: LogCommit, named name: String, by hash: KeyedHash) throws(Failure) -> Bool {
+        let session = commit.session
+        try forgetExpired(name)
         let count = try run(
             """
             INSERT INTO session (name, version, revision, expires, last, covered, rows, bytes)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING
             """,
             [
-                .text(row.name), .word(row.version), .text(row.revision.text), .integer(end(row.timeToLive)),
-                .word(row.commit.id), .word(row.commit.id), .integer(row.rows), .integer(row.bytes),
+                .text(name), .word(session.version), .text(session.head.revision.text),
+                .integer(end(session.settings.timeToLive)), .word(commit.id), .word(commit.id), .integer(session.rows),
+                .integer(session.log.bytes),
             ])
-        if count == 1 { try write(row, hash) }
+        if count == 1 { try write(commit, name, previous: 0, hash) }
         return count == 1
     }
 
-    /// False if the version that it stands on is not there.
-    func update(_ row: SessionRow, standingOn version: UInt64, hash: KeyedHash) throws(Failure) -> Bool {
+    /// Writes a commit; false if the version before it is not there.
+    func update(
+        _ commit: LogCommit, named name: String, after before: Session, by hash: KeyedHash
+    ) throws(Failure) -> Bool {
+        let (session, time) = (commit.session, commit.session.settings.timeToLive)
         let values: [Value] = [
-            .word(row.version), .text(row.revision.text), .word(row.commit.id),
-            .word(row.checkpoint == nil ? 0 : row.commit.id), .integer(row.rows), .integer(row.bytes), .text(row.name),
-            .word(version),
+            .word(session.version), .text(session.head.revision.text), .word(commit.id),
+            .word(commit.isCheckpoint ? commit.id : 0), .integer(session.rows), .integer(session.log.bytes),
+            .text(name), .word(before.version),
         ]
         var count = 0
-        if row.keepsTime {
+        // Another end is only written if need be, since it has an index.
+        if before.settings.timeToLive == time {
             count = try run(
                 """
                 UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?), rows = ?, bytes = ?
                     WHERE name = ? AND version = ? AND expires >= ?
-                """, values + [.integer(leastEnd(row.timeToLive))])
+                """, values + [.integer(leastEnd(time))])
         }
         if count == 0 {
             count = try run(
                 """
                 UPDATE session SET version = ?, revision = ?, last = ?, covered = max(covered, ?), rows = ?, bytes = ?,
                     expires = ?9 WHERE name = ?7 AND version = ?8
-                """, values + [.integer(end(row.timeToLive))])
+                """, values + [.integer(end(time))])
         }
-        if count == 1 { try write(row, hash) }
+        if count == 1 { try write(commit, name, previous: commit.isStart ? 0 : before.log.last, hash) }
         return count == 1
     }
 
-    /// Writes the entry of a commit, and what else it brings; takes away what nobody needs any more.
-    private func write(_ row: SessionRow, _ hash: KeyedHash) throws(Failure) {
-        try run(
-            "INSERT INTO entry VALUES (?, ?, ?)",
-            [.word(row.commit.id), .word(row.previous), .blob(row.commit.entry)])
-        if let record = row.checkpoint {
+    /// Writes the entry of a commit, and its checkpoint if it has one, and removes what that makes superfluous.
+    private func write(
+        _ commit: LogCommit, _ name: String, previous: UInt64, _ hash: KeyedHash
+    ) throws(Failure) {
+        try run("INSERT INTO entry VALUES (?, ?, ?)", [.word(commit.id), .word(previous), .blob(commit.entry)])
+        if let record = commit.checkpoint(by: hash) {
             try run(
                 "INSERT OR REPLACE INTO checkpoint SELECT id, ?, ?, ? FROM session WHERE name = ?",
-                [.word(hash.sum(record.meta)), .blob(record.meta), .blob(record.head), .text(row.name)])
+                [.word(hash.sum(record.meta)), .blob(record.meta), .blob(record.head), .text(name)])
         }
-        for entry in row.commit.removed { try run("DELETE FROM entry WHERE id = ?", [.word(entry)]) }
+        for entry in commit.removed { try run("DELETE FROM entry WHERE id = ?", [.word(entry)]) }
     }
 
-    /// False if there is none of this version.
+    /// Removes a session; false if it has another version, or none.
     func delete(_ name: String, version: UInt64) throws(Failure) -> Bool {
         try delete(
             "DELETE FROM session WHERE name = ? AND version = ? RETURNING last", [.text(name), .word(version)])
     }
 
-    /// Whatever is there under a name.
+    /// Removes whatever there is under a name.
     func delete(_ name: String) throws(Failure) {
         _ = try delete("DELETE FROM session WHERE name = ? RETURNING last", [.text(name)])
     }
 
-    /// Takes a session away with all that is kept of it; false if there is none.
+    /// Removes a session and its log; false if there is none.
     private func delete(_ sql: StaticString, _ values: [Value]) throws(Failure) -> Bool {
         var last: UInt64?
         try run(sql, values) { last = $0.word(0) }
@@ -232,28 +210,29 @@ extension SQLiteDatabase {
         return true
     }
 
-    /// The newest entry of all.
+    /// The id of the newest entry.
     func lastEntry() throws(Failure) -> UInt64 { UInt64(try integer("SELECT ifnull(max(id), 0) FROM entry")) }
 
     // MARK: Time
 
-    // Not each use is written down, so a row's end is later than its session's: by a sixteenth of its time, of which a
-    // use writes once half is gone. It is written half as much later, so that not each commit has to, either: it has an
-    // index. Whoever knows better takes the row away before.
+    // Not every use is written down, so a row ends later than its session: it is written with 3/32 of the time to live
+    // on top. A use writes it again once the session's end has moved by 1/32, and a commit once less than 1/16 is left
+    // on top; not more often, since the column has an index. The table, which knows the session's own end, removes the
+    // row before.
 
-    /// A session was used: it ends this much later than now.
+    /// Notes the use of a session, which ends this much later than now.
     func extend(_ name: String, by left: Duration) throws(Failure) {
         try run("UPDATE session SET expires = ? WHERE name = ?", [.integer(end(left)), .text(name)])
     }
 
-    /// Some of those whose time is over.
+    /// Names of some sessions whose time is over.
     func expired() throws(Failure) -> [String] {
         var names: [String] = []
         try run("SELECT name FROM session WHERE expires <= ? LIMIT 500", [.integer(now)]) { names.append($0.text(0)) }
         return names
     }
 
-    /// Takes a session away that ends within `span`.
+    /// Removes a session that ends within `span`.
     func forgetExpired(_ name: String, within span: Duration = .zero) throws(Failure) {
         let end = clock.milliseconds(.now + span)
         _ = try delete(
@@ -262,8 +241,8 @@ extension SQLiteDatabase {
 
     // MARK: Revocations
 
-    /// Writes down up to when tokens of a session were made that are refused, and forgets those of which no token can
-    /// be left.
+    /// Refuses tokens of a session that were made up to a moment, and forgets moments that no living token is older
+    /// than.
     func revoke(_ session: String, upTo moment: Int) throws(Failure) {
         try run("DELETE FROM revocation WHERE moment <= ?", [.integer(moment - Revocations.life)])
         try run(
@@ -279,7 +258,7 @@ extension SQLiteDatabase {
 
     // MARK: Settings
 
-    /// The setting that is there, or else this one.
+    /// A setting, which becomes `value` if it was not there.
     func setting(_ name: String, orElse value: String) throws(Failure) -> String {
         try run("INSERT INTO setting VALUES (?, ?) ON CONFLICT DO NOTHING", [.text(name), .text(value)])
         var found = value
@@ -287,7 +266,7 @@ extension SQLiteDatabase {
         return found
     }
 
-    /// Writes something that is of no use but to see that it can be written.
+    /// Finds out whether the database can be written.
     func probe() throws(Failure) {
         try run("INSERT OR REPLACE INTO setting VALUES ('probe', ?)", [.text("\(now)")])
     }
@@ -301,6 +280,6 @@ extension SQLiteDatabase {
 }
 
 extension KeyedHash {
-    /// Shows whether bytes are what they were.
+    /// A checksum of bytes.
     func sum(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { digest(of: $0) } }
 }
