@@ -1,16 +1,15 @@
 import HTTPCore
 import SnapshotKit
 
-/// The past of a session, oldest first, bounded by count, age and bytes: for each revision what leads back to its state
-/// from the next one. So it takes as much memory as has changed, however long the list is.
+/// Past revisions of a session, oldest first, bounded by count, age and bytes. Each has a delta that leads back to it
+/// from the next one. So memory grows with what has changed, however long the list is.
 struct History: Sendable {
-    /// One past revision. An object, since each commit copies the list of them, and a reference is copied at less cost
-    /// than what it leads to.
+    /// One past revision. An object, since each commit copies references to them.
     final class Entry: Sendable {
         let revision: Revision
-        /// Leads from the state of the next revision to the one of this.
+        /// Leads here from the state of the next revision.
         let back: SnapshotDelta
-        /// Redrawn on the way to this revision.
+        /// Rows and sections to be redrawn on the way to this revision.
         let marks: Marks
         let retired: Instant
         /// Memory held.
@@ -24,21 +23,20 @@ struct History: Sendable {
 
     /// How much is remembered.
     struct Bounds: Sendable {
-        /// Revisions. Default 64.
         var revisions = 64
-        /// Since it was the head. Default 1 h.
+        /// Since the revision was the head. Default 1 h.
         var age = Duration.seconds(3600)
-        /// Of all that leads back. Default 1 MiB.
+        /// Of all entries. Default 1 MiB.
         var bytes = 1 << 20
     }
 
-    // A commit copies what it changes, so the list is in pages: those that are full stay as they are.
+    // Each commit copies the list, so it is in pages: full ones are shared.
     private var full: [Page] = []
-    /// How many of the first page are forgotten, and go with it.
+    /// How many entries of the first page are forgotten. They are freed with the page.
     private var forgotten = 0
     /// Fewer than a page.
     private var recent: [Entry] = []
-    /// Bytes of those that are remembered.
+    /// Bytes of the entries that are remembered.
     private(set) var footprint = 0
     private var forgottenBytes = 0
 
@@ -83,7 +81,7 @@ struct History: Sendable {
 
     /// Adds a revision that was the head until now, and forgets what is out of bounds.
     ///
-    /// - Parameter back: leads there from the state that follows.
+    /// - Parameter back: leads there from the new head.
     mutating func retire(_ revision: Revision, marks: Marks, back: SnapshotDelta, at now: Instant, bounds: Bounds) {
         add(Entry(revision: revision, back: back, marks: marks, retired: now))
         trim(at: now, bounds: bounds)
@@ -113,7 +111,7 @@ struct History: Sendable {
 
     // MARK: Looking back
 
-    /// Where the newest revision with a digest stands; its own sequence first.
+    /// The index of a revision, or else of the newest one with its digest.
     func place(of revision: Revision, at now: Instant, bounds: Bounds) -> Int? {
         var found: Int?
         for index in (0..<count).reversed() {
@@ -125,7 +123,6 @@ struct History: Sendable {
         return found
     }
 
-    /// The revision at a place.
     func revision(at place: Int) -> Revision { self[place].revision }
 
     /// The revision with a sequence.
@@ -134,8 +131,8 @@ struct History: Sendable {
         return (0..<count).reversed().lazy.map { self[$0].revision }.first { $0.sequence == sequence }
     }
 
-    /// Whether a revision, or what follows it at once, will be forgotten before long: half of what may be remembered is
-    /// newer, or half of the time is over.
+    /// Whether a revision, or the next one if it is not there, will be forgotten soon: newer ones take half of a bound,
+    /// or half of its time is over.
     func isFading(_ sequence: UInt64, at now: Instant, bounds: Bounds) -> Bool {
         guard let place = (0..<count).first(where: { self[$0].revision.sequence >= sequence }) else { return false }
         let newer = (place..<count).reduce(0) { $0 + self[$1].bytes }
@@ -143,7 +140,7 @@ struct History: Sendable {
             || (now - self[place].retired) * 2 > bounds.age
     }
 
-    /// What leads to a place from the head, one step after the other.
+    /// The deltas that lead from the head to an index, one after the other.
     func way(to place: Int) -> [SnapshotDelta] {
         var way: [SnapshotDelta] = []
         for index in (place..<count).reversed() {

@@ -1,13 +1,13 @@
 import HTTPCore
 import SnapshotKit
 
-/// What a reader has, as far as a session can still tell: where changes for it can start.
+/// The state from which the changes for a reader start.
 enum ResumePoint: Sendable {
-    /// The head itself, by digest; marks may have come since.
+    /// The head, by its digest; marks may have been added since.
     case head(marks: Marks)
-    /// A past state, by its place in the history.
+    /// A past state, by its index in the history.
     case past(Int, marks: Marks)
-    /// Nothing that a changeset could start from.
+    /// No state that is known: the reader gets the whole head.
     case none(ResetReason)
 }
 
@@ -17,34 +17,34 @@ enum ResetReason: String, Sendable, CaseIterable {
     case initial
     /// The reader's revision is no longer remembered.
     case expired
-    /// The reader's revision is of another history.
+    /// The reader's revision is from another history.
     case unknown
     /// The session was started over since.
     case replaced
-    /// A writer wanted no change shown, but all drawn again at once.
+    /// A writer wanted everything redrawn at once, with no change shown.
     case reloaded
     /// More operations than the reader wants.
     case large
 }
 
-/// What a reader said that it has.
+/// The revision that a reader says it has.
 enum Since: Sendable, Equatable {
     case absent
-    /// Named, but empty: nothing.
+    /// Named, but empty: the reader has nothing.
     case nothing
-    /// Named, but of no revision's form: an event's id that was damaged on the way.
+    /// Not a revision: an event's id that was damaged on the way.
     case unreadable
     case revision(Revision)
 
-    /// Which rows it shows, if not all.
+    /// Which rows the reader shows, if not all.
     var place: WindowPlace? { if case .revision(let revision) = self { revision.place } else { nil } }
 
-    /// The same of a writer, for whom nothing stands for where the head was before the write; nil if there was none.
+    /// For a writer that names none: the head before the write; nil if there was none.
     func orElse(_ before: Revision?) -> Since { self == .absent ? before.map(Since.revision) ?? .nothing : self }
 }
 
 extension Session {
-    /// Finds what a reader's revision stands for. O(history).
+    /// Finds the state of a reader's revision. O(history).
     func resumePoint(_ revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
         let isHead = revision.digest == head.revision.digest
         let place = isHead ? nil : history.place(of: revision, at: now, bounds: bounds)
@@ -56,8 +56,7 @@ extension Session {
         return .none(reset(from: revision.sequence, at: now, bounds: bounds))
     }
 
-    /// The same of a reader who sees states through views, for whom equal states of different revisions have different
-    /// names.
+    /// The same for a reader with views, for whom equal states of different revisions have different names.
     func resumePoint(
         _ revision: Revision, through views: [StateView], at now: Instant, bounds: History.Bounds
     ) -> ResumePoint {
@@ -69,8 +68,8 @@ extension Session {
         return resumePoint(of: meant, at: now, bounds: bounds)
     }
 
-    /// The same of a revision of this session, whatever it is called. Of two with one digest a view may show different
-    /// things, where it looks at what is ignored.
+    /// The same for a revision of this session by its own name. A view that looks at ignored places may show different
+    /// things of two revisions with the same digest.
     func resumePoint(of revision: Revision, at now: Instant, bounds: History.Bounds) -> ResumePoint {
         if revision != head.revision, !settings.ignored.isEmpty,
             let place = history.place(of: revision, at: now, bounds: bounds), history.revision(at: place) == revision
@@ -81,7 +80,7 @@ extension Session {
         return resumePoint(revision, at: now, bounds: bounds)
     }
 
-    /// What a revision is called for a reader who sees its state through views.
+    /// A revision's name for a reader with views.
     func name(of revision: Revision, through views: [StateView]) -> Revision {
         if views.isEmpty { return revision }
         var text = Array("\(revision.text)".utf8)
@@ -93,7 +92,7 @@ extension Session {
         return Revision(sequence: revision.sequence, digest: digest)
     }
 
-    /// Why a revision is none that changes could start from.
+    /// Why changes cannot start from a revision.
     private func reset(from sequence: UInt64, at now: Instant, bounds: History.Bounds) -> ResetReason {
         if sequence == 0 { return .unknown }
         if sequence < startedOverAt { return .replaced }
@@ -101,11 +100,11 @@ extension Session {
         return sequence < oldest ? .expired : .unknown
     }
 
-    /// The state of a past revision, made again, and what it has in common with the head. O(what changed since), and
-    /// O(n) once as memory.
+    /// Rebuilds the state of a past revision, and tells what it has in common with the head. O(what changed since), and
+    /// one copy of O(n).
     ///
-    /// - Parameter isIndexed: whether its ids are to be found in O(1).
-    /// - Returns: nil where what leads back does not fit, whoever wrote it: then it is as good as forgotten.
+    /// - Parameter isIndexed: whether its ids can be found in O(1).
+    /// - Returns: nil if a delta does not fit its state, whoever wrote it: then the revision counts as forgotten.
     func state(at place: Int, isIndexed: Bool = false) -> (snapshot: Snapshot, reused: ReusedRuns)? {
         head.snapshot.applying(history.way(to: place), isIndexed: isIndexed).map { ($0.snapshot, $0.reused.reversed) }
     }

@@ -1,26 +1,24 @@
 import SnapshotKit
 
-/// The only cursor: which state of a session is meant. Written `<sequence>-<digest>`, such as `2-0c4f77d1aa19be02`, and
-/// for a part of it `2-0c4f77d1aa19be02~100.50.100`.
+/// The only cursor: names a state of a session. Written `<sequence>-<digest>`, such as `2-0c4f77d1aa19be02`, and for a
+/// part of it `2-0c4f77d1aa19be02~100.50.100`.
 struct Revision: Hashable, Sendable {
-    /// Grows by one with each commit of a session; all ones where the text had more digits than fit, which no session
-    /// ever reaches.
+    /// Grows by one with each commit; `UInt64.max`, which no session ever reaches, if the text has too many digits.
     var sequence: UInt64
-    /// Of the state: equal states of one session have equal digests. Of what a reader sees through views: of the
+    /// A hash of the state: equal states of one session have equal digests. For a reader with views a hash of the
     /// sequence, the state's digest and the views.
     var digest: UInt64
-    /// What few have, so that the others are cheap to copy.
-    private var rest: Rest?
+    /// What few revisions have: one reference, so that they are cheap to copy.
+    private var details: Details?
 
-    /// Which of its rows a reader shows, and how a client wrote it, if not as we would.
-    private indirect enum Rest: Hashable, Sendable { case some(place: WindowPlace?, written: String?) }
+    private indirect enum Details: Hashable, Sendable { case some(place: WindowPlace?, written: String?) }
 
     init(sequence: UInt64, digest: UInt64) {
         self.sequence = sequence
         self.digest = digest
     }
 
-    /// Reads `[0-9]+-[0-9a-f]{16}`, and perhaps `~` and a place; nil for anything else.
+    /// Reads `[0-9]+-[0-9a-f]{16}`, optionally with `~` and a place; nil for anything else.
     init?(_ text: some StringProtocol) {
         let border = text.utf8.firstIndex(of: UInt8(ascii: "~"))
         let parts = text.utf8[..<(border ?? text.endIndex)]
@@ -34,20 +32,20 @@ struct Revision: Hashable, Sendable {
         self.digest = digest
         if let border {
             guard let place = WindowPlace(String(text[text.index(after: border)...])) else { return nil }
-            rest = .some(place: place, written: nil)
+            details = .some(place: place, written: nil)
         }
-        if ours != text { rest = .some(place: place, written: String(text)) }
+        if ours != text { details = .some(place: place, written: String(text)) }
     }
 
     /// Which of its rows a reader shows; nil for all of them.
-    var place: WindowPlace? { if case .some(let place, _)? = rest { place } else { nil } }
-    /// How a client wrote it, if not as we would: it is echoed so.
-    private var written: String? { if case .some(_, let written)? = rest { written } else { nil } }
+    var place: WindowPlace? { if case .some(let place, _)? = details { place } else { nil } }
+    /// The text that a client sent, if it is not the usual one; it is echoed.
+    private var written: String? { if case .some(_, let written)? = details { written } else { nil } }
 
-    /// The same for a reader who shows so many of its rows.
+    /// The revision for a reader who shows these rows of it.
     func showing(_ place: WindowPlace?) -> Revision {
         var revision = Revision(sequence: sequence, digest: digest)
-        revision.rest = place.map { .some(place: $0, written: nil) }
+        revision.details = place.map { .some(place: $0, written: nil) }
         return revision
     }
 

@@ -1,20 +1,19 @@
 import HTTPCore
 import SnapshotKit
 
-/// All that is known of a session at one moment: replaced as a whole by each commit. An object, since it goes through
-/// many hands on its way.
+/// A session at one moment, which each commit replaces as a whole. An object, since it is passed on often.
 final class Session: Sendable {
     let head: Head
     let history: History
     let settings: Settings
     let replays: ReplayWindow
-    /// First sequence since the session was last started over by PUT; readers of earlier ones are told `replaced`. 0:
-    /// it never was.
+    /// The first sequence since PUT last started the session over; readers of earlier ones are told `replaced`. 0 if it
+    /// never was.
     let startedOverAt: UInt64
-    /// What a store other than memory calls this value: a new name with each commit. 0 where it has none; of a session
-    /// that is to be committed, the one that it was made of.
+    /// A store's name for this value, which is new with each commit; 0 in memory. Before a commit it is still the one
+    /// of the session that this was made of.
     let version: UInt64
-    /// What such a store has written down of it.
+    /// What a store has of it.
     let log: SessionLog
 
     init(
@@ -25,7 +24,7 @@ final class Session: Sendable {
         (self.startedOverAt, self.version, self.log) = (startedOverAt, version, log)
     }
 
-    /// The same with another part.
+    /// The session with other parts.
     func with(
         head: Head? = nil, history: History? = nil, settings: Settings? = nil, replays: ReplayWindow? = nil,
         version: UInt64? = nil, log: SessionLog? = nil
@@ -36,32 +35,31 @@ final class Session: Sendable {
             log: log ?? self.log)
     }
 
-    /// The newest state. An object, which the sessions share that differ in nothing else but what is remembered beside
-    /// it.
+    /// The newest state. An object, which sessions share that differ only in other things.
     final class Head: Sendable {
         let origin: Origin
         let snapshot: Snapshot
         let fingerprints: Fingerprints
-        /// Leads here from the state before, for whoever writes it down; nil where nobody does, or where that is not
-        /// less.
+        /// Leads here from the state before, for the log; nil if there is none, or if it would be as large as the
+        /// state.
         let step: SnapshotDelta?
-        /// The changeset to here from the head before, for as long as whoever committed it, or readers, hold it.
+        /// The changeset from the head before to this one, while the writer or readers hold it.
         weak let change: Changeset?
         /// Memory held, in bytes.
         let footprint: Int
 
-        /// Where a state comes from.
+        /// How a state came about.
         struct Origin: Sendable {
             let revision: Revision
             /// Rows and sections to be redrawn on the way to this revision.
             let marks: Marks
-            /// What the write that made this revision started from, and which request it was: tells a lost answer from
-            /// a lost race.
+            /// The revision and the request from which the write made this one: they tell a lost answer from a lost
+            /// race.
             let parent: Revision?
             let maker: RequestFingerprint?
             let made: Instant
-            /// Whether the digest is that of another function, of which only the state is left: of a record of an older
-            /// format, or of when other places were ignored; until the state changes.
+            /// Whether the digest is from another function, until the state changes: from a record of an older format,
+            /// or from a time when other places were ignored.
             var hasOldDigest = false
         }
 
@@ -93,23 +91,23 @@ final class Session: Sendable {
         }
     }
 
-    /// What PUT or the creating POST settled, and PUT without a state has changed since.
+    /// What PUT or the first POST determined, and PUT without a state has changed since.
     struct Settings: Sendable, Equatable {
         var timeToLive: Duration
         /// Places in items' contents that equality and digest leave out.
         var ignored: [JSONPointer]
-        /// Where the list stands in the bodies of its writers; nil: in a state of the native shape.
+        /// Where posted documents have the list; nil: they are states of the native shape.
         var shape: StateShape?
-        /// Whether what a posted state says nothing of is expanded or not as it is in the head.
+        /// Whether items of which a posted state does not say so are expanded as in the head.
         var keepsExpanded = false
-        /// How often other places have come to be ignored since the session was made.
+        /// How often the ignored places have changed since the session was made.
         var digestEpoch = 0
 
-        /// What sets the digests of a session apart. What was ignored then may tell two states from each other now, so
-        /// digests from before are never those of states that come.
+        /// The salt of the digests. States that were equal before may differ once fewer places are ignored, so a digest
+        /// from before must never be that of a later state.
         func salt(_ name: String) -> String { digestEpoch == 0 ? name : "\(name)/\(digestEpoch)" }
 
-        /// How many places may be ignored: each is looked for in each content.
+        /// How many places may be ignored: each is looked up in every content.
         static let maxIgnored = 64
 
         /// Memory held, in bytes.
@@ -121,7 +119,7 @@ final class Session: Sendable {
     /// Memory held, in bytes.
     var footprint: Int { head.footprint + Self.footprint(of: history, settings, replays, log) }
 
-    /// What is held besides a state.
+    /// Memory held besides the state.
     static func footprint(
         of history: History, _ settings: Settings, _ replays: ReplayWindow, _ log: SessionLog
     ) -> Int {
@@ -135,9 +133,9 @@ struct RequestFingerprint: Sendable, Hashable {
 }
 
 extension RequestFingerprint {
-    /// By the store's hash, so that all who share sessions agree.
-    ///
-    /// - Parameter shape: names and values of parameters, in a fixed order.
+    /// - Parameters:
+    ///   - shape: names and values of parameters, in a fixed order.
+    ///   - hash: the store's, so that all processes that share sessions agree.
     init(of body: some Collection<UInt8>, _ shape: [String], by hash: KeyedHash) {
         value = body.withContiguousStorageIfAvailable { hash.digest(of: UnsafeRawBufferPointer($0)) } ?? 0
         for said in shape {

@@ -1,6 +1,6 @@
 /// A session's name: `[A-Za-z0-9._~:-]{1,128}`, not `.` or `..`.
 enum SessionName {
-    /// What a client is told of another.
+    /// For a client whose name breaks it.
     static let rule = "a session's name has 1 to 128 letters, digits and ._~:- and is neither \".\" nor \"..\""
 
     /// Bytes of a name.
@@ -12,12 +12,12 @@ enum SessionName {
     }
 
     static func isWhole(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        // `.` and `..` are segments that a client resolves away.
+        // Clients remove the path segments `.` and `..`.
         let dots = name.count { $0 == UInt8(ascii: ".") }
         return (1...maxBytes).contains(name.count) && (dots > 2 || dots < name.count) && name.allSatisfy(isOfName)
     }
 
-    /// Whether some name starts with this text, which is not empty.
+    /// Whether a text, which must not be empty, may be the start of a name.
     static func isStart(_ text: String) -> Bool {
         (1...maxBytes).contains(text.utf8.count) && text.utf8.allSatisfy(isOfName)
     }

@@ -1,19 +1,17 @@
 import HTTPCore
 import SnapshotKit
 
-/// Computes the sessions that follow others.
+/// Makes the session that follows another one.
 struct SessionTransition: Sendable {
     let name: String
     let bounds: History.Bounds
     /// Makes the digests of revisions.
     let hash: KeyedHash
-    /// When it happens.
     let now: Instant
-    /// Whether what leads to a new state is written down.
+    /// Whether a store keeps a log.
     var isLogged = false
 
-    /// A session's first state, or the first after `before` was started over: the sequence goes on, and answered keys
-    /// stay answered.
+    /// A new session, or one that starts `before` over: the sequence continues, and answered keys stay answered.
     func firstSession(
         _ snapshot: Snapshot, settings: Session.Settings, after before: Session?, maker: RequestFingerprint?
     ) -> Session {
@@ -31,8 +29,8 @@ struct SessionTransition: Sendable {
             startedOverAt: sequence == 0 ? 0 : revision.sequence, version: before?.version ?? 0)
     }
 
-    /// The session with other settings: its state, revision and past stay. Where other places are ignored from now on,
-    /// what comes next is compared so, and the revision keeps the digest that it has.
+    /// The session with other settings; state, revision and history stay. If the ignored places change, later states
+    /// are compared accordingly, while the revision keeps its digest.
     func session(_ before: Session, settled settings: Session.Settings) -> Session {
         if settings == before.settings { return before }
         guard settings.ignored != before.settings.ignored else { return before.with(settings: settings) }
@@ -41,7 +39,7 @@ struct SessionTransition: Sendable {
         return before.with(head: before.head.ignoring(settings.ignored), settings: settings)
     }
 
-    /// The session with a new state, or as it was if the state equals its head; and the changeset between them.
+    /// The session with a new state, or as it was if that equals its head; and the changeset between them.
     func session(
         after before: Session, _ snapshot: Snapshot, _ reused: ReusedRuns? = nil, marks: Marks = .none,
         maker: RequestFingerprint?
@@ -51,7 +49,7 @@ struct SessionTransition: Sendable {
             from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored, reused: reused)
         let fingerprints = Fingerprints(
             of: snapshot, ignoring: ignored, from: before.head.fingerprints, reusing: changeset.reused)
-        // Not by their digests: that of the head may come from a record of a process whose digests were others.
+        // Digests are not compared, since the head's may be from another function.
         let isSame = fingerprints.areOfSameState(as: before.head.fingerprints)
         if isSame, marks.isEmpty { return (before, changeset) }
         var history = before.history
@@ -70,7 +68,7 @@ struct SessionTransition: Sendable {
 }
 
 extension Session.Head {
-    /// The same with fingerprints that leave out other places. O(bytes).
+    /// The head with fingerprints that ignore other places. O(bytes).
     fileprivate func ignoring(_ ignored: [JSONPointer]) -> Session.Head {
         var origin = origin
         origin.hasOldDigest = true

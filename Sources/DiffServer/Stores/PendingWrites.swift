@@ -1,28 +1,28 @@
-// Writes of one session are queued, each upon what the one before it makes of the session, though the store has not
-// said yet that it came to that. So many writers of one session share one fsync or one round trip, where else all but
-// one of them would have to begin again behind each.
+// Writes of one session are queued, each on the session that the one before it makes, although the store has not
+// confirmed that yet. So many writers of one session share one fsync or one round trip; otherwise all but one of them
+// would have to start again after each.
 //
-// What is queued is nobody's head: only writes are tried on it. If a write fails, those behind it find in the store
-// that the version they stood on is not there, and begin again on what is. Who must not meet writes is queued alone:
-// SQLite lets in so who reads a session, so that what comes into memory is never older than what was written.
+// A queued session is not the head: only writes are tried on it. If a write fails, those after it find that the version
+// which they follow is not in the store, and start again. Work that must not meet writes enters alone: SQLite reads a
+// session so, which ensures that what comes into memory is never older than what was written.
 
 import HTTPCore
 import SnapshotKit
 
-/// What is under way between the sessions in memory and those in a store.
+/// Writes on their way from the sessions in memory to those in a store.
 final class PendingWrites: Sendable {
-    /// What a write has to stand on.
+    /// The session that a write has to follow.
     enum Last {
         case session(Session)
-        /// Not known before those that are queued are done.
+        /// Not known before the queued writes are done.
         case unknown
         case gone
     }
 
     private struct WriteQueue {
-        /// Nil where the session is read or made.
+        /// Nil if the session is being read or made.
         let slot: SessionSlot?
-        /// What the last one makes of the session; nil if nothing can follow that before it is done.
+        /// The session after the last write; nil if nothing can follow that before it is done.
         var newest: Session?
         var entered = 1
         var left = 0
@@ -33,7 +33,7 @@ final class PendingWrites: Sendable {
 
     // MARK: Looking
 
-    /// What a write can be tried on; nil if nothing is under way, or nothing can follow it.
+    /// The session on which a write can be tried; nil if nothing is under way, or nothing can follow it.
     func newest(_ name: String) -> (slot: SessionSlot, session: Session)? {
         queues.withLock { queues in
             guard let queue = queues[name], let slot = queue.slot, let session = queue.newest else { return nil }
@@ -41,7 +41,7 @@ final class PendingWrites: Sendable {
         }
     }
 
-    /// What a write to a session that was read has to stand on. The session may have left memory since.
+    /// The session that a write to a session that was `read` has to follow. It may have left memory since.
     func last(of slot: SessionSlot, read: Session) -> Last {
         queues.withLock { queues in
             guard let queue = queues[slot.name] else {
@@ -55,7 +55,9 @@ final class PendingWrites: Sendable {
 
     // MARK: Queueing
 
-    /// Lets in what must be alone with its session; else that is called again when those before it are done.
+    /// Enters alone; or calls `again` once all writes before it are done.
+    ///
+    /// - Returns: whether it has entered.
     func enterAlone(_ name: String, again: @escaping @Sendable () -> Void) -> Bool {
         queues.withLock { queues in
             guard let place = queues[name]?.entered else {
@@ -67,10 +69,12 @@ final class PendingWrites: Sendable {
         }
     }
 
-    /// Lets a write in behind the version that it stands on, unless another was faster.
+    /// Queues a write after the version that it follows, unless another write was faster.
     ///
-    /// - Parameter next: what it makes of the session; nil if it takes that away.
-    /// - Parameter submit: hands it on, within the lock, so that the order is the same there; must not come back.
+    /// - Parameters:
+    ///   - next: the session that it makes; nil if it removes it.
+    ///   - submit: hands it on within the lock, so that the order stays the same; must not call back.
+    /// - Returns: whether it was queued.
     func enter(_ slot: SessionSlot, behind version: UInt64, next: Session?, submit: () -> Void = {}) -> Bool {
         queues.withLock { queues in
             if let queue = queues[slot.name] {
@@ -86,7 +90,7 @@ final class PendingWrites: Sendable {
         }
     }
 
-    /// Calls when those that are queued now are done; at once if there are none.
+    /// Calls back when all writes that are queued now are done; at once if there are none.
     func afterThose(of name: String, _ goOn: @escaping @Sendable () -> Void) {
         let isFree = queues.withLock { queues in
             guard let place = queues[name]?.entered else { return true }
@@ -96,7 +100,7 @@ final class PendingWrites: Sendable {
         if isFree { goOn() }
     }
 
-    /// The first one is done; behind a failure nothing can follow before all are.
+    /// Removes the first write, which is done. After a failure nothing can follow before all are done.
     func leave(_ name: String, _ result: Result<Void, StoreFailure>) {
         let ready = queues.withLock { queues -> [@Sendable () -> Void] in
             guard var queue = queues.removeValue(forKey: name) else { return [] }
@@ -112,11 +116,10 @@ final class PendingWrites: Sendable {
 }
 
 extension Session {
-    /// The same under a version of its own.
+    /// The session with a new version.
     func renamed() -> Session { with(version: .random(in: 1 ... .max)) }
 
-    /// Whether this was made of `before`; one that was made of no version in a store only has to be at the same
-    /// revision.
+    /// Whether this was made of `before`; without a version only the revision has to be the same.
     func follows(_ before: Session, at revision: Revision) -> Bool {
         before.head.revision == revision && (version == 0 || version == before.version)
     }

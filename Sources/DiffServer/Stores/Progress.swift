@@ -1,18 +1,17 @@
 import HTTPCore
 
-/// How far something has come: it is done, or it will be.
+/// A result that is there already, or will be.
 enum Progress<Value: Sendable, Failure: Error> {
     case done(Result<Value, Failure>)
     case pending(Promise<Value, Failure>)
 
-    /// What `begin` comes to, which calls back once, on any thread, before it returns or later.
+    /// The result of `begin`, which calls back once, on any thread, before it returns or later.
     static func of(_ begin: (@escaping @Sendable (Result<Value, Failure>) -> Void) -> Void) -> Progress {
         let promise = Promise<Value, Failure>()
         begin { promise.keep($0) }
         return promise.result.map(Progress.done) ?? .pending(promise)
     }
 
-    /// The same of what is made of its value.
     func map<Other>(_ transform: @escaping @Sendable (Value) -> Other) -> Progress<Other, Failure> {
         switch self {
         case .done(let result): .done(result.map(transform))
@@ -29,7 +28,7 @@ enum Progress<Value: Sendable, Failure: Error> {
     }
 }
 
-/// A result that will be there once.
+/// A result that will be there later. It is given once, and taken once.
 final class Promise<Value: Sendable, Failure: Error>: Sendable {
     private enum State {
         case open
@@ -55,7 +54,7 @@ final class Promise<Value: Sendable, Failure: Error>: Sendable {
         }
     }
 
-    /// Calls back with the result: at once, or on the thread that gives it. For one caller.
+    /// Calls back with the result: at once, or on the thread that gives it.
     func whenKept(_ goOn: @escaping @Sendable (Result<Value, Failure>) -> Void) {
         let result = state.withLock { state -> Result<Value, Failure>? in
             switch state {

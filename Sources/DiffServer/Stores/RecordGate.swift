@@ -1,23 +1,22 @@
-// A record on its way to or from a store is memory that no session and no message owns: what is written for a commit,
-// what was read for a session, and the session while it is made of that. Nobody may be refused for it: whoever writes
-// has been let in already, and who reads may well be the first to ask. So they wait, in their order, until those before
-// them are through. A hundred requests for sessions of 12 MB brought a process with 64 MiB to 240 MiB without this.
+// A record on its way to or from a store takes memory that belongs to no session and no message: the record of a
+// commit, the record that was read, and the session while it is made of that. No request may be refused because of it:
+// a write was admitted already, and a read may be the first to ask. So records wait in order. Without this, a hundred
+// requests for sessions of 12 MB brought a process with 64 MiB to 240 MiB.
 //
-// Who is inside waits for nobody who is not: a load that is inside asks Redis and a worker, a commit Redis alone. So
-// one gate does for both.
+// Nobody inside waits for anybody outside: a load inside waits for Redis and a worker, a commit only for Redis. So one
+// gate serves both.
 
 import HTTPCore
 
-/// Lets so many bytes of records through at once; those that find no room wait for their turn. A weighted semaphore
-/// whose waiters are called back.
+/// A weighted semaphore for bytes of records, whose waiters are called back in order.
 ///
-/// What is inside is counted in a budget, and so is room that sessions do not have meanwhile. One that is larger than
-/// the gate goes through alone.
+/// The bytes inside are charged to a budget, which sessions cannot use meanwhile. A record that is larger than the gate
+/// goes through alone.
 final class RecordGate: Sendable {
     private struct State {
         var inside = 0
         var waiting = Queue<Waiter>()
-        /// Whether somebody is letting in those who wait.
+        /// Whether a call of `leave` is admitting waiters.
         var isOpening = false
     }
 
@@ -29,14 +28,14 @@ final class RecordGate: Sendable {
     private let budget: MemoryBudget
     private let state = Locked(State())
 
-    /// A gate as wide as the limit of a budget, which others may count in too.
+    /// A gate as wide as the limit of a budget, which may have other users.
     init(_ budget: MemoryBudget) { self.budget = budget }
 
-    /// Bytes inside, and how many wait.
+    /// Bytes inside, and the number of waiters.
     var load: (inside: Int, waiting: Int) { state.withLock { ($0.inside, $0.waiting.count) } }
 
-    /// Calls back once there is room: at once, or on the thread of one who leaves, which must not be held up. Whoever
-    /// was let in has to `leave` with as many bytes.
+    /// Calls back once there is room: at once, or on the thread of a call of `leave`, which must not be held up. Then
+    /// `leave` has to be called with as many bytes.
     func enter(_ bytes: Int, _ goOn: @escaping @Sendable () -> Void) {
         let isIn = state.withLock { state in
             guard state.waiting.isEmpty, fits(bytes, state) else {
@@ -51,11 +50,11 @@ final class RecordGate: Sendable {
         goOn()
     }
 
-    /// Makes room for those who wait.
+    /// Makes room, and admits waiters.
     func leave(_ bytes: Int) {
         budget.giveBack(bytes)
-        // Who is let in may leave before it returns: one loop calls them all, else thousands that fail one after the
-        // other would call each other.
+        // A waiter may leave before its call returns. One loop calls them all, since thousands that fail one after the
+        // other would recurse too deeply.
         let isFirst = state.withLock { state in
             state.inside -= bytes
             return !exchange(&state.isOpening, with: true)

@@ -1,26 +1,26 @@
-// A token is good until it ends, unless all that were made for one of its sessions up to some moment are refused
-// before. Each process holds all such moments in memory, so that a request with a token costs a look-up and no round
-// trip, and one of many sessions no more than that. A store writes them down, and tells other processes of them.
+// A token is valid until it expires, unless all tokens that were made for one of its sessions up to some moment are
+// revoked before. Each process has all such moments in memory, so that checking a token costs look-ups and no round
+// trip. A store writes them down, and tells other processes.
 //
-// Tokens are refused by when they say that they were made. So this is as good as the clocks of those who make them: one
-// that is ahead makes tokens that outlive a revocation within that time, by a minute at most.
+// A revocation goes by the time at which a token says it was made. So it depends on the clocks of those who make
+// tokens: tokens of a clock that is ahead outlive a revocation within that time, by a minute at most.
 
 import HTTPCore
 import Synchronization
 
-/// Up to when tokens of sessions were made that are refused; and the readers that came with tokens, which end then.
+/// The moments up to which tokens are revoked, by session; and the readers with tokens, which a revocation ends.
 final class Revocations: Sendable {
-    /// For how long one is kept, in milliseconds: as long as tokens live that are minted here.
+    /// How long a revocation is kept, in milliseconds: as long as tokens that are made here may live.
     static let life = Options.maxTimeToLive * 1000
-    /// Sessions at most. Who has a key may take all of them; with one key each they take some 15 MB together.
+    /// Sessions at most, which take some 15 MB. Any holder of a key may use up all of them.
     static let limit = 100_000
 
     private struct Content {
         /// Milliseconds since 1970, by session.
         var moments: [String: Int] = [:]
-        /// Of all sessions, where it is not known of which.
+        /// For all sessions, if those that were revoked are not known.
         var momentOfAll: Int?
-        /// Who waits for something, by each session of the token that they came with.
+        /// By each session of a reader's token.
         var readers: [String: [ObjectIdentifier: Reader]] = [:]
     }
 
@@ -30,7 +30,7 @@ final class Revocations: Sendable {
     }
 
     private let content = Locked(Content())
-    /// So that a look-up costs no lock where nothing was ever revoked.
+    /// Saves the lock if nothing was ever revoked.
     private let isEmpty = Atomic<Bool>(true)
 
     // MARK: Tokens
@@ -41,9 +41,9 @@ final class Revocations: Sendable {
         return content.withLock { Self.refuse(token, $0) }
     }
 
-    /// Refuses whoever came with a token that was revoked.
+    /// Throws if the client's token was revoked.
     ///
-    /// - Parameter identity: is not asked for where nothing was ever revoked.
+    /// - Parameter identity: not evaluated if nothing was ever revoked.
     func check(_ identity: @autoclosure () -> Identity) throws(Problem) {
         if isEmpty.load(ordering: .acquiring) { return }
         if case .client(let token, _) = identity(), refuse(token) { throw .revoked }
@@ -56,7 +56,7 @@ final class Revocations: Sendable {
 
     // MARK: Revoking
 
-    /// Refuses tokens of a session that were made up to a moment from now on, and ends their readers.
+    /// Revokes tokens of a session that were made up to a moment, and ends their readers.
     func add(_ session: String, upTo moment: Int) {
         let ended = content.withLock { content -> [any SessionReader] in
             guard content.moments[session] ?? .min < moment else { return [] }
@@ -68,8 +68,7 @@ final class Revocations: Sendable {
         for reader in ended { reader.sessionEnded(.revoked) }
     }
 
-    /// Refuses all tokens that were made up to a moment: nobody knows any more which of them were revoked. Readers that
-    /// are there stay.
+    /// Revokes all tokens that were made up to a moment, since it is no longer known which were revoked. Readers stay.
     func addAll(upTo moment: Int) {
         content.withLock {
             $0.momentOfAll = moment
@@ -77,8 +76,8 @@ final class Revocations: Sendable {
         }
     }
 
-    /// Whether one more session has room. Makes some by forgetting those of which no token can be left: O(sessions)
-    /// where there is none, else O(1).
+    /// Whether there is room for a session. If not, forgets revocations that no living token is older than, in
+    /// O(sessions); else O(1).
     func hasRoom(for session: String, at now: Int = WallTime.milliseconds) -> Bool {
         content.withLock { content in
             if content.moments.count < Self.limit || content.moments[session] != nil { return true }
@@ -92,7 +91,7 @@ final class Revocations: Sendable {
 
     // MARK: Readers
 
-    /// Has a reader told when the token that it came with is revoked: at once if it was already. O(its sessions).
+    /// Ends a reader when its token is revoked: at once if it was already. O(its sessions).
     func follow(_ token: Token, _ reader: any SessionReader) {
         let isRefused = content.withLock { content in
             for session in token.sessions {
@@ -114,7 +113,7 @@ final class Revocations: Sendable {
 }
 
 extension Token {
-    /// Whether it was made by then; one that does not say was.
+    /// Whether it was made by then; a token that does not say when it was made counts as old.
     func wasMade(by moment: Int) -> Bool { made ?? .min <= moment }
 }
 

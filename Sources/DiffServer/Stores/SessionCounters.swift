@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What happened to sessions since the start.
+/// Events of sessions since the start.
 final class SessionCounters: Sendable {
     private let creations = Atomic<Int>(0)
     private let commits = Atomic<Int>(0)

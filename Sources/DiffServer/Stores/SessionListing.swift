@@ -1,19 +1,19 @@
 import HTTPCore
 import SnapshotKit
 
-/// Which sessions are listed: names of the alphabet of names, in the order of their bytes.
+/// Which sessions to list, in the order of their names' bytes.
 struct SessionRange: Sendable {
-    /// The first name that there could be, and the first one behind all of them.
+    /// Names are from `lower` up to, not including, `upper`.
     let lower, upper: String
     let prefix: String
     let limit: Int
 
     /// - Parameters:
     ///   - prefix: of all names, or empty.
-    ///   - after: the name behind which they begin, or empty.
+    ///   - after: the last name of the page before, or empty.
     ///   - limit: how many at most.
     init(prefix: String, after: String, limit: Int) {
-        // No letter of a name is before "!", and none behind DEL.
+        // Every character of a name is after "!" and before DEL.
         lower = after.isEmpty ? prefix : max(prefix, after + "!")
         upper = prefix + "\u{7F}"
         (self.prefix, self.limit) = (prefix, limit)
@@ -22,13 +22,12 @@ struct SessionRange: Sendable {
     func contains(_ name: String) -> Bool { lower <= name && name < upper }
 }
 
-/// A session as it is listed.
+/// A session in a list.
 struct SessionEntry: Sendable, Equatable {
     let name: String
     /// The revision's text.
     let revision: String
-    /// Visible rows of the head, and the bytes that the session takes where it is kept; nil where an older process
-    /// wrote it last.
+    /// Visible rows of the head, and the bytes that the session takes in its store; nil if an older process wrote it.
     let rows, bytes: Int?
     let expires: WallTime
 
@@ -38,14 +37,14 @@ struct SessionEntry: Sendable, Equatable {
     }
 }
 
-/// Some sessions, in their order.
+/// Some sessions, in order.
 struct SessionPage: Sendable, Equatable {
     let entries: [SessionEntry]
     /// The last name, if others follow.
     let next: String?
 }
 
-/// How a name starts: its first 16 bytes, as a number. Numbers are in the order of their names, where they differ.
+/// The first 16 bytes of a name, as a number. Numbers that differ are in the order of their names.
 struct NameStart: Comparable {
     private let high, low: UInt64
 
@@ -61,12 +60,12 @@ struct NameStart: Comparable {
     static func < (one: NameStart, other: NameStart) -> Bool { (one.high, one.low) < (other.high, other.low) }
 }
 
-/// The first names of those that are met in any order.
+/// The first names in a range, of names that come in any order.
 struct FirstNames {
     private let range: SessionRange
-    /// One more than is wanted, to see whether more follow.
+    /// In order, and one more than is wanted, to see whether more follow.
     private var found: [String] = []
-    /// How a name may start to be among them.
+    /// The starts of names that may be among them.
     private(set) var starts: ClosedRange<NameStart>
 
     init(_ range: SessionRange) {
@@ -75,7 +74,7 @@ struct FirstNames {
         starts = lower...max(lower, upper)
     }
 
-    /// The names, in their order, and the last of them if others follow.
+    /// The names, in order, and the last of them if others follow.
     var page: (names: ArraySlice<String>, next: String?) {
         let names = found.prefix(range.limit)
         return (names, found.count > range.limit ? names.last : nil)
@@ -100,12 +99,12 @@ struct FirstNames {
     }
 }
 
-/// All slots of a table, each at a place that it keeps for as long as it is there. So they can be looked through some
-/// at a time, while others get on in between, and whoever is there all the while is met. Adding and removing one costs
-/// O(1).
+/// All slots of a table, each at an index that it keeps while it is there. So a list can go through some at a time, and
+/// let others use the table in between, and still meets every slot that is there all the while. Adding and removing one
+/// costs O(1).
 struct SlotPlaces {
-    /// A slot, which the table holds on to; nil where there is none. How its name starts stands here, so that who looks
-    /// for a few touches no others.
+    /// A slot, which the table retains; nil in a free place. The start of its name is here too, so that a list of a few
+    /// touches no other slots.
     private var places: [(start: NameStart, slot: Unmanaged<SessionSlot>?)] = []
     private var free: [Int] = []
 
@@ -123,7 +122,8 @@ struct SlotPlaces {
         free.append(slot.recency.place)
     }
 
-    /// Calls with the slots at `count` places from one on whose names start so; false if there are no more places.
+    /// Calls `body` with the slots at `count` places from one on whose names start so; false if there are no more
+    /// places.
     func each(from place: Int, _ count: Int, _ starts: ClosedRange<NameStart>, _ body: (SessionSlot) -> Void) -> Bool {
         guard place < places.count else { return false }
         for index in place..<min(place + count, places.count) where starts.contains(places[index].start) {
@@ -134,10 +134,10 @@ struct SlotPlaces {
 }
 
 extension SessionTable {
-    /// Places that are looked at in one go: some microseconds, or 0.1 ms where all names start alike.
+    /// Places that are looked at under one lock: it takes some microseconds, or 0.1 ms if all names start alike.
     private static let stride = 1024
 
-    /// The sessions that are here. O(all), though nobody has to wait for more than a stride of them; no use of any.
+    /// The sessions in the table. O(all), though nobody waits for more than a stride of them. Does not count as use.
     func page(_ range: SessionRange, at now: Instant = .now) -> SessionPage {
         var first = FirstNames(range)
         for place in sequence(first: 0, next: { $0 + Self.stride }) {
@@ -165,7 +165,7 @@ extension SessionTable {
             expires: WallTime.now.adding(max(.zero, found.left)))
     }
 
-    /// When a session ends that is here unless it is used, and whether it has not ended; nil where it is not here.
+    /// When a session in the table will end unless it is used, and whether it is alive; nil if it is not there.
     func end(of name: String, at now: Instant = .now) -> (expires: WallTime, isAlive: Bool)? {
         registry.withLock { registry in
             registry.slots[name].map { slot in
@@ -176,6 +176,6 @@ extension SessionTable {
 }
 
 extension SessionSlot {
-    /// Whether its time is not over, by what the table knows, whose lock is held.
+    /// Whether its time is not over. The table's lock is held.
     fileprivate func isAlive(at now: Instant) -> Bool { recency.expires > now || readerCount > 0 }
 }

@@ -1,7 +1,7 @@
 import HTTPCore
 import SnapshotKit
 
-/// Sessions that live in this process and end with it: whatever is asked is done at once.
+/// Sessions that live in this process and end with it: every call is done at once.
 extension SessionTable: SessionStore {
     var table: SessionTable { self }
 
@@ -29,7 +29,7 @@ extension SessionTable: SessionStore {
         .done(drop(session.slot, at: revision))
     }
 
-    /// Whatever is here can be read.
+    /// Nothing to do: every session in memory can be read.
     func discard(_ name: String, on loop: EventLoop) -> Stored<Void> { .done(.success(())) }
 
     func list(_ range: SessionRange) -> Stored<SessionPage> { .done(.success(page(range))) }

@@ -1,41 +1,38 @@
 // All sessions of this process: by name, in order of use, within a budget.
 //
-// One lock guards the map, the order of use and the sums; what is done under it is a look-up and a few pointers. States
-// are values in slots with locks of their own, so a reader of one session never waits for the writer of another.
+// One lock guards the map, the order of use and the sums, for a look-up and a few pointers at a time. States are values
+// in slots with locks of their own, so a reader of one session never waits for the writer of another.
 
 import HTTPCore
 import SnapshotKit
 
 /// Sessions in memory.
 final class SessionTable: Sendable {
-    /// How much may be kept.
     struct Bounds: Sendable {
-        /// Of snapshots and history, in bytes.
+        /// Of snapshots and history.
         var bytes = 512 << 20
-        /// Sessions.
         var sessions = 100_000
         var history = History.Bounds()
-        /// Sessions whose states are kept ready for use; those of others are packed, which saves some 60 bytes an item.
+        /// Sessions that are ready for use. The states of others are packed, which saves some 60 bytes per item.
         var awake = 4096
-        /// Streams and held requests of one session.
+        /// Streams and held requests per session.
         var readers = 10_000
     }
 
     let bounds: Bounds
     let counters = SessionCounters()
-    /// Whose tokens are refused.
     let revocations = Revocations()
     let registry: Locked<Registry>
-    /// Makes digests where the table is the store; nil where it is the cache of one.
+    /// Makes digests if the table is the store; nil if it is the cache of one.
     let ownHash: KeyedHash?
-    /// Answers that are kept for those who ask the same.
+    /// Answers that readers share.
     let answers: AnswerCaches
 
     private let freed: EvictedMemory
     /// Messages on their way take room from sessions.
     let messages: MessageMemory
 
-    /// - Parameter hash: where the table is the store; nil where it is the cache of one.
+    /// - Parameter hash: nil if the table is the cache of a store.
     init(bounds: Bounds, messages: MessageMemory, hash: KeyedHash?) {
         self.bounds = bounds
         ownHash = hash
@@ -45,13 +42,13 @@ final class SessionTable: Sendable {
         registry = Locked(Registry(awake: AwakeSlots(limit: bounds.awake)))
     }
 
-    /// Tells whether a session of a name fetches itself. Set before there are any.
+    /// Whether the session of a name fetches itself. Set before there are sessions.
     nonisolated(unsafe) var isFetched: (@Sendable (String) -> Bool)?
 
-    /// Whether a store keeps what is here: then a session that leaves memory has not ended.
+    /// Whether the table is the cache of a store: then a session that leaves memory has not ended.
     var isCache: Bool { ownHash == nil }
 
-    /// The names of all sessions that are here, or that somebody waits for. O(sessions).
+    /// The names of all sessions that are in memory, away or awaited. O(sessions).
     var names: [String] { registry.withLock { Array($0.slots.keys) + $0.away.keys } }
 
     /// Sessions, and the bytes they hold.
@@ -59,7 +56,7 @@ final class SessionTable: Sendable {
 
     // MARK: Reading
 
-    /// The slot of a session that is alive. Counts as use: it becomes the latest, and its time to live starts anew.
+    /// The slot of a live session. Counts as use: it becomes the latest, and its time to live starts anew.
     func slot(_ name: String, at now: Instant = .now) -> SessionSlot? {
         let (found, expired) = registry.withLock { registry -> (SessionSlot?, SessionSlot?) in
             guard let slot = registry.slots[name] else { return (nil, nil) }
@@ -74,7 +71,7 @@ final class SessionTable: Sendable {
         return found
     }
 
-    /// Takes a reader away from a slot; it was a use of the session for as long as it was there.
+    /// Removes a reader, which was a use of the session for as long as it was there.
     func remove(_ reader: any SessionReader, from slot: SessionSlot) {
         registry.withLock { registry in
             slot.remove(reader)
@@ -83,21 +80,21 @@ final class SessionTable: Sendable {
         }
     }
 
-    /// A session that is alive, as the table holds it; counts as use.
+    /// A live session in the table; counts as use.
     func view(_ name: String, isHead: Bool = true) -> SessionView? {
         slot(name).flatMap { SessionView($0, of: self, isHead: isHead) }
     }
 
-    /// Where a session is, be it over or not the head, and the bytes of its newest state, as it is when it is awake.
-    /// Does not count as use.
+    /// The slot of a session, expired or not, and the bytes of its newest state when it is awake. Does not count as
+    /// use.
     func peek(_ name: String) -> (slot: SessionSlot, bytes: Int)? {
         registry.withLock { $0.slots[name].map { ($0, $0.recency.stateBytes) } }
     }
 
-    /// Whether a session is here, used or not.
+    /// Whether a session is in the table, expired or not.
     func holds(_ name: String) -> Bool { registry.withLock { $0.slots[name] != nil } }
 
-    /// When a session will be gone unless it is used again.
+    /// When a session will end unless it is used again.
     func expiry(of slot: SessionSlot) -> WallTime {
         let left = registry.withLock { _ in slot.recency.expires } - .now
         return WallTime.now.adding(left)
@@ -105,7 +102,7 @@ final class SessionTable: Sendable {
 
     // MARK: Writing
 
-    /// Puts in a session under a name that has none.
+    /// Adds a session, unless there is one of its name.
     func create(_ name: String, _ session: Session) -> Result<SessionSlot, StoreFailure> {
         guard hasRoom(for: session) else { return .failure(.capacity) }
         guard let slot = insert(name, session) else { return .failure(.conflict) }
@@ -113,7 +110,7 @@ final class SessionTable: Sendable {
         return .success(slot)
     }
 
-    /// Puts in a session under a name that has none; nil if it has.
+    /// Adds a session; nil if there is one of its name.
     private func insert(_ name: String, _ session: Session) -> SessionSlot? {
         var readers: [any SessionReader] = []
         var tired: SessionSlot?
@@ -165,15 +162,15 @@ final class SessionTable: Sendable {
         return true
     }
 
-    /// Takes over what a store has: under a name that has no session here, or in place of the one that is known.
+    /// Takes in a session from a store, as a new one or in place of the known one.
     ///
-    /// - Returns: its slot; nil if somebody else was faster.
+    /// - Returns: its slot; nil if the table has changed meanwhile.
     func adopt(_ session: Session, as name: String, inPlaceOf known: SessionView?) -> SessionSlot? {
         guard let known else { return insert(name, session) }
         return replace(known.slot, known.session, by: session, keepsReplays: false) ? known.slot : nil
     }
 
-    /// A store has written down that a session ends then.
+    /// Notes the end of a session that the store has written down.
     func stored(_ slot: SessionSlot, until end: Instant) {
         registry.withLock { registry in
             slot.recency.stored = end
@@ -181,9 +178,9 @@ final class SessionTable: Sendable {
         }
     }
 
-    /// Takes a session away, if it is at `revision` (nil: whichever it is at).
+    /// Removes a session, if it is at `revision` (nil: at any).
     func drop(_ slot: SessionSlot, at revision: Revision?) -> Result<Void, StoreFailure> {
-        // Both at once: a slot without a session that still held its name would refuse the next session of that name.
+        // Under both locks: an empty slot that still had its name would block the next session of that name.
         let readers = registry.withLock { registry in
             let readers = slot.emptied(at: revision)
             if readers != nil {
@@ -197,26 +194,26 @@ final class SessionTable: Sendable {
         return .success(())
     }
 
-    /// What sessions may hold at the moment: what messages leave, and at least a quarter.
+    /// The current bounds of sessions: what messages leave, and at least a quarter of the bytes.
     private var room: Bounds {
         var room = bounds
         room.bytes -= min(messages.inUse, room.bytes / 4 * 3)
         return room
     }
 
-    /// Evicts what does not fit beside the messages that are on their way.
+    /// Evicts what does not fit beside the messages on their way.
     func makeRoom() {
         let room = room
         evict(registry.withLock { $0.evict(within: room, sparing: nil, isCache: isCache) })
     }
 
-    /// Whether a session fits at all, whatever else would be thrown out. Of what a store keeps, the newest state alone
-    /// has to: history leaves memory, and comes back when it is needed.
+    /// Whether a session fits at all, if everything else were evicted. In a cache only the newest state has to fit: the
+    /// history leaves memory, and is loaded when it is needed.
     func hasRoom(for session: Session) -> Bool {
         (isCache ? session.head.footprint : session.footprint) <= bounds.bytes
     }
 
-    /// The session in a slot, awake from now on; nil once it is gone. O(1), and O(items) if it was resting.
+    /// The session in a slot, which is awake from now on; nil once it is gone. O(1), or O(items) if it was resting.
     func session(in slot: SessionSlot) -> Session? {
         if let session = slot.awakeSession { return session }
         guard let session = slot.session else { return nil }
@@ -224,7 +221,7 @@ final class SessionTable: Sendable {
         return session
     }
 
-    /// Counts the bytes of a session that woke in its slot, or changed there.
+    /// Counts the bytes of a session that was woken.
     private func charge(_ slot: SessionSlot, _ session: Session) {
         let tired = registry.withLock { registry -> SessionSlot? in
             guard slot.recency.isListed else { return nil }
@@ -237,7 +234,7 @@ final class SessionTable: Sendable {
     private func rest(_ slot: SessionSlot) {
         guard let footprint = slot.rest() else { return }
         registry.withLock { registry in
-            // It may have been woken since, and its bytes counted.
+            // It may have been woken and charged since.
             if slot.recency.isListed, !slot.recency.isAwake { registry.charge(slot, footprint) }
         }
     }
@@ -253,7 +250,7 @@ final class SessionTable: Sendable {
         }
     }
 
-    /// Tells the readers of a slot that is no longer in the table.
+    /// Ends the readers of a slot that has left the table.
     private func finish(_ slot: SessionSlot, because problem: Problem) {
         for reader in slot.emptied() ?? [] { reader.sessionEnded(problem) }
     }
@@ -263,10 +260,10 @@ final class SessionTable: Sendable {
         counters.expired()
     }
 
-    /// Takes away sessions whose time has run out and that nobody reads, and all answers that were kept for others.
-    /// O(taken away, and sessions that are away).
+    /// Removes sessions whose time has run out and that have no readers, and all answers that were kept.
+    /// O(removed + away).
     ///
-    /// - Returns: those that were taken away.
+    /// - Returns: the slots of the sessions that were removed.
     func sweep(at now: Instant) -> [SessionSlot] {
         answers.release()
         makeRoom()
@@ -287,13 +284,12 @@ final class SessionTable: Sendable {
         return expired
     }
 
-    /// Sessions whose use a store should write down: their end has moved by more than a thirty-second of their time
-    /// since it last did. O(those used).
+    /// Sessions whose use a store should write down. O(those used).
     func usedSinceStored(at now: Instant = .now) -> [(slot: SessionSlot, left: Duration)] {
         registry.withLock { $0.used.taken().map { (slot: $0, left: $0.recency.expires - now) } }
     }
 
-    /// Ends all sessions' readers, as the server goes down.
+    /// Ends all readers, as the server goes down.
     func endReaders(because problem: Problem) {
         let slots = registry.withLock { Array($0.slots.values) + $0.away.values.compactMap(\.slot) }
         for slot in slots { slot.endReaders(because: problem) }

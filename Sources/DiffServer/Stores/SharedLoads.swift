@@ -1,10 +1,10 @@
 import HTTPCore
 
-/// Who waits for the same to be loaded: the first one loads it, and the others are told what that came to.
+/// Requests that wait for the same load: the first one loads, and all of them are told the result.
 final class SharedLoads<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let waiting = Locked<[Key: [Completion<Value>]]>([:])
 
-    /// Waits with the others; true for the first, who has to load, and then to tell all who are `taken`.
+    /// Waits with the others. True for the first, which has to load, and then to tell all that are `taken`.
     func join(_ key: Key, _ done: @escaping Completion<Value>) -> Bool {
         waiting.withLock { waiting in
             waiting[key, default: []].append(done)
@@ -12,6 +12,6 @@ final class SharedLoads<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// All who wait by now, to be told. Who comes later begins anew.
+    /// All that wait now, to be told. A later request loads again.
     func taken(_ key: Key) -> [Completion<Value>] { waiting.withLock { $0.removeValue(forKey: key) ?? [] } }
 }

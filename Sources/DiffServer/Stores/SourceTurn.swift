@@ -1,20 +1,19 @@
 import HTTPCore
 
-// Several nodes may serve one session, and its source is to be asked once for all of them. So whoever wants to ask
-// takes the turn first. A turn is busy while its holder asks, and when that is over it is nobody's until the next time
-// is due; with it goes a note of what came of it, so that every node knows how old the list is. Whoever dies while it
-// holds the turn loses it after a while.
+// Several nodes may serve one session, and its source should be asked once for all of them. So a node takes the turn
+// before it asks. The turn is busy while its holder asks, and then free but not due until the next time. With it goes a
+// note of the outcome, so that every node knows how old the list is. A node that dies with the turn loses it after a
+// while.
 
-/// What became of an attempt to take the turn of a session.
+/// The outcome of an attempt to take the turn of a session.
 enum SourceTurn: Sendable {
-    /// It is this node's, until it is given back.
+    /// This node has the turn until it gives it back.
     case taken(SourceNote?)
     /// Another node is asking now.
     case busy(SourceNote?)
-    /// It is nobody's, and not due before so long.
+    /// The turn is free, but not due before so long.
     case notDue(SourceNote?, in: Duration)
 
-    /// What is known of the source.
     var note: SourceNote? {
         switch self {
         case .taken(let note), .busy(let note), .notDue(let note, _): note
@@ -22,17 +21,17 @@ enum SourceTurn: Sendable {
     }
 }
 
-/// Which turn: each session has one for its source, and one for its hook.
+/// Each session has a turn for its source, and one for its hook.
 enum TurnPurpose: String, Sendable {
     case source, hook
 }
 
 /// What nodes tell each other of a source.
 struct SourceNote: Sendable, Equatable {
-    /// What the last request came to.
+    /// Of the last request.
     enum Outcome: String, Sendable {
         case fetched, failed
-        /// There is no such list, says its source.
+        /// The source says that there is no such list.
         case missing
     }
 
@@ -43,22 +42,22 @@ struct SourceNote: Sendable, Equatable {
     var interval: Duration
     /// In a row.
     var failures: Int
-    /// The session's revision that the last success led to, by its text.
+    /// The text of the revision that the last success led to.
     var revision: String?
-    /// What a conditional request names (RFC 9110 §13.1).
+    /// For a conditional request (RFC 9110 §13.1).
     var validators: SourceValidators
-    /// Where that came from, see `ListMatch.origin`.
+    /// Where the list came from, see `ListMatch.origin`.
     var origin: UInt64 = 0
 }
 
-/// What a source calls the state that it answered with.
+/// By which a source recognises the state that it answered with.
 struct SourceValidators: Sendable, Equatable {
     var etag: String?
     var lastModified: String?
 }
 
 extension SessionStore {
-    /// Where nobody else serves the sessions, every turn is this process's.
+    /// Without other nodes every turn is this process's.
     func takeTurn(
         _ purpose: TurnPurpose, of name: String, for time: Duration, isForced: Bool, on loop: EventLoop
     ) -> Stored<SourceTurn> { .done(.success(.taken(nil))) }

@@ -13,8 +13,7 @@ enum StoreAddress: Sendable, Equatable {
         if text == "memory" {
             self = .memory
         } else if text.hasPrefix("sqlite:") {
-            // What SQLite keeps in memory alone would be lost with the process, and each connection to it would see
-            // another one.
+            // A database in memory would be lost with the process, and each connection would see another one.
             guard text.count > 7, !text.dropFirst(7).hasPrefix(":memory:") else { return nil }
             self = .sqlite(path: String(text.dropFirst(7)))
         } else if let address = RedisAddress(text) {
@@ -29,21 +28,21 @@ enum StoreAddress: Sendable, Equatable {
     /// Whether it is reached over TLS.
     var usesTLS: Bool { redis?.usesTLS ?? false }
 
-    /// Whether its sessions are divided among several Redis. Nodes cannot agree on a key of the digests there, since no
-    /// commit can compare one that another Redis has.
+    /// Whether its sessions are divided among several servers. Nodes cannot agree on a key of the digests there, since
+    /// a commit cannot compare a key on another server.
     var isCluster: Bool { redis?.isCluster ?? false }
 
-    /// The same with a password; nil where none is wanted, or one is there.
+    /// The address with a password; nil if it takes none, or has one.
     func with(password: String) -> StoreAddress? {
         guard var address = redis, address.credentials?.password.isEmpty ?? true else { return nil }
         address.credentials = RedisAddress.Credentials(user: address.credentials?.user, password: password)
         return .redis(address)
     }
 
-    /// The store, ready for use.
+    /// Opens the store.
     ///
-    /// - Parameter workers: do what takes long.
-    /// - Throws: what is wrong with the place, in words for whoever started the process.
+    /// - Parameter workers: do long work.
+    /// - Throws: what is wrong, in words for whoever started the process.
     func open(
         options: Options, messages: MessageMemory, journal: Journal, workers: Workers
     ) throws(StoreError) -> any SessionStore {
@@ -75,7 +74,7 @@ enum StoreAddress: Sendable, Equatable {
         return redis
     }
 
-    /// A key for digests that nobody chose.
+    /// A random key for digests.
     static func newDigestKey() -> String { Hex.encode(Digests.random(32)) }
 }
 

@@ -1,17 +1,17 @@
 import HTTPCore
 
-// When sessions end has to be written down as times of some clock, and the machine's may be wrong: a machine boots in
-// 1970 and hears of today a minute later, or somebody sets it ten years ahead and back. So a store has a clock of its
-// own. While a process runs, it goes on as the monotonic clock does, whatever the calendar's is set to. From one
-// process to the next it goes on by what the calendar's clock did, if that can have been an outage: forwards, and by no
-// more than a session may live. Else it stands still for as long, which ends nothing that should live, and keeps
-// nothing longer than its time from then on.
+// The ends of sessions have to be written down as times of some clock, and the machine's may be wrong: a machine boots
+// in 1970 and learns the time a minute later, or somebody sets it ten years ahead and back. So a store has its own
+// clock. While a process runs, it follows the monotonic clock, whatever the machine's clock is set to. From one process
+// to the next it advances as the machine's clock did, if that can have been an outage: forwards, and by no more than a
+// session may live. Otherwise it stands still meanwhile, so that no session ends early, and none lives longer than its
+// time to live from then on.
 
-/// A clock that goes on from where the process before left it, in milliseconds, near those since 1970.
+/// A clock that continues where the previous process left it, in milliseconds, near those since 1970.
 struct StoreClock: Sendable {
-    /// What two clocks said at one moment, as it is written down.
+    /// Two clocks at one moment, as it is written down.
     struct Mark: Sendable, Equatable {
-        /// The machine's calendar.
+        /// The machine's clock.
         var wall: Int
         /// The store's clock.
         var own: Int
@@ -22,8 +22,8 @@ struct StoreClock: Sendable {
     private let lead: Int
 
     /// - Parameters:
-    ///   - mark: what the process before wrote down last; nil in a new store.
-    ///   - wall: the machine's calendar as it is at the start.
+    ///   - mark: what the previous process wrote down last; nil in a new store.
+    ///   - wall: the machine's clock at the start.
     init(after mark: Mark?, wall: WallClock, at now: Instant = .now) {
         calendar = wall
         guard let mark else {
@@ -39,7 +39,7 @@ struct StoreClock: Sendable {
 
     func moment(milliseconds: Int) -> Instant { calendar.moment(milliseconds: milliseconds - lead) }
 
-    /// - Parameter wall: the machine's calendar as it is now.
+    /// - Parameter wall: the machine's clock as it is now.
     func mark(wall: WallClock, at now: Instant = .now) -> Mark {
         Mark(wall: wall.milliseconds(now), own: milliseconds(now))
     }
@@ -48,7 +48,7 @@ struct StoreClock: Sendable {
 extension StoreClock.Mark {
     var text: String { "\(wall) \(own)" }
 
-    /// Nil for what nobody wrote, times beyond 30,000 years among it.
+    /// Nil if the text is not a mark, or has times beyond 30,000 years.
     init?(_ text: String) {
         let parts = text.split(separator: " ").map { Int($0) }
         guard parts.count == 2, let wall = parts[0], let own = parts[1], abs(wall) < 1 << 50, abs(own) < 1 << 50 else {
@@ -59,20 +59,20 @@ extension StoreClock.Mark {
 }
 
 extension SQLiteDatabase {
-    /// Sets the clock by what the process before wrote down.
+    /// Sets the clock by what the previous process wrote down.
     ///
-    /// Whatever would end later than it may live was written under a wrong clock, and lives that long from now.
+    /// A session that would end later than any may live was written under a wrong clock, and gets that much time now.
     func startClock(wall: WallClock) throws(Failure) {
         var mark: StoreClock.Mark?
         try run("SELECT value FROM setting WHERE name = 'clock'") { mark = StoreClock.Mark($0.text(0)) }
         clock = StoreClock(after: mark, wall: wall)
-        // Twice, since not each use of a session is written down.
+        // Twice, since not every use of a session is written down.
         let latest = clock.milliseconds(.now + .seconds(2 * Options.maxTimeToLive))
         try run("UPDATE session SET expires = ? WHERE expires > ?", [.integer(latest), .integer(latest)])
         try keepClock(wall: wall)
     }
 
-    /// Writes down how late it is, for the process that comes next.
+    /// Writes down the time for the next process.
     func keepClock(wall: WallClock) throws(Failure) {
         try run("INSERT OR REPLACE INTO setting VALUES ('clock', ?)", [.text(clock.mark(wall: wall).text)])
     }

@@ -1,19 +1,19 @@
 import HTTPCore
 import Synchronization
 
-/// Whether a store can be used, and what an operator hears of it: one line when it fails, with the reason, and one when
-/// all of it is well again, however many requests notice.
+/// Whether a store can be used. The log gets one line when it fails, with the reason, and one when all of it works
+/// again, however many requests notice.
 final class StoreHealth: Sendable {
-    /// What fails, and is well again, by itself.
+    /// What fails and recovers by itself.
     enum Part: Hashable, Sendable {
         case writes, reads
         /// The files of a database.
         case file
-        /// The key of the digests, on which nodes agree.
+        /// The agreement on a key of the digests.
         case key
-        /// Which primary of a cluster has what.
+        /// The slots of a cluster.
         case slots
-        /// What is said to a subscriber.
+        /// A subscriber.
         case hints(ObjectIdentifier)
         case connection(ObjectIdentifier)
     }
@@ -30,12 +30,12 @@ final class StoreHealth: Sendable {
     /// - Parameter log: takes a line; called under a lock.
     init(_ log: @escaping @Sendable (_ message: String, _ level: String) -> Void = { _, _ in }) { self.log = log }
 
-    /// Whether nothing fails. Costs no lock.
+    /// Whether nothing fails. Takes no lock.
     var isWell: Bool { isWhole.load(ordering: .relaxed) }
 
     func isFailing(_ part: Part) -> Bool { state.withLock { $0.failing.contains(part) } }
 
-    /// Tells of what is amiss though the store can be used.
+    /// Logs a problem with which the store can still be used.
     func warn(_ message: String) { log(message, "warning") }
 
     func fail(_ part: Part, because reason: String, at now: Instant = .now) {
@@ -49,7 +49,7 @@ final class StoreHealth: Sendable {
         }
     }
 
-    /// Costs no lock where nothing fails.
+    /// Takes no lock if nothing fails.
     func recover(_ part: Part, at now: Instant = .now) {
         if isWell { return }
         state.withLock { state in

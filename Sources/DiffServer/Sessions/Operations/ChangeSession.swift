@@ -1,27 +1,26 @@
 import SnapshotKit
 
-/// Writes a new state, or edits the one that is there. An object, since all steps of a write hold on to it.
+/// Writes a new state, or edits the head. An object, since all steps of a write retain it.
 final class ChangeSession: SessionOperation {
-    /// How it went.
     enum Outcome: Sendable {
         /// The session was made.
         case made(Session)
-        /// The session is as the write left it, which may have changed nothing.
+        /// The session after the write, which may have changed nothing.
         case changed(Session, Changeset, from: Revision)
-        /// The write had been done before; then the session was made, or was at a revision.
+        /// The write had been done before; it made the session, or found it at a revision.
         case repeated(Session, made: Bool, from: Revision?)
     }
 
     let body: PostedBody
-    /// Whether all is to be drawn again at once, and no change shown.
+    /// Whether everything is to be redrawn at once, and no change shown.
     private let isReload: Bool
     private let condition: WriteCondition
     private let key: ReplayWindow.Key?
-    /// Of whatever has a key: a state is compared itself, and edits have their own.
+    /// Of a request with a key. Without one, states are compared, and edits have a fingerprint of their own.
     private let fingerprint: RequestFingerprint?
-    /// What the request says of the body's shape, and besides the body.
+    /// The request's parameters about the body.
     private let parameters: [String]
-    /// Whether the session's states come from a source, and from nobody else.
+    /// Whether the session's states only come from its source.
     private let hasSource: Bool
     let consent: (any Consent)?
 
@@ -47,10 +46,9 @@ final class ChangeSession: SessionOperation {
         }
         let revision = before.head.revision
         let isAgreed = consent?.isGiven == true
-        // Who was asked has heard of the condition as well: what they agreed to counts.
+        // Consent was given with the condition known, so it counts whatever the head is by now.
         if !isAgreed, try !condition.isMet(by: before) {
-            // Not the head that was named; but perhaps the head is what this very write made of it, and the answer was
-            // lost.
+            // Perhaps this same write made the head of the named revision before, and its answer was lost.
             guard let parent = before.head.parent, condition.match?.namesOnly(parent, of: before) == true,
                 try leads(content, to: before, transition)
             else { throw .mismatch(current: revision) }
@@ -75,7 +73,7 @@ final class ChangeSession: SessionOperation {
         return .swap(remembering, .changed(remembering, changeset, from: revision))
     }
 
-    /// Edits that were agreed to, and that somebody else made pointless meanwhile.
+    /// Drops edits with consent that another write has made impossible meanwhile.
     private func dropped(_ before: Session, _ transition: SessionTransition) -> Decision<Outcome> {
         let asked = consent?.asked ?? before.head.revision
         guard let remembering = remembering(before, made: false, before: asked, transition) else {
@@ -84,7 +82,6 @@ final class ChangeSession: SessionOperation {
         return .swap(remembering, .repeated(remembering, made: false, from: asked))
     }
 
-    /// Makes the session.
     private func first(
         _ content: PostedBody.Content, _ transition: SessionTransition
     ) throws(SessionError) -> Decision<Outcome> {
@@ -95,7 +92,6 @@ final class ChangeSession: SessionOperation {
         return .swap(made, .made(made))
     }
 
-    /// What follows a session when this is done to it.
     private func next(
         _ content: PostedBody.Content, isReload: Bool, after before: Session, _ transition: SessionTransition
     ) throws(SessionError) -> (Session, Changeset) {
@@ -114,9 +110,9 @@ final class ChangeSession: SessionOperation {
         }
     }
 
-    // MARK: Writes that were done before
+    // MARK: Repeated writes
 
-    /// The write that this one repeats, if its key was seen before.
+    /// The write that this one repeats by its key.
     private func replayed(
         _ session: Session, _ transition: SessionTransition
     ) throws(SessionError) -> ReplayWindow.Entry? {
@@ -125,7 +121,7 @@ final class ChangeSession: SessionOperation {
         return entry
     }
 
-    /// Whether the head is what this request makes: it equals the state, or a body with these edits made it.
+    /// Whether this request leads to the head: it equals the state, or a body with the same edits made it.
     private func leads(
         _ content: PostedBody.Content, to head: Session, _ transition: SessionTransition
     ) throws(SessionError) -> Bool {
@@ -135,12 +131,12 @@ final class ChangeSession: SessionOperation {
         return head.head.maker == fingerprint(of: text, transition)
     }
 
-    /// Of edits: that of the request, or else their own.
+    /// The fingerprint of edits: that of the request, or else their own.
     private func fingerprint(of text: ArraySlice<UInt8>, _ transition: SessionTransition) -> RequestFingerprint {
         fingerprint ?? RequestFingerprint(of: text, parameters, by: transition.hash)
     }
 
-    /// The session, which knows from now on that the key was answered; nil without a key.
+    /// The session with the answered key; nil without a key.
     private func remembering(
         _ session: Session, made: Bool, before: Revision?, _ transition: SessionTransition
     ) -> Session? {

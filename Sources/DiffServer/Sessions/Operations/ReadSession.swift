@@ -1,4 +1,4 @@
-/// Reads the head, with all that is known of its past.
+/// Reads a session, which must exist.
 struct ReadSession: SessionOperation {
     var isWrite: Bool { false }
     var fetches: Bool { true }
@@ -9,7 +9,7 @@ struct ReadSession: SessionOperation {
     }
 }
 
-/// Reads the head, if there is one.
+/// Reads a session, if there is one.
 struct FindSession: SessionOperation {
     var isWrite: Bool { false }
     var fetches: Bool { true }

@@ -1,9 +1,9 @@
-/// Takes a session away; that it was gone already is no error.
+/// Removes a session; that it is gone already is no error.
 struct RemoveSession: SessionOperation {
     let condition: WriteCondition
 
     var isWrite: Bool { true }
-    /// What nobody can read has no revision that a condition could name.
+    /// An unreadable session has no revision that a condition could name.
     var replacesDamaged: Bool { condition.isNone }
 
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Void> {

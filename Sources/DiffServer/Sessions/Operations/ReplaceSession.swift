@@ -1,13 +1,13 @@
 import SnapshotKit
 
-/// Makes a session, or starts it over: the history goes, the sequence goes on. Without a state, a session that exists
-/// stays as it is but for its settings.
+/// Makes a session, or starts it over: the history goes, the sequence continues. Without a state, it only changes the
+/// settings of an existing session.
 struct ReplaceSession: SessionOperation {
-    /// Nil: that of the session, or an empty one where there is none.
+    /// Nil: the state stays, or is empty if the session is new.
     let state: Snapshot?
-    /// Of a session that begins.
+    /// The settings of a session that is new, or starts over.
     let settings: Session.Settings
-    /// What was said of them: of a session that stays.
+    /// The settings that the request names, for a session that stays.
     var named = Session.SettingsChange()
     let condition: WriteCondition
 
@@ -15,7 +15,7 @@ struct ReplaceSession: SessionOperation {
     typealias Outcome = (session: Session, isNew: Bool)
 
     var isWrite: Bool { true }
-    /// What nobody can read has no revision that a condition could name, and no state that could stay.
+    /// An unreadable session has no revision that a condition could name, and no state that could stay.
     var replacesDamaged: Bool { condition.isNone && state != nil }
 
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome> {
@@ -33,8 +33,8 @@ struct ReplaceSession: SessionOperation {
         return next === session ? .finish((session, isNew: false)) : .swap(next, (next, isNew: false))
     }
 
-    /// Checks what has to match. True if the head is what this very write made of the revision that is named: its
-    /// answer was lost.
+    /// Checks the condition. True if this same write made the head of the named revision before, and its answer was
+    /// lost.
     private func wasDone(_ before: Session, _ next: Session) throws(SessionError) -> Bool {
         let head = before.head
         if try condition.isMet(by: before) { return false }

@@ -1,25 +1,25 @@
 import SnapshotKit
 
-/// What a request does with a session, as a value: given the session as it is, it says what becomes of it. It is asked
-/// again, with the session as it is then, whenever somebody else was faster.
+/// What a request does with a session, as a value: it decides what becomes of a given session. If another write was
+/// faster, it decides again on the session as it is then.
 protocol SessionOperation: Sendable {
-    /// What is told of it when it is done.
+    /// The result when it is done.
     associatedtype Outcome: Sendable
 
-    /// Whether it most often changes the session, so that it pays to try it on what is in memory before the store is
-    /// asked whether that is still the head.
+    /// Whether it usually changes the session, so that it pays to try it on the one in memory before the store is asked
+    /// whether that is still the head.
     var isWrite: Bool { get }
-    /// Whether what cannot be read may be thrown away for it.
+    /// Whether it may replace a session that cannot be read.
     var replacesDamaged: Bool { get }
 
-    /// Whether a session that fetches itself is to be fetched for it, where there is none yet or it is old.
+    /// Whether a session with a source is fetched for it if there is none yet, or if it is old.
     var fetches: Bool { get }
-    /// Who has to agree first; nil where nobody has to.
+    /// Whose consent is needed first; nil if nobody's.
     var consent: (any Consent)? { get }
 
-    /// What becomes of a session; nil if there is none.
+    /// Decides what becomes of a session; nil: where there is none.
     ///
-    /// What it finishes with, and an error, only hold for the head: on anything else they are found again there.
+    /// A finish or an error only counts for the head. For any other session, the operation decides again on the head.
     func decide(_ session: Session?, by transition: SessionTransition) throws(SessionError) -> Decision<Outcome>
 }
 
@@ -31,13 +31,13 @@ extension SessionOperation {
 
 /// What an operation makes of a session.
 enum Decision<Outcome: Sendable>: Sendable {
-    /// Nothing is to be done any more.
+    /// The session stays as it is.
     case finish(Outcome)
-    /// The session becomes this one; or is made, where there was none.
+    /// This session takes its place, or is made.
     case swap(Session, Outcome)
-    /// Somebody has to agree first to edits that can be applied to a revision.
+    /// Consent is needed to edits that can be applied to a revision.
     case ask(at: Revision, edits: ArraySlice<UInt8>)
-    /// The session goes, if it is at a revision (nil: whichever it is at).
+    /// The session is removed, if it is at a revision (nil: at any).
     case delete(at: Revision?, Outcome)
 }
 
@@ -48,16 +48,16 @@ enum SessionError: Error, Sendable {
     case mismatch(current: Revision?)
     /// The server wants `If-Match`, and there was none.
     case conditionRequired
-    /// `If-None-Match` names what is there.
+    /// `If-None-Match` names the revision that is there.
     case exists(Revision)
-    /// States come from the session's source alone.
+    /// The session's states only come from its source.
     case hasSource(String)
-    /// The key stands for another request.
+    /// The key was used for another request.
     case keyReused(String)
-    /// The body is no state.
+    /// The body is not a state.
     case unreadable(StateError)
-    /// The edits cannot be read, or not be applied.
+    /// The edits cannot be read, or cannot be applied.
     case edits(EditError)
-    /// Who sends the edits may not do these.
+    /// The client may not do these operations.
     case notPermitted(Set<EditOperation>)
 }

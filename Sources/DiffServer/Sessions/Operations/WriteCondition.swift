@@ -1,18 +1,18 @@
 import SnapshotKit
 
-/// What has to hold of the head for a write to be done.
+/// The conditions of a write about the head.
 struct WriteCondition: Sendable {
-    /// The head is one of these.
+    /// The head must be one of these.
     var match: RevisionTags?
-    /// The head is none of these.
+    /// The head must be none of these.
     var noneMatch: RevisionTags?
-    /// Whether a session that exists is only written by those who say of which revision they know.
+    /// Whether an existing session may only be written with `match`.
     var isRequired = false
 
-    /// Whether the write is to be done whatever is there now.
+    /// Whether there is no condition.
     var isNone: Bool { match == nil && noneMatch == nil }
 
-    /// Whether the head is what has to match, where anything has to.
+    /// Whether the head meets `match`.
     func isMet(by session: Session) throws(SessionError) -> Bool {
         guard let match else {
             if isRequired { throw .conditionRequired }
@@ -22,20 +22,18 @@ struct WriteCondition: Sendable {
     }
 }
 
-/// Revisions, by their texts; or any at all.
+/// Revisions by their texts, or any revision.
 struct RevisionTags: Sendable {
     var isAny: Bool
     var texts: [String]
-    /// What the client sees states through: it may name them as it does.
+    /// The client's views, by which it may name revisions.
     var views: [StateView] = []
 
-    /// Whether the text is among these.
     func names(_ text: String) -> Bool { isAny || texts.contains(text) }
 
-    /// Whether the revision is one of these.
     func matches(_ revision: Revision) -> Bool { names(revision.text) }
 
-    /// The same for one of a session, whichever part of it the client shows.
+    /// Whether they name a revision of a session, whichever part of it the client shows.
     func names(_ revision: Revision, of session: Session) -> Bool {
         if matches(revision) { return true }
         let name = session.name(of: revision, through: views)
@@ -45,7 +43,7 @@ struct RevisionTags: Sendable {
         }
     }
 
-    /// Whether this revision and no other is named.
+    /// Whether they name this revision, and no other.
     func namesOnly(_ revision: Revision, of session: Session) -> Bool {
         !isAny && texts.count == 1 && names(revision, of: session)
     }

@@ -1,6 +1,6 @@
-/// How long to wait before the next attempt. Doubles, with up to a half less by chance, so that nodes that lost one
-/// server do not come back at one moment. The first attempt comes after less than the shortest of these times: most
-/// losses are over at once.
+/// The pause before the next attempt. It doubles, minus up to a half at random, so that nodes that lost one server do
+/// not all come back at the same moment. The first pause is shorter than the shortest bound: most losses are over at
+/// once.
 struct BackOff: Sendable {
     /// The shortest and the longest.
     struct Bounds: Sendable {

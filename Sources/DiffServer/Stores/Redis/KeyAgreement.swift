@@ -1,21 +1,21 @@
-// All nodes of a Redis hash states by one key, which the first of them puts there. Whoever empties Redis takes the key
-// away with the sessions, and whichever node comes first puts its own there again. So the key that Redis has is the one
-// that counts, each commit compares it, and a node that has another takes that over: it loses nothing, since the
-// sessions of its own key are gone.
+// All nodes of a Redis hash states with one key, which the first node puts there. Whoever empties Redis removes the key
+// with the sessions, and the first node that notices puts its own there again. So the key in Redis is the one in force.
+// Each commit compares it, and a node with another key adopts that one: it loses nothing, since the sessions of its own
+// key are gone.
 
 import Dispatch
 import HTTPCore
 import SnapshotKit
 
-/// The key of the digests, as far as this node and Redis agree on it.
+/// The key of the digests on which this node and Redis agree.
 final class KeyAgreement: Sendable {
     private struct State {
-        /// Nil before the first answer, or where Redis has another than the operator's.
+        /// Nil before the first answer, or if Redis has another key than the operator's.
         var key: String?
         var hash: KeyedHash
     }
 
-    /// The operator's.
+    /// The operator's key.
     private let given: String?
     private let proposal: String
     private let client: RedisClient
@@ -28,20 +28,20 @@ final class KeyAgreement: Sendable {
         state = Locked(State(key: nil, hash: .digests(proposal)))
     }
 
-    /// The key, and the hash by it; nil while that is not known.
+    /// The key and its hash; nil while nodes have not agreed.
     var found: (key: String, hash: KeyedHash)? {
         state.withLock { state in state.key.map { ($0, state.hash) } }
     }
 
-    /// Whether the key is known.
+    /// Whether nodes have agreed on a key.
     var holds: Bool { found != nil }
 
-    /// Of the key; of no use to anybody else while that is not known.
+    /// The hash with the key; other nodes cannot use its digests unless the agreement `holds`.
     var hash: KeyedHash { state.withLock { $0.hash } }
 
-    /// Asks for the first time, and waits for what comes of it.
+    /// Asks for the first time, and waits for the answer.
     ///
-    /// - Returns: why it can come to nothing, as far as that is known.
+    /// - Returns: why there can never be an agreement, as far as that is known.
     func settled() -> String? {
         let problem = Locked<String?>(nil)
         let isThere = DispatchSemaphore(value: 0)
@@ -60,7 +60,7 @@ final class KeyAgreement: Sendable {
 
     /// Asks again.
     ///
-    /// - Parameter done: told whether this node has taken over another key than it had.
+    /// - Parameter done: told whether this node has adopted another key than it had.
     func renew(_ done: @escaping @Sendable (_ hasChanged: Bool) -> Void) { ask { [self] in done(take($0)) } }
 
     private static let otherKey = "in use with a different --digest-key"
@@ -74,7 +74,7 @@ final class KeyAgreement: Sendable {
     private func take(_ result: Result<RedisReply, RedisFailure>) -> Bool {
         switch result {
         case .failure(let failure):
-            // What was agreed on holds until a commit hears otherwise.
+            // The agreement holds until a commit finds otherwise.
             if !holds { health.fail(.key, because: "redis: \(failure)") }
             return false
         case .success(let reply):

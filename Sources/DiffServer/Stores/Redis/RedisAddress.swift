@@ -1,6 +1,6 @@
 import HTTPCore
 
-/// Where a Redis is, as a person writes it.
+/// The address of a Redis, as `--store` names it.
 ///
 ///     redis://[user[:password]@]host[:port][/database]
 ///     rediss://…                                                  the same over TLS
@@ -37,7 +37,7 @@ struct RedisAddress: Sendable, Hashable {
     private static let port: UInt16 = 6379
     private static let sentinelPort: UInt16 = 26379
 
-    /// Nil for what is not such an address.
+    /// Nil if the text is not such an address.
     init?(_ text: String) {
         if text.hasPrefix("unix:") {
             let path = text.dropFirst(5)

@@ -1,34 +1,32 @@
 import HTTPCore
 
-/// One loop's way to the Redis that holds the sessions: a link for each primary, made when it is first needed, and each
-/// command leaves by that of its key.
+/// One loop's connections to the Redis with the sessions: a link per primary, made when it is first needed. Each
+/// command goes to the primary of its key.
 ///
-/// A single Redis, and one that sentinels name, is the case of one primary. In a cluster a node may say that it has not
-/// executed a command since its slot is another's (`MOVED`), or is on its way there (`ASK`): then it is sent there; a
-/// transaction is redirected as a whole. No other command is ever sent twice: whether one that was lost was executed
-/// only its caller can find out.
+/// Without a cluster there is one primary. A node of a cluster may redirect a command that it has not executed, because
+/// another primary has the slot (`MOVED`) or is taking it over (`ASK`): then it is sent there, a transaction as a
+/// whole. No other command is ever sent twice: only its caller can find out whether one that was lost was executed.
 ///
-/// Any thread may call; whoever is on the loop is not handed over. All state but the links is the loop's.
+/// Any thread may call; a caller on the loop pays for no hand-over. All state except the links belongs to the loop.
 final class RedisClient: @unchecked Sendable {
     typealias Completion = RedisConnection.Completion
 
     let loop: EventLoop
-    /// What all loops know of the cluster, if it is one.
+    /// What is known of the cluster, shared by all loops; nil if it is none.
     let cluster: RedisCluster?
     private let address: RedisAddress
     private let options: RedisOptions
     private var map: SlotMap
     private let links = Locked<[SlotMap.Place: RedisLink]>([:])
 
-    /// How often a command is sent at most. A slot that moves has it sent twice, one that moves back meanwhile once
-    /// more.
+    /// How often a command is sent at most: twice if its slot moves, once more if that moves back meanwhile.
     private static let attempts = 8
-    /// Before a command that came between two keys is sent again, times how often it was.
+    /// The pause before a command whose keys are moving is sent again, times the attempts so far.
     private static let pause = Duration.milliseconds(10)
 
-    /// A client that begins to connect.
+    /// A client that starts to connect.
     ///
-    /// - Parameter cluster: what is known already of the cluster at that address.
+    /// - Parameter cluster: what is known already of the cluster.
     init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop, knowing cluster: RedisCluster? = nil) {
         self.loop = loop
         self.address = address
@@ -50,12 +48,12 @@ final class RedisClient: @unchecked Sendable {
 
     /// Sends a command; `completion` is called once, on the loop.
     ///
-    /// - Parameter key: of those that it names one; all are in one slot.
+    /// - Parameter key: any of its keys, which are all in one slot.
     func send(_ command: RedisCommand, about key: RedisArgument = "", _ completion: @escaping Completion) {
         loop.perform { self.send(command, key, Self.attempts, completion) }
     }
 
-    /// Leaves the primary for `server`, which is it now.
+    /// Moves to `server`, which is the primary now.
     func leave(for server: ConnectAddress) {
         for link in links.withLock({ Array($0.values) }) { link.leave(for: server) }
     }
@@ -77,7 +75,7 @@ final class RedisClient: @unchecked Sendable {
         }
     }
 
-    /// Takes over what is known of the cluster now, and leaves who is no primary any more.
+    /// Adopts what is known of the cluster now, and leaves servers that are no longer primaries.
     private func follow() {
         guard let cluster else { return }
         map = cluster.map

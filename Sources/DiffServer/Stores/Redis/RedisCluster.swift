@@ -2,11 +2,10 @@ import HTTPCore
 
 /// What is known of a cluster: which primary has which slot.
 ///
-/// Its nodes are asked at the start, every few seconds, and again as soon as somebody has reason to doubt: a node that
-/// says that a slot has moved, a connection that is lost. What a node says of one slot holds at once. Who follows is
-/// told of each change.
+/// Nodes are asked at the start, every few seconds, and as soon as there is reason for doubt: a node redirects a
+/// command, or a connection is lost. A redirection of one slot counts at once. Followers are told of each change.
 ///
-/// Any thread may call; all state but the map and its followers is the loop's.
+/// Any thread may call; all state except the map and its followers belongs to the loop.
 final class RedisCluster: @unchecked Sendable {
     private let loop: EventLoop
     private let dialer: RedisDialer
@@ -21,13 +20,11 @@ final class RedisCluster: @unchecked Sendable {
     private var isInDoubt = false
     private var isClosed = false
 
-    /// Between two questions where nobody is in doubt, and where somebody is.
+    /// Between two questions without doubt, and in doubt.
     private static let period = Duration.seconds(5)
     private static let pause = Duration.milliseconds(100)
 
-    /// One that begins to ask.
-    ///
-    /// - Parameter seeds: some of its nodes.
+    /// - Parameter seeds: some nodes of the cluster.
     init(_ seeds: [ConnectAddress], _ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop) {
         self.loop = loop
         self.seeds = seeds
@@ -38,13 +35,13 @@ final class RedisCluster: @unchecked Sendable {
         loop.perform { self.ask() }
     }
 
-    /// Until nodes have said, all slots are anybody's: whoever is asked will say whose.
+    /// Until a node has answered, any node may be asked about any slot, and redirects.
     var map: SlotMap { known.withLock { $0 } }
 
-    /// Whether each slot has a primary, as far as is known.
+    /// Whether each slot is known to have a primary.
     var isWhole: Bool { known.withLock { $0.orphan == nil && $0.primaries != [.cluster(seeds)] } }
 
-    /// Has `follower` called on its loop: at first, and with each change.
+    /// Calls `follower` on its loop: now, and after each change.
     func follow(on loop: EventLoop, _ follower: @escaping @Sendable () -> Void) {
         followers.withLock { $0.append((loop, follower)) }
         loop.perform(follower)
@@ -59,7 +56,7 @@ final class RedisCluster: @unchecked Sendable {
         }
     }
 
-    /// A node says that a slot is somebody else's.
+    /// Notes a redirection.
     func move(_ slot: Int, to primary: ConnectAddress) {
         change { $0.move(slot, to: primary) }
         doubt()
@@ -99,7 +96,7 @@ final class RedisCluster: @unchecked Sendable {
             }, { [weak self] in self?.hear($0) })
     }
 
-    /// Whom to ask, in turn: another one each time, since one that is cut off from the others knows only what was.
+    /// The nodes to ask, one after the other. The order is random, since a node that is cut off knows only what was.
     private var nodes: [ConnectAddress] {
         let map = map
         let primaries = map.primaries.compactMap { if case .server(let server) = $0 { server } else { nil } }

@@ -1,23 +1,23 @@
 import HTTPCore
 
-/// Commands as they go over the wire: one, or some that leave together and have one answer that counts, that of the
-/// last. Encoded where it is made, so that a large one can be made off the loop.
+/// One command in RESP, or several that are sent together, of which the last one's answer counts. It is encoded where
+/// it is made, so that a large one can be encoded off the loop.
 struct RedisCommand: Sendable {
-    /// What leaves, in order. A large argument is a part of its own, so that it is not copied.
+    /// What is sent, in order. A large argument is a part of its own, so that it is not copied.
     private(set) var parts: [[UInt8]] = []
-    /// Answers before the one that counts. If one of them is an error, the first such is the answer.
+    /// How many answers come before the one that counts. If any of them is an error, the first error is the answer.
     private(set) var precedingAnswers: Int
     /// Whether the last answer is an array of answers, of which the last one counts.
     let isTransaction: Bool
 
-    /// From here on an argument is not copied; nor does a connection copy it.
+    /// An argument of this size or more is not copied, nor does a connection copy it.
     static let largeArgument = 32 << 10
 
     init(_ arguments: RedisArgument...) { self.init([arguments]) }
 
     init(_ arguments: [RedisArgument]) { self.init([arguments]) }
 
-    /// Each is executed for itself.
+    /// Commands that are sent together.
     init(pipeline commands: [[RedisArgument]]) { self.init(commands) }
 
     /// Commands that are executed together, or not at all.
@@ -25,7 +25,7 @@ struct RedisCommand: Sendable {
         self.init([["MULTI"]] + commands + [["EXEC"]], isTransaction: true)
     }
 
-    /// The same to a node that has the key's slot not yet, or not any more, and says so of anything else.
+    /// The command for a node that is taking over the key's slot, and would redirect it without `ASKING`.
     var asking: RedisCommand {
         var command = self
         command.parts[0] = Array("*1\r\n$6\r\nASKING\r\n".utf8) + parts[0]
@@ -72,7 +72,7 @@ struct RedisCommand: Sendable {
     }
 }
 
-/// One argument of a command. What is not bytes becomes bytes where it is written: a command has a dozen of them.
+/// An argument of a command. Short texts, such as numbers, are written without an array of their own.
 enum RedisArgument: Sendable {
     case bytes([UInt8])
     case literal(StaticString)
@@ -94,7 +94,6 @@ enum RedisArgument: Sendable {
         }
     }
 
-    /// The same as bytes.
     var bytes: [UInt8] {
         if case .bytes(let bytes) = self { return bytes }
         var bytes: [UInt8] = []

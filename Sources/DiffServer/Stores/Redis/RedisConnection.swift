@@ -1,11 +1,11 @@
 import HTTPCore
 
-/// One connection to one Redis: commands leave in the order they are given, those of one turn of the loop in one write,
-/// and each answer is that of the oldest command without one.
+/// One connection to one Redis. Commands are sent in the order of the calls, those of one turn of the loop in one
+/// write, and each answer belongs to the oldest command without one.
 ///
-/// Confined to its loop, and alive until it is lost or was retired, whether or not anybody holds it. Commands may be
-/// sent before the connection is open. When it is lost, every command without an answer fails; that is also what
-/// becomes of a server that leaves one waiting for longer than `patience`.
+/// Confined to its loop, and alive until it is lost or retired, whether or not anybody holds it. Commands may be sent
+/// before the connection is open. When it is lost, every command without an answer fails; it is given up if an answer
+/// takes longer than `patience`.
 final class RedisConnection: @unchecked Sendable {
     typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
 
@@ -15,7 +15,7 @@ final class RedisConnection: @unchecked Sendable {
         let isTransaction: Bool
         /// Answers that come before the one that counts.
         var preceding: Int
-        /// The first of them that is one.
+        /// The first error among them.
         var error: RedisError?
     }
 
@@ -32,9 +32,9 @@ final class RedisConnection: @unchecked Sendable {
     var patience: Duration
     /// Called once when the connection is lost, before its commands fail.
     var whenLost: ((RedisFailure) -> Void)?
-    /// Called when the server turns out not to take commands; the command has failed as unavailable.
+    /// Called when the server turns out to take no commands; the command has failed as unavailable.
     var whenMisplaced: ((RedisError) -> Void)?
-    /// Takes all answers as they come, in place of commands: for a connection that subscribes.
+    /// Takes all answers in place of the commands: for a connection with subscriptions.
     var whenReceived: ((RedisReply) -> Void)?
 
     init(to destination: ConnectAddress, tls: OutgoingTLS?, on loop: EventLoop, patience: Duration) {
@@ -60,25 +60,25 @@ final class RedisConnection: @unchecked Sendable {
         if watchdog == nil { watch(for: patience) }
     }
 
-    /// Sends what has no answer of its own.
+    /// Sends a command that has no answer of its own.
     func post(_ command: RedisCommand) {
         for part in command.parts { socket?.send(part) }
     }
 
-    /// Closes once the last command has its answer; takes no more meanwhile.
+    /// Closes once the last command has its answer, and takes no more commands.
     func retire() {
         isRetired = true
         if outstanding.isEmpty { lose("retired") }
     }
 
-    /// Closes, and fails what has no answer.
+    /// Closes, and fails commands without an answer.
     func lose(_ reason: String) {
         guard let socket else { return }
         self.socket = nil
         socket.close()
         watchdog?.cancel()
         watchdog = nil
-        // What was never sent was not executed.
+        // Commands that were never sent were not executed.
         let failure: RedisFailure = isOpen ? .lost(reason) : .unavailable(reason)
         let whenLost = whenLost
         let commands = outstanding
@@ -125,7 +125,7 @@ final class RedisConnection: @unchecked Sendable {
         if isRetired, outstanding.isEmpty { lose("retired") }
     }
 
-    /// One timer for all commands: when it rings it looks at the oldest.
+    /// One timer serves all commands: when it fires it looks at the oldest.
     private func watch(for span: Duration) {
         watchdog = loop.schedule(after: span) { [weak self] in self?.look() }
     }

@@ -1,6 +1,6 @@
 import HTTPCore
 
-/// Opens connections to the servers of an address, and says there who we are.
+/// Opens connections to the servers of an address, and logs in.
 struct RedisDialer: Sendable {
     typealias Arrival = @Sendable (Result<RedisConnection, RedisFailure>) -> Void
 
@@ -23,13 +23,13 @@ struct RedisDialer: Sendable {
         return ["AUTH"] + user + [RedisArgument(credentials.password)]
     }
 
-    // MARK: Asking around
+    // MARK: Asking
 
-    /// Asks servers one after the other, each over a connection of its own, until one has an answer of use.
+    /// Asks servers one after the other, each over its own connection, until one has a usable answer.
     ///
     /// - Parameters:
-    ///   - read: what an answer of that server says.
-    ///   - done: called once, later, with that and who said it, or with the last server's name and why it has none.
+    ///   - read: reads an answer of a server.
+    ///   - done: called once, later, with the answer and its server, or with the last server's name and failure.
     func ask<Answer: Sendable>(
         _ servers: [ConnectAddress], from index: Int = 0, _ question: RedisCommand,
         _ read: @escaping @Sendable (RedisReply, ConnectAddress) -> Result<Answer, RedisFailure>,
@@ -37,7 +37,7 @@ struct RedisDialer: Sendable {
     ) {
         let server = servers[index]
         let connection = open(server)
-        // Most sentinels have no password, though their servers do: a login that is refused does not matter.
+        // Most sentinels have no password, though their servers do: a refused login does not matter.
         if let login { connection.send(RedisCommand(login)) { _ in } }
         connection.send(question) { result in
             connection.retire()
@@ -50,9 +50,9 @@ struct RedisDialer: Sendable {
         }
     }
 
-    /// What sentinels say is the primary. A server that they name is to be verified by `ROLE`, as Redis's own guide for
-    /// clients demands (https://redis.io/docs/latest/develop/reference/sentinel-clients/): for a moment after a
-    /// failover a sentinel may still name the old one.
+    /// Asks sentinels for the primary, which must then be verified by `ROLE`, as Redis's guide for clients demands
+    /// (https://redis.io/docs/latest/develop/reference/sentinel-clients/): for a moment after a failover a sentinel may
+    /// still name the old one.
     func askSentinels(
         _ sentinels: [ConnectAddress], for primary: String,
         _ done: @escaping @Sendable (Result<(ConnectAddress, ConnectAddress), RedisFailure>) -> Void
@@ -71,7 +71,7 @@ struct RedisDialer: Sendable {
 
     // MARK: Connecting
 
-    /// Greets servers one after the other, until one is of use.
+    /// Greets servers one after the other, until one is usable.
     func greet(anyOf servers: [ConnectAddress], _ arrival: @escaping Arrival) {
         greet(servers[0]) { result in
             if case .failure(.unavailable) = result, servers.count > 1 {
@@ -81,8 +81,8 @@ struct RedisDialer: Sendable {
         }
     }
 
-    /// Says who we are and asks whether the server is of use, all in one round trip. Calls `arrival` once, later, with
-    /// a connection that takes commands, or why there is none.
+    /// Logs in and asks whether the server is usable, in one round trip. Calls `arrival` once, later, with a connection
+    /// that takes commands, or why there is none.
     func greet(_ server: ConnectAddress, _ arrival: @escaping Arrival) {
         let connection = open(server)
         let refusal = Locked<Result<RedisReply, RedisFailure>?>(nil)
@@ -93,7 +93,7 @@ struct RedisDialer: Sendable {
                 if !options.mayRefuseLogin, case .failure = result { refusal.withLock { $0 = result } }
             }
         }
-        // A user may not be allowed to have a name; it is only for people.
+        // The user may lack the right to set a name; it is only for people.
         connection.send(RedisCommand("CLIENT", "SETNAME", RedisArgument(options.name))) { _ in }
         connection.send(question) { [options] result in
             if let obstacle = Self.obstacle(at: server, refusal.withLock { $0 } ?? result) {
@@ -105,7 +105,8 @@ struct RedisDialer: Sendable {
         }
     }
 
-    /// A node of a cluster answers before it serves: when it comes back, and while too many others are away.
+    /// A node of a cluster takes commands before the cluster serves: when it comes back, and while too many others are
+    /// away. So it is asked about the cluster.
     private var question: RedisCommand {
         switch address.place {
         case .server: RedisCommand("PING")
@@ -114,9 +115,8 @@ struct RedisDialer: Sendable {
         }
     }
 
-    /// Why a server that was greeted is of no use; nil for one that says `PONG`, that it is a primary, or that its
-    /// cluster is well. A password, a user or a database that is not there is so for good, and so is a server that is
-    /// no node of a cluster.
+    /// Why a server is not usable; nil if it says `PONG`, that it is a primary, or that its cluster is well. A wrong
+    /// password, user or database will not heal, nor will a server that is not part of a cluster.
     private static func obstacle(
         at server: ConnectAddress, _ result: Result<RedisReply, RedisFailure>
     ) -> RedisFailure? {

@@ -1,10 +1,9 @@
 import HTTPCore
 
-/// What is listened to of all sessions that have readers here: each channel at the primary that has its slot, by one
-/// subscriber a primary.
+/// Subscriptions to the channels of sessions, each at the primary that has its slot, with one subscriber per primary.
 ///
-/// A probe is listened to at each primary before anything else: it tells of each connection, and whether we may
-/// subscribe at all, before anybody reads.
+/// Each primary is first subscribed to a probe, which reports every new connection, and whether subscriptions are
+/// allowed at all, before there are readers.
 ///
 /// Confined to its loop.
 final class RedisHints: @unchecked Sendable {
@@ -20,11 +19,9 @@ final class RedisHints: @unchecked Sendable {
     private var orphans: Set<String> = []
     private var isClosed = false
 
-    /// One that begins to listen.
-    ///
     /// - Parameters:
-    ///   - cluster: what is known of it, if it is one.
-    ///   - probe: the channel of probes; in a cluster those are `probe{0}` and the like.
+    ///   - cluster: what is known of the cluster, if it is one.
+    ///   - probe: the channel of the probe; in a cluster `probe{0}` and the like.
     init(
         _ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop, knowing cluster: RedisCluster?,
         probe: String, _ handlers: RedisSubscriber.Handlers
@@ -36,7 +33,7 @@ final class RedisHints: @unchecked Sendable {
         cluster?.follow(on: loop) { [weak self] in self?.follow() }
     }
 
-    /// Listens to a channel until `unsubscribe`; as soon as there is a connection.
+    /// Subscribes to a channel until `unsubscribe`, over reconnections.
     func subscribe(_ channel: String) {
         guard let place = map.primary(of: channel) else {
             orphans.insert(channel)
@@ -50,7 +47,7 @@ final class RedisHints: @unchecked Sendable {
         if let place = map.primary(of: channel) { subscribers[place]?.unsubscribe(channel) }
     }
 
-    /// Connects anew, unless to `server` already.
+    /// Reconnects, unless the connection leads to `server` already.
     func leave(for server: ConnectAddress) {
         for subscriber in subscribers.values { subscriber.leave(for: server) }
     }
@@ -67,7 +64,7 @@ final class RedisHints: @unchecked Sendable {
         return subscriber
     }
 
-    /// Has each channel listened to where its slot is now.
+    /// Moves each channel to the primary that has its slot now.
     private func follow() {
         guard let cluster, !isClosed else { return }
         map = cluster.map

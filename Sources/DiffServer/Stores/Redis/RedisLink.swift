@@ -1,14 +1,14 @@
 import HTTPCore
 import Synchronization
 
-/// One loop's way to one Redis that takes writes: keeps a connection there, and sends commands over it.
+/// One loop's connection to one Redis that takes writes.
 ///
-/// The connection is made again when it is lost, with growing pauses. While there is none a command fails at once,
-/// except during the first attempt after the start or after a loss: those commands wait for it, so that the restart of
-/// a server or a connection that was reset is not seen. None is ever sent twice: whether a lost one was executed only
-/// its caller can find out.
+/// A lost connection is made again, with growing pauses. Without a connection a command fails at once, except during
+/// the first attempt after the start or after a loss: then it waits for that, so that nobody notices the restart of a
+/// server or a reset connection. No command is ever sent twice: only its caller can find out whether one that was lost
+/// was executed.
 ///
-/// Any thread may call; whoever is on the loop pays no lock, other calls are handed over. All state is the loop's.
+/// Any thread may call; calls from other threads are handed over to the loop, which owns all state.
 final class RedisLink: @unchecked Sendable {
     typealias Completion = RedisConnection.Completion
 
@@ -23,29 +23,29 @@ final class RedisLink: @unchecked Sendable {
     private let place: RedisAddress.Place
     private let dialer: RedisDialer
     private let options: RedisOptions
-    /// Who to ask for the primary, the one that knew last time first.
+    /// Sentinels to ask for the primary, starting with the one that knew it last time.
     private var sentinels: [ConnectAddress] = []
     private let isConnected = Atomic<Bool>(false)
 
     private var state = State.pausing
     private var backOff: BackOff
     private var upSince = Instant.now
-    /// Whether an attempt has failed since there was a connection last.
+    /// Whether an attempt has failed since the last connection.
     private var hasFailed = false
-    /// Commands that wait for an attempt, and why others fail.
+    /// Commands that wait for an attempt, and the failure of those that do not.
     private var waiting: [(RedisCommand, Completion)] = []
     private var obstacle = RedisFailure.unavailable("no connection")
     private var whenUp: (RedisConnection) -> Void = { _ in }
     private let whenAway: @Sendable () -> Void
 
-    /// A connection that was up for this long was a good one: the next pauses begin anew.
+    /// A connection that was up for this long resets the pauses.
     private static let probation = Duration.seconds(2)
 
-    /// A link that begins to connect.
+    /// A link that starts to connect.
     ///
     /// - Parameters:
-    ///   - place: where to, in place of the address's own.
-    ///   - whenAway: called on the loop where a connection is lost, or none comes.
+    ///   - endpoint: replaces the one of the address.
+    ///   - whenAway: called on the loop when a connection is lost, or cannot be made.
     init(
         _ address: RedisAddress, at place: RedisAddress.Place, _ options: RedisOptions, on loop: EventLoop,
         whenAway: @escaping @Sendable () -> Void = {}
@@ -75,8 +75,8 @@ final class RedisLink: @unchecked Sendable {
         }
     }
 
-    /// Connects anew because `server` is the primary now, unless that is where the connection leads; what has been sent
-    /// is answered first.
+    /// Reconnects because `server` is the primary now, unless the connection leads there already. What has been sent is
+    /// answered first.
     func leave(for server: ConnectAddress) {
         loop.perform { [self] in
             guard case .up(let connection) = state, connection.destination != server else { return }
@@ -84,10 +84,10 @@ final class RedisLink: @unchecked Sendable {
         }
     }
 
-    /// Closes, and fails what has no answer.
+    /// Closes, and fails commands without an answer.
     func close() { end { $0.lose("closed") } }
 
-    /// Closes once what has been sent is answered.
+    /// Closes once everything that was sent is answered.
     func retire() { end { $0.retire() } }
 
     private func end(_ leave: @escaping @Sendable (RedisConnection) -> Void) {
@@ -106,13 +106,13 @@ final class RedisLink: @unchecked Sendable {
 
     // MARK: On the loop
 
-    /// Where the connection leads, if there is one.
+    /// The server of the connection, if there is one.
     var destination: ConnectAddress? {
         if case .up(let connection) = state { connection.destination } else { nil }
     }
 
-    /// Whether the first attempt since the start or since a loss is under way or about to be. A loss is most often over
-    /// at once, or with a failover, so who needs the connection waits for one attempt, and not for a second.
+    /// Whether the first attempt since the start or a loss is under way or imminent. Most losses are over at once, or
+    /// with a failover, so commands wait for one attempt, but not for a second.
     private var isHopeful: Bool {
         switch state {
         case .pausing, .connecting: !hasFailed
@@ -120,7 +120,7 @@ final class RedisLink: @unchecked Sendable {
         }
     }
 
-    /// Calls `whenUp` with each connection, also with one there is.
+    /// Calls `whenUp` with the connection, if there is one, and with each later one.
     func follow(_ whenUp: @escaping (RedisConnection) -> Void) {
         self.whenUp = whenUp
         if case .up(let connection) = state { whenUp(connection) }
@@ -175,7 +175,7 @@ final class RedisLink: @unchecked Sendable {
         whenUp(connection)
     }
 
-    /// Connects anew; the connection there is answers what it was asked, and is then closed.
+    /// Reconnects; the old connection is closed once everything that was sent is answered.
     private func leave(because reason: String) {
         guard case .up(let connection) = state else { return }
         connection.whenLost = nil

@@ -1,16 +1,16 @@
-// Which sessions there are Redis does not know in any order. An index of names would have to be written with each
-// session that is made and taken away, would know nothing of those that end by their time, and in a cluster would be in
-// another slot than they. So a list looks through all keys (SCAN), at each primary: nothing is written for it, nothing
-// can be out of date, and what is there all the while is found. That takes a round trip for each thousand keys.
+// Redis has no order of its keys. An index of names would have to be written with each session that is made or removed,
+// would not notice those that expire, and in a cluster would be in another slot than they. So a list goes through all
+// keys of each primary (SCAN): nothing is written for it, nothing can be out of date, and a session that is there all
+// the while is found. That takes a round trip per thousand keys.
 
 import HTTPCore
 
-/// Looks for the sessions in a range: all steps of one list.
+/// Lists the sessions in a range: all steps of one request.
 final class RedisListing: Sendable {
     private let client: RedisClient
     private let range: SessionRange
     private let done: Completion<SessionPage>
-    /// One key of each primary that is still to be asked.
+    /// A key of each primary that is still to be asked.
     private let primaries: Locked<[String]>
     private let first: Locked<FirstNames>
 
@@ -35,7 +35,7 @@ final class RedisListing: Sendable {
     }
 
     private func scan(_ primary: String, from cursor: RedisArgument) {
-        // No letter of a name means anything in a pattern.
+        // No character of a name has a meaning in a pattern.
         let pattern = RedisScripts.keyStart + range.prefix + "*}"
         let command = RedisCommand(
             "SCAN", cursor, "MATCH", RedisArgument(pattern), "COUNT", RedisArgument(Self.keysAtOnce))
@@ -56,7 +56,7 @@ final class RedisListing: Sendable {
 
     // MARK: Sessions
 
-    /// Asks for each session by itself: they are at several primaries.
+    /// Asks for each session by itself, since they may be on several primaries.
     private func describe() {
         let (names, next) = first.withLock { $0.page }
         let found = Locked<(entries: [SessionEntry], left: Int, failure: StoreFailure?)>(([], names.count, nil))
@@ -80,7 +80,7 @@ final class RedisListing: Sendable {
 }
 
 extension SessionEntry {
-    /// What `RedisScripts.describe` says; nil where there is none.
+    /// Reads the answer of `RedisScripts.describe`; nil if there is no session.
     fileprivate init?(_ name: String, _ reply: RedisReply) {
         guard let parts = reply.elements, parts.count == 3, let revision = parts[0].text,
             case .integer(let left) = parts[2]

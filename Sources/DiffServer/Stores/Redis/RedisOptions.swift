@@ -1,22 +1,21 @@
 import HTTPCore
 
-/// How a Redis is spoken to.
+/// How connections to a Redis behave.
 struct RedisOptions: Sendable {
-    /// How its certificate is verified; nil trusts the system's authorities. Used only where the address wants TLS.
+    /// How its certificate is verified; nil trusts the system's authorities. Used only if the address asks for TLS.
     var tls: OutgoingTLS?
-    /// For a connection until it can take commands, and for a sentinel to answer.
+    /// Until a connection can take commands, and for a sentinel's answer.
     var connectTimeout = Duration.seconds(2)
-    /// For an answer. A server that hangs is lost after it.
+    /// For an answer. The connection to a server that takes longer is closed.
     var commandTimeout = Duration.seconds(5)
-    /// Before a connection is tried again: from the first of these, doubled each time, to the second.
+    /// Pauses before a connection is tried again.
     var backOff = BackOff.Bounds()
-    /// Commands that wait for a first attempt to connect.
+    /// Commands that may wait for a first attempt to connect.
     var maxWaiting = 10_000
-    /// How the connection is called in `CLIENT LIST`.
+    /// The connection's name in `CLIENT LIST`.
     var name = "diffserver"
-    /// Hears of what fails, and of what is well again.
+    /// Is told of failures and recoveries.
     var health = StoreHealth()
-    /// Whether a login that is refused does not matter, as with sentinels: most have no password, though their servers
-    /// do.
+    /// Whether a refused login does not matter, as with sentinels: most have no password, though their servers do.
     var mayRefuseLogin = false
 }

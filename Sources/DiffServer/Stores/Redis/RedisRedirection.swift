@@ -1,19 +1,19 @@
 import HTTPCore
 
-/// What a node of a cluster says in place of an answer; the command was not executed.
+/// An error by which a node of a cluster redirects a command, which it did not execute.
 enum RedisRedirection: Equatable {
-    /// The slot is that primary's.
+    /// The slot belongs to that primary.
     case moved(slot: Int, ConnectAddress)
-    /// The slot is on its way to that primary, and so is this key, or would be if it were there: ask there, this time.
+    /// The slot is moving to that primary, and the key has moved already, or does not exist: ask there, this once.
     case ask(ConnectAddress)
-    /// Some of the keys are on their way: soon.
+    /// Some of the keys have moved, and others have not yet: try again soon.
     case later
-    /// The cluster serves nobody, or nobody has the slot.
+    /// The cluster is down, or no primary has the slot.
     case down
 
-    /// Nil for an error that is none.
+    /// Nil for any other error.
     ///
-    /// - Parameter speaker: the node that says so.
+    /// - Parameter speaker: the node that answered.
     init?(_ error: RedisError, from speaker: ConnectAddress?) {
         switch error.code {
         case "TRYAGAIN": self = .later

@@ -1,11 +1,11 @@
-/// What a Redis answers (RESP2).
+/// An answer of Redis (RESP2).
 enum RedisReply: Sendable, Hashable {
-    /// A bulk string or a simple one.
+    /// A bulk string or a simple string.
     case bytes([UInt8])
     case integer(Int64)
     case array([RedisReply])
     case null
-    /// Only within an array: an error that is the whole answer is a `RedisFailure`.
+    /// Only within an array: a command that is answered by an error fails with a `RedisFailure`.
     case error(RedisError)
 }
 
@@ -16,8 +16,8 @@ struct RedisError: Error, Sendable, Hashable {
     /// Its first word, such as `NOSCRIPT`.
     var code: Substring { text.prefix { $0 != " " } }
 
-    /// Whether this server cannot take the command now, while another one, or the same a little later, can: a replica,
-    /// a server that still loads its data, one that lost its primary. The command was not executed.
+    /// Whether this server cannot take the command now, while another one or the same one later can: it is a replica,
+    /// still loads its data, or has lost its primary. The command was not executed.
     var isMisplaced: Bool { ["READONLY", "LOADING", "MASTERDOWN"].contains(code) }
 }
 
@@ -25,11 +25,11 @@ struct RedisError: Error, Sendable, Hashable {
 enum RedisFailure: Error, Sendable, Hashable {
     /// It was not executed: there is no connection, or the server cannot take it now.
     case unavailable(String)
-    /// It was sent and the connection was lost: whether it was executed is not known.
+    /// It was sent, and the connection was lost: whether it was executed is not known.
     case lost(String)
-    /// Redis says no.
+    /// Redis answered with an error.
     case refused(RedisError)
-    /// Redis does not take our credentials, or has no such database: nothing that time heals.
+    /// Redis rejects our credentials, or has no such database: no retry will succeed.
     case denied(String)
 }
 

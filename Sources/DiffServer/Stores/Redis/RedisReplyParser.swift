@@ -4,21 +4,20 @@
 //           / "$" length CRLF octets CRLF / "$-1" CRLF
 //           / "*" count CRLF *reply / "*-1" CRLF
 //
-// The state is the position in this grammar, so the bytes may be split anywhere. What is not listed is an error, and
-// behind one there is no telling where the next reply begins: the connection has to be closed. Memory follows what
-// came, not what was announced, and has a limit; a count or a length that cannot stay below it is refused at once.
+// The state is the position in this grammar, so the bytes may be split anywhere. Anything else is an error, after which
+// nobody can tell where the next reply starts: the connection has to be closed. Memory grows with what arrives, not
+// with what is announced, and has a limit; a count or length that would exceed it is refused at once.
 
-/// Takes replies out of a stream of bytes.
+/// Parses replies in a stream of bytes.
 struct RedisReplyParser: Sendable {
-    /// What no Redis says.
     enum Violation: Error, Hashable {
-        /// The grammar has no such byte in this place.
+        /// The grammar has no such byte here.
         case unexpected(UInt8)
-        /// No number, one beyond 64 bits, or a length or a count below -1.
+        /// Not a number, beyond 64 bits, or a length or count below -1.
         case badNumber
         /// More than `maxBytes`, or a line of more than `maxLineBytes`.
         case tooLong
-        /// More than `maxDepth` arrays in each other.
+        /// More than `maxDepth` nested arrays.
         case tooDeep
     }
 
@@ -28,32 +27,32 @@ struct RedisReplyParser: Sendable {
         case octetsCR, octetsLF
     }
 
-    /// An array of which elements are missing: one at least.
+    /// An array of which at least one element is missing.
     private struct OpenArray {
         var elements: [RedisReply] = []
         var missing: Int
     }
 
-    /// All that one reply may take. Redis itself has this limit for a string.
+    /// Of one reply. Redis itself has this limit for a string.
     private let maxBytes: Int
     private var state = State.line
-    /// What came of the line or the string under way.
+    /// The current line or string so far.
     private var text: [UInt8] = []
     private var open: [OpenArray] = []
-    /// What the reply under way takes.
+    /// Bytes of the current reply.
     private var used = 0
 
     static let maxLineBytes = 64 << 10
     static let maxDepth = 8
-    /// What an element takes besides its bytes, at most: its place in an array that grew, and an array of its own.
+    /// What an element takes besides its bytes, at most: its slot in an array that grew, and an array of its own.
     private static let elementBytes = 64
-    /// Is reserved for a string before it is there: an array that grows takes up to three times what it holds. What is
-    /// never filled costs nothing.
+    /// Reserved at most for a string before it arrives: an array that grows takes up to three times its content. Pages
+    /// that are never filled cost nothing.
     private static let maxReserved = 64 << 20
 
     init(maxBytes: Int = 512 << 20) { self.maxBytes = maxBytes }
 
-    /// The next reply, if all of it has come by the end of `input`, which loses what was read.
+    /// The next reply, if it is complete by the end of `input`, from which it removes what it has read.
     mutating func next(_ input: inout UnsafeRawBufferPointer) throws(Violation) -> RedisReply? {
         while let byte = input.first {
             var whole: RedisReply?
@@ -88,7 +87,7 @@ struct RedisReplyParser: Sendable {
         _ = input.take(1)
     }
 
-    /// Takes what there is of a line, and the CR behind it.
+    /// Takes the rest of a line as far as it has arrived, and the CR after it.
     private mutating func takeLine(_ input: inout UnsafeRawBufferPointer) throws(Violation) {
         let part = input.take(input.firstIndex { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") } ?? input.count)
         if text.isEmpty, let kind = part.first ?? input.first, !Self.isKind(kind) { throw .unexpected(kind) }
@@ -106,7 +105,7 @@ struct RedisReplyParser: Sendable {
         }
     }
 
-    /// The reply that a line is, unless it only begins one.
+    /// The reply in a line, unless it only starts one.
     private mutating func meaning() throws(Violation) -> RedisReply? {
         let content = text.dropFirst()
         defer { text.removeAll(keepingCapacity: true) }
@@ -140,7 +139,7 @@ struct RedisReplyParser: Sendable {
         return number
     }
 
-    /// A length or a count; nil for what is not there.
+    /// A length or a count; nil for -1, a value that does not exist.
     private func size(_ digits: ArraySlice<UInt8>) throws(Violation) -> Int? {
         let number = try number(digits)
         guard number >= -1 else { throw .badNumber }
@@ -152,9 +151,9 @@ struct RedisReplyParser: Sendable {
         used += bytes
     }
 
-    /// Puts what is whole into the array that waits for it.
+    /// Appends a whole value to the array that is open.
     ///
-    /// - Returns: the reply, once nothing is missing.
+    /// - Returns: the reply, if it is complete.
     private mutating func finish(_ whole: RedisReply) -> RedisReply? {
         var whole = whole
         while var array = open.popLast() {
@@ -172,7 +171,7 @@ struct RedisReplyParser: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Takes off the first `count` bytes, or all if there are fewer.
+    /// Removes and returns the first `count` bytes, or all if there are fewer.
     fileprivate mutating func take(_ count: Int) -> UnsafeRawBufferPointer {
         let taken = Swift.min(count, self.count)
         defer { self = UnsafeRawBufferPointer(start: baseAddress.map { $0 + taken }, count: self.count - taken) }

@@ -1,8 +1,9 @@
-// All nodes of a Redis know all revocations. Whoever makes one writes it down and says it on a channel, on which each
-// node listens. What is said may be lost, with a connection or a failover; so what is written down has a version, each
-// of them says which one it follows, and a node that has missed one reads all. Each session that is read or written
-// compares the version too, so that no node answers by what it knew before; but in a cluster, where the primary of the
-// session does not have it, and a node may be late by as long as a message takes.
+// Every node of a Redis knows all revocations. A node that revokes writes it down, and publishes it on a channel to
+// which all nodes subscribe. A message may be lost with a connection or in a failover. So the set of revocations has a
+// version, each message names the version that it follows, and a node that has missed one reads the whole set. Reads
+// and writes of sessions compare the version as well, so that no node answers from old knowledge. In a cluster they
+// cannot, since the primary of the session may not have the set; there a node may be late by as long as a message
+// takes.
 
 import Dispatch
 import HTTPCore
@@ -12,20 +13,20 @@ final class RedisRevocations: Sendable {
     private let known: Revocations
     private let client: RedisClient
     private let database: Int
-    /// Of what this node knows; nil before it has read all.
+    /// The known version; nil before the set was first read.
     private let version = Locked<String?>(nil)
     private let readings = SharedLoads<String, Void>()
 
     private static let key = RedisArgument(RedisScripts.revokedKey)
-    /// A version that nothing has.
+    /// A version that no set has.
     private static let unknown = "?"
 
-    /// - Parameter database: of Redis, in which the sessions are.
+    /// - Parameter database: the one of Redis with the sessions.
     init(_ known: Revocations, _ client: RedisClient, database: Int) {
         (self.known, self.client, self.database) = (known, client, database)
     }
 
-    /// Whether all are known that there were at some moment since the start.
+    /// Whether the set was read since the start.
     var areKnown: Bool { version.withLock { $0 != nil } }
 
     /// Reads all for the first time, and waits for what comes of it.
@@ -35,14 +36,14 @@ final class RedisRevocations: Sendable {
         isThere.wait()
     }
 
-    /// Has a script about a session compare what this node knows; in a cluster it cannot.
+    /// Has a script about a session compare the version; in a cluster it cannot.
     func compare(_ keys: inout [RedisArgument], _ arguments: inout [RedisArgument]) {
         guard client.cluster == nil else { return }
         keys.append(Self.key)
         arguments.append(RedisArgument(version.withLock { $0 } ?? Self.unknown))
     }
 
-    /// Writes one down, and has all nodes hear of it.
+    /// Writes a revocation down, and publishes it.
     func add(_ session: String, upTo moment: Int, _ done: @escaping Completion<Void>) {
         let version = String(Int.random(in: 1..<RedisScripts.firstMoment))
         let arguments: [RedisArgument] = [
@@ -59,7 +60,7 @@ final class RedisRevocations: Sendable {
         }
     }
 
-    /// Takes in what was said on the channel.
+    /// Takes in a message of the channel.
     func hear(_ message: [UInt8]) {
         let words = String(decoding: message, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 5, Int(words[0]) == database, let moment = Int(words[3]) else { return }
@@ -75,7 +76,7 @@ final class RedisRevocations: Sendable {
         if hasMissed { refresh { _ in } }
     }
 
-    /// Reads all, if this node does not know them: once for all who want that at a time.
+    /// Reads the set, unless the known version is still the latest: once for all who ask at the same time.
     func refresh(_ done: @escaping Completion<Void>) {
         guard readings.join("", done) else { return }
         let arguments = [RedisArgument(version.withLock { $0 } ?? Self.unknown)]

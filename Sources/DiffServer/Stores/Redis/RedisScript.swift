@@ -1,9 +1,8 @@
 import HTTPCore
 
-/// A script that runs within Redis, named by its SHA-1: all of it goes over the wire only where that server does not
-/// know it yet.
+/// A script that runs within Redis. It is named by its SHA-1, and sent whole only if the server does not know it yet.
 ///
-/// What it says by `PUBLISH` it says by `SPUBLISH` in a cluster, where the former would be passed on to every node.
+/// In a cluster `SPUBLISH` takes the place of `PUBLISH`, which would pass each message on to every node.
 struct RedisScript: Sendable {
     private struct Text {
         let source: RedisArgument
@@ -23,7 +22,7 @@ struct RedisScript: Sendable {
         sharded = Text(source.replacing("'PUBLISH'", with: "'SPUBLISH'"))
     }
 
-    /// How a command begins that runs it, for a server that knows it, and for one that does not.
+    /// The first arguments of a command for a server that knows the script, and for one that does not.
     fileprivate func beginnings(inCluster: Bool) -> (known: [RedisArgument], unknown: [RedisArgument]) {
         let text = inCluster ? sharded : plain
         return (["EVALSHA", text.name], ["EVAL", text.source])
@@ -31,10 +30,10 @@ struct RedisScript: Sendable {
 }
 
 extension RedisClient {
-    /// Runs a script; one that the server does not know is sent whole, once.
+    /// Runs a script; if the server does not know it, it is sent whole, once.
     ///
-    /// - Parameter staging: a command that is executed just before it, in one transaction and one round trip: takes
-    ///   large values past the script, where each of their bytes would be hashed.
+    /// - Parameter staging: a command that is executed just before, in the same transaction and round trip. It takes
+    ///   large values past the script, where Lua would hash each of their bytes.
     func run(
         _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
         staging: [RedisArgument]? = nil,

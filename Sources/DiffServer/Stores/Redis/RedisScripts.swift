@@ -1,30 +1,29 @@
-// What has to happen at once happens within Redis. A session is one hash, `diffserver:{name}` (the braces keep it and
-// its channel of the same name in one slot of a cluster):
+// Whatever must be atomic happens within Redis. A session is one hash, `diffserver:{name}` (the braces keep it and its
+// channel, which has the same name, in one slot of a cluster):
 //
-//     v  the version: a new random name with each commit. Comparing revisions would not do: a commit that only
-//        remembers an answered key keeps the revision, and a session that was deleted and made again may come to one
-//        that it had.
+//     v  the version: a new random number with each commit. Comparing revisions would not do: a commit that only
+//        remembers an answered key keeps the revision, and a session that was deleted and made again may reach a
+//        revision that it had before.
 //     r  the revision, and i the visible rows and the bytes, for lists
-//     t  its time to live in milliseconds; what is read somewhere lives longer, since its readers are heard of only
-//        now and then
-//     n  the position of the last entry of its log, f that of the first, c that of the last one that the checkpoint
-//        holds
+//     t  its time to live in milliseconds; a session that is read somewhere lives longer, since Redis hears of readers
+//        only now and then
+//     n  the position of the last entry of its log, f that of the first, c that of the last one in the checkpoint
 //     e<position>  an entry, which begins with the version that it made
-//     b  the version with which the checkpoint came, m<that> its meta, h<that> its head
+//     b  the version of the checkpoint, m<version> its meta, h<version> its head
 //
-// A commit puts a new checkpoint there first, under its own version and so in nobody's way, then has the script
-// compare: that makes it the session's, or takes it away again. Both happen in one transaction. So large values never
-// pass through a script, where Lua would hash each of their bytes (31 in place of 78 µs of Redis's time for a state of
+// A commit first stages a new checkpoint under its own version, where nobody reads it. Then the script compares the
+// version, and takes the checkpoint over or removes it. Both happen in one transaction. So large values never pass
+// through a script, where Lua would hash each of their bytes (31 in place of 78 µs of Redis's time for a state of
 // 13 KB). Most commits bring no checkpoint, and are one script.
 //
-// What was revoked is one sorted set for all sessions, `diffserver:revoked`: names by moments, in milliseconds since
-// 1970; and the empty name, which no session has, by a version, which is smaller than any moment.
+// Revocations are one sorted set for all sessions, `diffserver:revoked`: names with moments as scores, in milliseconds
+// since 1970; and the empty name, which no session has, with a version, which is smaller than any moment.
 //
-// A record of an older process has neither n nor b: its version is that of its checkpoint. The next commit begins a
+// A record of an older process has neither n nor b: its version is that of its checkpoint. The next commit starts a
 // log.
 //
-// Time is written anew by a use only where a sixteenth of it is gone, and then for a seventeenth more, so that reads
-// seldom write, and a session never ends early.
+// A use renews the expiry only once less than the time to live is left, and then adds a sixteenth. So reads seldom
+// write, and a session never ends early.
 
 import SnapshotKit
 
@@ -32,14 +31,14 @@ enum RedisScripts {
     static let prefix = "diffserver:"
     /// The key of the digests, on which all nodes agree.
     static let digestKey = prefix + "key"
-    /// What was revoked, and the channel on which that is said.
+    /// The revocations, and the channel on which they are announced.
     static let revokedKey = prefix + "revoked"
-    /// In milliseconds since 1970; what is below is a version.
+    /// In milliseconds since 1970; a smaller score is a version.
     static let firstMoment = 1_000_000_000_000
-    /// Is written, and spoken on, to see whether that can be done.
+    /// A key and channel that are used to find out whether Redis takes writes.
     static let probeKey = prefix + "probe"
 
-    /// What the keys of sessions begin with.
+    /// The start of all sessions' keys.
     static let keyStart = prefix + "{"
 
     /// The key of a session, and its channel.
@@ -51,13 +50,14 @@ enum RedisScripts {
         return String(key.dropFirst(prefix.count + 1).dropLast())
     }
 
-    /// The version that is known (empty: none), by how much longer than its time it is to live, its position (empty:
-    /// none), the version as an entry begins with it, the largest record that is wanted, and, but for a cluster, the
-    /// version of what is known of revocations, with their key → one element if that is another; nothing if there is
-    /// none;
-    /// `{}` if it is the same; `{version, checkpoint's position, first position, entries}` if the log goes on from
-    /// there; `{version, size}` if the record is larger; else what is there if the log goes on, with all entries, and
-    /// behind it `meta, head`.
+    /// Reads a session. Arguments: the known version (empty: none), how much longer than its time to live it must
+    /// last, its position in the log (empty: none), the version as an entry begins with it, the largest record that is
+    /// wanted, and, except in a cluster, the known version of revocations, with their key as the second.
+    ///
+    /// Answers nothing if there is no session; `{'revoked'}` if revocations have another version; `{}` if the session
+    /// has the known version; `{version, position of the checkpoint, first position, entries}` if the log continues
+    /// from there; `{version, size}` if the record is larger than wanted; else the same four with all entries, followed
+    /// by `meta` and `head`.
     static let read = RedisScript(
         """
         if KEYS[2] and (redis.call('ZSCORE', KEYS[2], '') or '') ~= ARGV[6] then return {'revoked'} end
@@ -91,14 +91,15 @@ enum RedisScripts {
         return {found[1], found[5], found[4], entries(first), record[1], record[2]}
         """)
 
-    /// The version that is expected (empty: none), the new one, revision, time, the key of its digests, the position of
-    /// its entry, the entry, the position of the first entry that stays, what becomes of the checkpoint: nothing
-    /// (empty), it is that of the new version, whose fields are there (`new`), and with it all begins anew (`start`);
-    /// and rows and bytes → 1, also where somebody on the way had it done before; 0 where the version is another; -1
-    /// where nodes agree on another key, or on none: then this node has not heard yet that Redis was emptied, and what
-    /// it writes nobody else could read; -2 where there are revocations of which it has not heard (see `read`). In a
-    /// cluster, where the key is in a slot that may be another primary's, it is given to all nodes, and nothing is
-    /// compared: the argument is empty.
+    /// Commits. Arguments: the expected version (empty: none), the new one, the revision, the time to live, the key of
+    /// the digests, the position of the entry, the entry, the position of the first entry that stays, what becomes of
+    /// the checkpoint (empty: it stays, `new`: the staged one replaces it, `start`: it replaces everything), rows,
+    /// bytes, and the known version of revocations (see `read`).
+    ///
+    /// Answers 1 if it was done, now or by the same commit before; 0 if the version is another one; -1 if nodes have
+    /// agreed on another key, or on none: then Redis was emptied without this node's knowledge, and nobody could read
+    /// what it writes; -2 if there are revocations that it does not know. In a cluster the key may be on another
+    /// primary, so operators give it to all nodes, and the argument is empty: it is not compared.
     static let commit = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 't', 'b', 'f')
@@ -131,7 +132,7 @@ enum RedisScripts {
         return 1
         """)
 
-    /// Nothing → nothing if there is none, else `{revision, rows and bytes, time that is left}`. No use.
+    /// Answers nothing if there is no session, else `{revision, rows and bytes, time left}`. Does not count as use.
     static let describe = RedisScript(
         """
         local found = redis.call('HMGET', KEYS[1], 'v', 'r', 'i')
@@ -139,7 +140,7 @@ enum RedisScripts {
         return {found[2], found[3] or '', redis.call('PTTL', KEYS[1])}
         """)
 
-    /// The version that is expected (empty: any) → 1, or 0 where it is another.
+    /// The expected version (empty: any) → 1, or 0 if it is another one.
     static let drop = RedisScript(
         """
         if ARGV[1] ~= '' and redis.call('HGET', KEYS[1], 'v') ~= ARGV[1] then return 0 end
@@ -147,8 +148,8 @@ enum RedisScripts {
         return 1
         """)
 
-    /// A session, the moment up to which its tokens were made, the one before which all is forgotten, a version, how
-    /// long all of it is kept, and the database: a channel is of all databases → the version before.
+    /// A session, the moment up to which its tokens are refused, the one up to which all are forgotten, a new version,
+    /// how long the set is kept, and the database, since all databases share a channel → the version before.
     static let revoke = RedisScript(
         """
         local before = redis.call('ZSCORE', KEYS[1], '') or ''
@@ -161,7 +162,7 @@ enum RedisScripts {
         return before
         """)
 
-    /// The version that is known → nothing if it is that, else `{version, names and moments}`.
+    /// The known version → `{}` if it is the same, else `{version, names and moments}`.
     static let revoked = RedisScript(
         """
         local version = redis.call('ZSCORE', KEYS[1], '') or ''
@@ -169,14 +170,14 @@ enum RedisScripts {
         return {version, redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')}
         """)
 
-    /// A key that is proposed → the one that holds: what was there, or else the proposal.
+    /// A proposed key → the one that is in force: the one that was there, or else the proposal.
     static let agree = RedisScript(
         """
         redis.call('SET', KEYS[1], ARGV[1], 'NX')
         return redis.call('GET', KEYS[1])
         """)
 
-    /// Does what a commit does, to no effect.
+    /// Does what a commit does, without effect.
     static let probe = RedisScript(
         """
         redis.call('SET', KEYS[1], '', 'PX', 60000)

@@ -1,25 +1,25 @@
-// What a read brings is taken into the table only in place of what it was asked with; otherwise somebody else was
-// faster, and it is asked again. So a slot never goes back to an older value. A request goes on with what it has read
-// whether or not that is still in the table: else sessions that are read at once and do not fit into memory together
-// would push each other out for ever.
+// A session that was read goes into the table only in place of the one that was there when Redis was asked. If another
+// read or write was faster, Redis is asked again. So a slot never returns to an older value. A request continues with
+// what it has read, whether or not that is still in the table: otherwise sessions that are read at the same time and do
+// not fit into memory together would evict each other for ever.
 
 import HTTPCore
 import SnapshotKit
 
-/// What Redis is asked about a session.
+/// A question to Redis about a session.
 struct RedisSearch: Sendable {
     let name: String
-    /// What the table has of it, in place of which comes what is found.
+    /// The session in the table, which the answer replaces.
     var known: SessionView?
-    /// Of which only that it is the head has to be told; then the answer is `known`.
+    /// If this version is still the head, the answer is `known`.
     var version: UInt64?
-    /// What is added to its time to live.
+    /// Added to the time to live.
     var longer = Duration.zero
-    /// The largest record that may come; a larger one is loaded when its turn comes.
+    /// The largest record to be sent at once; a larger one is loaded when it is its turn.
     var most = RedisStore.largeRecord
-    /// Whether the log from what is known on is enough.
+    /// Whether the log from the known session on is enough.
     var followsLog = true
-    /// How often it is asked at most.
+    /// How often to ask at most.
     var attempts = 4
     let loop: EventLoop
     var done: Completion<SessionView?>
@@ -29,7 +29,7 @@ struct RedisSearch: Sendable {
         version = known?.session.version
     }
 
-    /// The same once more, with what there is by now.
+    /// The question once more, from what is known by now.
     fileprivate func again(with known: SessionView?, attempts: Int) -> RedisSearch {
         var next = RedisSearch(name, known, on: loop, done)
         (next.most, next.attempts) = (most, attempts)
@@ -64,10 +64,10 @@ extension RedisStore {
             case .success(.null):
                 if let slot, let revision { _ = table.drop(slot, at: revision) }
                 done(.success(nil))
-            // It may have left memory meanwhile, and was the head all the same.
+            // The known session is the head, even if it has left memory meanwhile.
             case .success(.array(let parts)) where parts.isEmpty: done(.success(known?.renewed ?? known))
             case .success(.array(let parts)) where parts.count == 1:
-                // Whoever asks may have come with a token that is refused now.
+                // The request's own token may have been revoked.
                 guard search.attempts > 0 else { return done(.failure(.unavailable("its revocations come too fast"))) }
                 revocations.refresh(again)
             case .success(let reply):
@@ -85,10 +85,10 @@ extension RedisStore {
         }
     }
 
-    /// Loads a large record: once for all who were told that it is the head, and when there is room for it.
+    /// Loads a large record, once for all who need it, and when there is room for it.
     private func load(_ large: LargeRecord, _ search: RedisSearch) {
         guard largeLoads.join(large, search.done) else { return }
-        // As a reply, and as the session that is made of it.
+        // The reply, and the session that is made of it.
         let bytes = 2 * large.size
         var next = RedisSearch(large.name, search.known, on: search.loop) { [self] result in
             for done in largeLoads.taken(large) { done(result) }
@@ -105,9 +105,9 @@ extension RedisStore {
                 after: known?.session,
                 by: SessionTransition(name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true))
             let adopted = table.adopt(session, as: name, inPlaceOf: known)
-            // Where somebody else was faster, it is asked again, so that nobody here is told something older than his
-            // neighbour. At the last what was read is the answer: it was the head while it was asked for, and a write
-            // that stands on it is compared.
+            // If the table has changed meanwhile, Redis is asked again, so that no reader here is told something older
+            // than another. After the last attempt what was read is the answer: it was the head while Redis was asked,
+            // and Redis compares a write that follows it.
             guard let slot = adopted ?? (search.attempts > 1 ? nil : table.anySlot(name)) else {
                 return read(search.again(with: table.view(name), attempts: max(1, search.attempts - 1)))
             }
@@ -115,7 +115,7 @@ extension RedisStore {
         } catch {
             switch error {
             case .damaged where found.record == nil:
-                // A change as large as the state is only in the checkpoint; or what is known does not lead there.
+                // A change as large as the state is only in the checkpoint; or the log does not fit the known session.
                 var next = search.again(with: known, attempts: search.attempts)
                 (next.version, next.followsLog) = (nil, false)
                 read(next)
@@ -131,7 +131,7 @@ extension RedisStore {
     }
 }
 
-/// A record that `read` did not bring since it is so large.
+/// A record that was too large to be sent at once.
 struct LargeRecord: Hashable {
     let name: String
     let version: String
@@ -145,19 +145,19 @@ struct LargeRecord: Hashable {
     }
 }
 
-/// What `read` brings.
+/// What the script `read` found.
 private struct FoundRecord: Sendable {
     let version: UInt64
-    /// Nil where the log goes on from what is known.
+    /// Nil if the log continues from the known session.
     let record: SessionRecord?
-    /// The positions of the last entry that the record holds, and of the first one that there is.
+    /// The positions of the last entry that is in the record, and of the first one of the log.
     let covered, first: UInt64
-    /// The position of the first one that was brought.
+    /// The position of the first of `entries`.
     let start: UInt64
-    /// Nil for one that is not there.
+    /// Nil for a missing one.
     let entries: [[UInt8]?]
 
-    /// - Parameter known: the position of what it was asked with.
+    /// - Parameter known: the position of the known session.
     init?(_ reply: RedisReply, behind known: UInt64) {
         guard let parts = reply.elements, [4, 6].contains(parts.count),
             let version = parts[0].text.flatMap({ UInt64($0, radix: 16) }),

@@ -1,9 +1,8 @@
 // Sessions in a Redis that many processes share, so that any of them serves any session.
 //
-// The table is a cache. Whatever is answered from it was validated by a round trip (`read` names the version that is
-// known, and most often hears that it is the head); a write is tried on what the table holds, and Redis compares. So no
-// answer is ever stale, and no write is ever based on what is no longer there, however late a hint comes: hints only
-// wake readers.
+// The table is a cache. Whatever is answered from it was validated by a round trip: `read` names the known version, and
+// most often Redis says that it is the head. A write is tried on the session in the table, and Redis compares. So no
+// answer is ever stale, and no write ever replaces a newer version, however late a hint comes: hints only wake readers.
 
 import Dispatch
 import HTTPCore
@@ -16,7 +15,7 @@ final class RedisStore: SessionStore {
 
     private let address: RedisAddress
     private let options: RedisOptions
-    /// For what belongs to no request: hints, the sweep, the start.
+    /// For everything that belongs to no request: hints, the sweep, the start.
     private let loop: EventLoop
     private let client: RedisClient
     private let clients = Locked<[ObjectIdentifier: RedisClient]>([:])
@@ -25,16 +24,16 @@ final class RedisStore: SessionStore {
     let revocations: RedisRevocations
     private let pendingWrites = PendingWrites()
     let workers: Workers
-    /// For what is written, and for large records that come. Small ones are read in the turn in which they come.
+    /// For commits, and for large records that are read. Small ones are read in the turn in which they arrive.
     let gate: RecordGate
     let largeLoads = SharedLoads<LargeRecord, SessionView?>()
 
-    /// Records above this take longer to read than the other requests of a loop should wait.
+    /// A record above this size takes longer to read than the other requests of a loop should wait.
     static let largeRecord = 256 * 1024
 
-    /// Waits for a first answer; a Redis that cannot be reached or used now may come later.
+    /// Waits for a first answer. A Redis that cannot be reached or used now may come back later.
     ///
-    /// - Throws: if Redis does not take our credentials, or its sessions were made with another key.
+    /// - Throws: if Redis rejects our credentials, or its sessions were made with another key.
     init(
         _ address: RedisAddress, _ options: RedisOptions, digestKey: String?, table: SessionTable, workers: Workers
     ) throws(StoreError) {
@@ -93,7 +92,7 @@ final class RedisStore: SessionStore {
 
     func pending(_ name: String) -> Session? { pendingWrites.newest(name)?.session }
 
-    /// Most often nobody else has written meanwhile, and Redis compares.
+    /// The session in the table: most often nobody else has written meanwhile, and Redis compares.
     func expected(_ name: String) -> SessionView? {
         guard let (slot, session) = pendingWrites.newest(name), table.slot(name) === slot else {
             return table.view(name, isHead: false)
@@ -145,8 +144,7 @@ final class RedisStore: SessionStore {
             done(
                 result.flatMap {
                     switch table.create(name, session) {
-                    // Its readers here were faster, or it took the place of one that had ended and of which this
-                    // process had not heard.
+                    // A reader has loaded it by now, or it replaced one whose end this process had not heard of.
                     case .failure(.conflict): table.slot(name).map { .success($0) } ?? table.create(name, session)
                     case let outcome: outcome
                     }
@@ -166,16 +164,16 @@ final class RedisStore: SessionStore {
             next.renamed(), after: before, id: before.log.last + 1, revisions: table.bounds.history.revisions, by: hash)
         let next = commit.session
         guard pendingWrites.enter(slot, behind: before.version, next: next) else { return done(.failure(.conflict)) }
-        // Other loops have connections of their own. One that comes in before those that it stands behind begins again.
+        // Other loops have their own connections. A write that arrives before the one that it follows starts again.
         put(commit, slot.name, after: before, on: loop) { [table, pendingWrites] result in
-            // A slot that moved on meanwhile is no loss: whoever needs the session next asks for it.
+            // If the slot has changed meanwhile, whoever needs the session next loads it.
             if case .success = result { _ = table.commit(next, to: slot, after: before) }
             pendingWrites.leave(slot.name, result)
             done(result.map { slot })
         }
     }
 
-    /// Writes when there is room for the record.
+    /// Writes a commit once there is room for its record.
     private func put(
         _ commit: LogCommit, _ name: String, after before: Session?, on loop: EventLoop,
         _ done: @escaping Completion<Void>
@@ -197,7 +195,7 @@ final class RedisStore: SessionStore {
         _ done: @escaping Completion<Void>
     ) {
         guard let (digestKey, hash) = agreement.found else { return done(.failure(.disagreed)) }
-        // Computed before nodes agreed on another key.
+        // It was computed before the nodes agreed on another key.
         guard commit.session.head.fingerprints.hash == hash else { return done(.failure(.conflict)) }
         let key = RedisArgument(RedisScripts.key(name))
         let comparedKey = self.client.cluster == nil ? digestKey : ""
@@ -213,10 +211,10 @@ final class RedisStore: SessionStore {
                 renewKey { [self] _ in
                     done(.failure(agreement.holds ? .conflict : .disagreed))
                 }
-            // Begun again, a write of a token that is refused now is refused.
+            // The write starts again, and is refused if its token was revoked.
             case .success(.integer(-2)): revocations.refresh { done($0.flatMap { .failure(.conflict) }) }
             case .success(.integer(0)): done(.failure(.conflict))
-            // To begin again would not end.
+            // To start again would never end.
             case .success: done(.failure(.unavailable("unexpected answer to a commit")))
             }
         }
@@ -275,13 +273,13 @@ final class RedisStore: SessionStore {
     func watch(_ slot: SessionSlot) { watch.readersChanged(of: slot) }
 
     func sweep() {
-        // What nobody here used in time leaves the cache; in Redis it ends by itself.
+        // Sessions that nobody here used in time leave the cache; in Redis they expire by themselves.
         table.sweep()
-        // Redis hears of each use itself.
+        // Redis sees each use itself.
         _ = table.usedSinceStored()
         watch.sweep()
         if !agreement.holds { renewKey() }
-        // Nobody may write to a process that is not ready, so it has to find out by itself that it is again.
+        // A process that is not ready gets no writes, so it has to find out by itself when it is ready again.
         if options.health.isFailing(.writes) { probe() }
     }
 
@@ -291,13 +289,13 @@ final class RedisStore: SessionStore {
         revocations.refresh { _ in }
     }
 
-    /// Does at each primary what a write does, and hears whether it can be done.
+    /// Finds out whether each primary takes writes.
     private func probe() {
         client.runEverywhere(RedisScripts.probe, RedisScripts.probeKey) { [self] in heed($0) }
     }
 
-    /// Whether writes are taken. One that was lost on the way says nothing: the connection tells of itself. One that
-    /// was taken says nothing of other primaries, so that all take them again only a probe can tell.
+    /// Notes whether writes are taken. One that was lost on the way proves nothing: the connection reports its own
+    /// loss. One that was taken proves nothing of other primaries, so only a probe ends an outage.
     private func heed(_ result: Result<RedisReply, RedisFailure>) {
         switch result {
         case .success: options.health.recover(.writes)
@@ -310,7 +308,7 @@ final class RedisStore: SessionStore {
     private func revalidate(_ slot: SessionSlot) {
         // Its readers use it all the time, but are told so only here, and that one in a while.
         let known = table.view(slot.name)
-        // Of one that is away, it is enough to hear that nothing is new.
+        // Of a session that is away, it is enough to know whether the version is still the head.
         let version = known?.session.version ?? slot.version
         var search = RedisSearch(slot.name, known, on: loop) { [watch] _ in watch.revalidated(slot) }
         (search.version, search.longer) = (version, RedisWatch.period * 2)
@@ -322,7 +320,7 @@ final class RedisStore: SessionStore {
     /// Puts the key back where the store was emptied, or takes over the one that another node put there first.
     func renewKey(_ done: @escaping @Sendable (_ hasChanged: Bool) -> Void = { _ in }) {
         agreement.renew { [table] hasChanged in
-            // What is in memory was made with a key that nobody uses any more.
+            // The sessions in memory were made with a key that nobody uses any more.
             if hasChanged { table.sendAllAway() }
             done(hasChanged)
         }
@@ -330,10 +328,10 @@ final class RedisStore: SessionStore {
 }
 
 extension StoreFailure {
-    /// Nodes have not agreed on a key, so nobody else could read what this one writes.
+    /// Nodes have not agreed on a key, so no other node could read what this one writes.
     static let disagreed = StoreFailure.unavailable("its key is not known")
 
-    /// In words for a client, who is told no addresses; the log has the reason.
+    /// In words for a client, who must not see addresses; the log has the reason.
     init(_ failure: RedisFailure) {
         switch failure {
         case .unavailable, .denied: self = .unavailable("no connection")

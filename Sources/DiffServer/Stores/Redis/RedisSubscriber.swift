@@ -1,18 +1,17 @@
 import HTTPCore
 
-/// Listens to channels of one Redis: by `SUBSCRIBE`, or by `SSUBSCRIBE` to those of a cluster whose slots it has.
+/// Subscribes to channels of one Redis: by `SUBSCRIBE`, or in a cluster by `SSUBSCRIBE` to those whose slots it has.
 ///
-/// What is subscribed to stays so over reconnections. `confirmed` says of each channel, and behind each reconnection
-/// again, that whatever is said from now on is heard, while what was said before may have been missed. Confirmations
-/// are counted: after a quick off and on again only that of the last SUBSCRIBE counts. A PING goes out each
-/// `commandTimeout`, so that a connection that is dead without a word is noticed.
+/// Subscriptions last over reconnections. `confirmed` is called for each channel, and again after each reconnection:
+/// every later message is heard, while earlier ones may have been missed. Confirmations are counted, so after a quick
+/// unsubscribe and subscribe only that of the last SUBSCRIBE counts. A PING goes out every `commandTimeout`, so that a
+/// dead connection is noticed.
 ///
-/// A primary of a cluster that gives a slot away ends what is subscribed to there. Asked again, it says whose the slot
-/// is now; that changes what is known of the cluster, and so has somebody else listen there.
+/// A primary of a cluster that gives a slot away ends the subscriptions to its channels. Asked again, it redirects;
+/// that updates the map of the cluster, and so moves the subscription.
 ///
 /// Confined to its loop.
 final class RedisSubscriber: @unchecked Sendable {
-    /// What its owner hears.
     struct Handlers: Sendable {
         var message: @Sendable (_ channel: String, _ payload: [UInt8]) -> Void
         var confirmed: @Sendable (_ channel: String) -> Void = { _ in }
@@ -20,14 +19,14 @@ final class RedisSubscriber: @unchecked Sendable {
 
     private struct Channel {
         var isWanted = true
-        /// SUBSCRIBEs sent over this connection and not answered.
+        /// SUBSCRIBEs that were sent over this connection and not answered.
         var unconfirmed = 0
     }
 
     private let link: RedisLink
     private let loop: EventLoop
     private let cluster: RedisCluster?
-    /// Stands before the verbs, and before what is answered to them.
+    /// The prefix of the commands, and of their answers.
     private let prefix: String
     private let health: StoreHealth
     private let pulse: Duration
@@ -36,14 +35,14 @@ final class RedisSubscriber: @unchecked Sendable {
     private var connection: RedisConnection?
     private var isSilent = false
 
-    /// Channels of one SUBSCRIBE. Those of one SSUBSCRIBE have to be in one slot.
+    /// Channels per SUBSCRIBE. Those of one SSUBSCRIBE would have to be in one slot.
     private var channelsAtOnce: Int { cluster == nil ? 1000 : 1 }
 
-    /// A subscriber that begins to connect.
+    /// A subscriber that starts to connect.
     ///
     /// - Parameters:
-    ///   - place: where to, in place of the address's own.
-    ///   - cluster: of which that is a primary, if it is one.
+    ///   - endpoint: replaces the one of the address.
+    ///   - cluster: the cluster of which the endpoint is a primary, if it is one.
     init(
         _ address: RedisAddress, at place: RedisAddress.Place? = nil, _ options: RedisOptions, on loop: EventLoop,
         knowing cluster: RedisCluster? = nil, _ handlers: Handlers
@@ -58,7 +57,7 @@ final class RedisSubscriber: @unchecked Sendable {
         link.follow { [weak self] in self?.begin($0) }
     }
 
-    /// Connects anew, unless to `server` already.
+    /// Reconnects, unless the connection leads to `server` already.
     func leave(for server: ConnectAddress) { link.leave(for: server) }
 
     func close() {
@@ -66,7 +65,7 @@ final class RedisSubscriber: @unchecked Sendable {
         health.recover(part)
     }
 
-    /// Listens to a channel until `unsubscribe`; as soon as there is a connection.
+    /// Subscribes to a channel until `unsubscribe`, over reconnections.
     func subscribe(_ name: String) {
         if isConfirmed(name) { return handlers.confirmed(name) }
         guard channels[name]?.isWanted != true else { return }
@@ -82,7 +81,7 @@ final class RedisSubscriber: @unchecked Sendable {
         connection?.post(RedisCommand(verb("UNSUBSCRIBE"), RedisArgument(name)))
     }
 
-    /// Forgets channels that are another server's now, and says which of them were listened to.
+    /// Forgets channels that belong to another server now, and returns those that were subscribed to.
     func forget(where isForeign: (String) -> Bool) -> [String] {
         let foreign = channels.filter { isForeign($0.key) }
         for name in foreign.keys { channels[name] = nil }
@@ -124,7 +123,7 @@ final class RedisSubscriber: @unchecked Sendable {
     private func receive(_ reply: RedisReply) {
         isSilent = false
         if case .error(let error) = reply { return take(error) }
-        // A PING is answered in an array only while there are subscriptions.
+        // A PING is answered by an array only while there are subscriptions.
         guard let parts = reply.elements, parts.count == 3, let kind = parts[0].text, let name = parts[1].text else {
             return
         }
@@ -145,7 +144,7 @@ final class RedisSubscriber: @unchecked Sendable {
         case nil:
             health.fail(part, because: "redis: \(error.text)")
             connection?.lose(error.text)
-        // What was refused is subscribed to with the next connection.
+        // The next connection subscribes again to what was refused.
         case .ask, .later, .down: connection?.lose(error.text)
         }
     }

@@ -1,20 +1,20 @@
 // A turn is a key, `diffserver:{name}:source` or `diffserver:{name}:hook`, which expires when it is due again. It holds
-// the name of the node whose turn it is, or nothing once that has given it back. What is known of the source is a
-// second key, `diffserver:{name}:note`; its first line is the time of the last success by the clock of Redis, so that
+// the name of the node whose turn it is, or nothing once that node has given it back. What is known of the source is in
+// a second key, `diffserver:{name}:note`; its first line is the time of the last success by the clock of Redis, so that
 // the clocks of nodes need not agree.
 
 import HTTPCore
 
 /// The turns of sessions that several nodes serve.
 struct RedisTurns: Sendable {
-    /// Tells this process from all others.
+    /// The name of this process among all nodes.
     private static let node = Hex.encode(Digests.random(8))
     /// How long a note is kept, in milliseconds: longer than any interval.
     private static let noteLife = 4 * 3_600_000
 
-    /// The node, how long it is to hold the turn, and whether it need not be due → the state of the turn: 1 if it is
-    /// the node's now, 0 if it is another's, -1 if it is not due; in how many milliseconds it is; the note; and the
-    /// time.
+    /// The node, for how long it takes the turn, and whether the turn need not be due → the state of the turn (1: it is
+    /// the node's now, 0: it is another node's, -1: it is not due), the milliseconds until it expires, the note, and
+    /// the time.
     private static let take = RedisScript(
         """
         local holder = redis.call('GET', KEYS[1])
@@ -26,8 +26,8 @@ struct RedisTurns: Sendable {
         return {state, redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[2]) or '', string.format('%.0f', now)}
         """)
 
-    /// The node, in how many milliseconds the turn is due again (0: at once), the note (empty: it stays), how many
-    /// milliseconds ago the last success was (empty: there was none), and how long the note is kept.
+    /// The node, the milliseconds until the turn is due again (0: at once), the note (empty: it stays), the
+    /// milliseconds since the last success (empty: there was none), and how long the note is kept.
     private static let end = RedisScript(
         """
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -86,7 +86,7 @@ struct RedisTurns: Sendable {
 }
 
 extension SourceNote {
-    /// Outcome, interval in milliseconds, failures, revision, `ETag`, `Last-Modified` and origin, one a line.
+    /// Outcome, interval in milliseconds, failures, revision, `ETag`, `Last-Modified` and origin, a line each.
     fileprivate var text: String {
         let lines = [
             outcome.rawValue, "\(Int(interval / .milliseconds(1)))", "\(failures)", revision ?? "",
@@ -95,7 +95,7 @@ extension SourceNote {
         return lines.joined(separator: "\n")
     }
 
-    /// The same behind the time of the last success; nil for what nobody wrote.
+    /// Reads these lines, which follow the time of the last success; nil if they are not a note.
     fileprivate init?(_ text: String, now: Int) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard lines.count == 8, let outcome = Outcome(rawValue: lines[1]), let interval = Int(lines[2]),

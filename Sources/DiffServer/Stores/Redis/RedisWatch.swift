@@ -1,13 +1,14 @@
-// Hints wake readers: while a session has any here, its channel is subscribed to, and what is said there has the slot
-// validated. A hint may be lost, with a connection or a failover, so every session that is watched is also validated
-// each ten seconds, and all of them behind a reconnection. The order is: subscribe, wait for the confirmation, then
-// read; whatever is committed behind that read is heard.
+// Hints wake readers: while a session has readers here, its channel is subscribed to, and a message has its slot
+// revalidated. A hint may be lost with a connection or in a failover, so every watched session is also revalidated
+// every ten seconds, and all of them after a reconnection. The order is: subscribe, wait for the confirmation, then
+// read. So every commit after that read is heard.
 
 import HTTPCore
 
-/// What is listened to: hints of the sessions that have readers here, and which server the sentinels make the primary.
+/// Subscribes to hints of the sessions that have readers here, to revocations, and to what sentinels say of a new
+/// primary; and tells the store.
 ///
-/// Any thread may call; all state is the loop's.
+/// Any thread may call; all state belongs to the loop.
 final class RedisWatch: @unchecked Sendable {
     /// What its owner hears, on the loop.
     struct Handlers: Sendable {
@@ -30,16 +31,17 @@ final class RedisWatch: @unchecked Sendable {
     private var sentinels: [RedisSubscriber] = []
     private var slots: [String: SessionSlot] = [:]
     private var tick = 0
-    /// Slots that are being validated; true if a hint came meanwhile.
+    /// Slots that are being revalidated; true if another hint came meanwhile.
     private var validations: [ObjectIdentifier: Bool] = [:]
 
-    /// Between two validations of a session whose hints may have been lost.
+    /// Between two revalidations of a session, whose hints may have been lost.
     static let period = Duration.seconds(sweeps)
     private static let sweeps = 10
-    /// What sentinels say a new primary on (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/).
+    /// The channel on which sentinels announce a new primary
+    /// (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/).
     private static let switches = "+switch-master"
 
-    /// - Parameter cluster: what is known of it, if it is one.
+    /// - Parameter cluster: what is known of the cluster, if it is one.
     init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop, knowing cluster: RedisCluster? = nil) {
         (self.address, self.options, self.loop, self.cluster) = (address, options, loop, cluster)
     }
@@ -68,7 +70,7 @@ final class RedisWatch: @unchecked Sendable {
         }
     }
 
-    /// Begins or ends watching, by whether the slot has readers now.
+    /// Starts or stops watching, by whether the slot has readers now.
     func readersChanged(of slot: SessionSlot) {
         loop.perform { [self] in
             guard let hints, (slot.readerCount > 0) != (slots[slot.name] === slot) else { return }
@@ -83,7 +85,7 @@ final class RedisWatch: @unchecked Sendable {
         }
     }
 
-    /// Validates a tenth of what is watched. Called each second.
+    /// Revalidates a tenth of what is watched. Called each second.
     func sweep() {
         loop.perform { [self] in
             tick = (tick + 1) % Self.sweeps
@@ -105,18 +107,18 @@ final class RedisWatch: @unchecked Sendable {
     private func hear(_ channel: String, _ version: [UInt8]) {
         if channel == RedisScripts.revokedKey { handlers?.revoked(version) }
         guard let name = RedisScripts.session(channel), let slot = slots[name] else { return }
-        // Most often it was this process itself.
+        // Most often this process made the commit itself.
         if let known = slot.version, Session.text(known).utf8.elementsEqual(version) { return }
         validate(slot)
     }
 
-    /// What was said before was not heard.
+    /// Earlier messages may have been missed.
     private func confirm(_ channel: String) {
         if channel.hasPrefix(RedisScripts.probeKey) || channel == RedisScripts.revokedKey { handlers?.reassure() }
         if let slot = RedisScripts.session(channel).flatMap({ slots[$0] }) { validate(slot) }
     }
 
-    /// One validation of a slot at a time; hints that come meanwhile have one more behind it.
+    /// Revalidates a slot, once at a time; hints that come meanwhile cause one more.
     private func validate(_ slot: SessionSlot) {
         guard let handlers else { return }
         let isUnderWay = validations[ObjectIdentifier(slot)] != nil
@@ -126,13 +128,14 @@ final class RedisWatch: @unchecked Sendable {
 
     // MARK: Sentinels
 
-    /// Each sentinel says at once when another server has become the primary. A node that only waited for its
-    /// connection to fail could go on writing to the old one for as long as that lives, and all of it would be lost.
+    /// Every sentinel announces at once that another server has become the primary. A node that only waited for its
+    /// connection to fail could continue to write to the old one for as long as that lives, and all of it would be
+    /// lost.
     private func listen(to sentinel: ConnectAddress, about primary: String) -> RedisSubscriber {
         var (address, options) = (address, options)
         address.place = .server(sentinel)
         address.database = 0
-        // One that is down is no outage: the others know as much.
+        // A sentinel that is down is no outage: the others know as much.
         options.health = StoreHealth()
         options.mayRefuseLogin = true
         let subscriber = RedisSubscriber(
@@ -146,7 +149,7 @@ final class RedisWatch: @unchecked Sendable {
         return subscriber
     }
 
-    /// The new address in `name old-host old-port new-host new-port`; nil if that is of another primary.
+    /// The new address in `name old-host old-port new-host new-port`; nil if the name is another one.
     static func server(_ message: [UInt8], of primary: String) -> ConnectAddress? {
         let words = String(decoding: message, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 5, words[0] == primary, let port = UInt16(words[4]) else { return nil }

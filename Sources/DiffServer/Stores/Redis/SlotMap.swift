@@ -2,9 +2,9 @@ import HTTPCore
 
 /// Which primary has which keys.
 ///
-/// A cluster divides its keys into 16,384 slots, by a checksum of the key or of what stands in its first braces, and
-/// each slot is one primary's (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). A single
-/// Redis, and one that sentinels name, is the case of one primary that has them all.
+/// A cluster divides its keys into 16,384 slots, by a checksum of the key or of the part in its first braces, and each
+/// slot belongs to one primary (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). Without a
+/// cluster one primary has all slots.
 struct SlotMap: Sendable, Equatable {
     typealias Place = RedisAddress.Place
 
@@ -13,15 +13,15 @@ struct SlotMap: Sendable, Equatable {
     private(set) var primaries: [Place]
     /// The replicas of all.
     private(set) var replicas: [ConnectAddress] = []
-    /// Of each slot the index of its primary, or -1; empty where there is one primary that has all.
+    /// For each slot the index of its primary, or -1; empty if one primary has all.
     private var owners: [Int16] = []
 
     /// One that has everything.
     init(sole primary: Place) { primaries = [primary] }
 
-    /// What `CLUSTER SLOTS` says; nil for what is no such answer.
+    /// Reads the answer to `CLUSTER SLOTS`; nil if it is none.
     ///
-    /// - Parameter speaker: the node that says so: a node that does not know its own host leaves it out.
+    /// - Parameter speaker: the node that answered, which leaves out its own host if it does not know that.
     init?(_ reply: RedisReply, from speaker: ConnectAddress) {
         guard let ranges = reply.elements, !ranges.isEmpty else { return nil }
         (primaries, owners) = ([], [Int16](repeating: -1, count: Self.slotCount))
@@ -37,7 +37,7 @@ struct SlotMap: Sendable, Equatable {
         }
     }
 
-    /// A node is its host, its port and more.
+    /// Reads a node: its host, its port, and more that does not matter here.
     private static func node(_ reply: RedisReply, from speaker: ConnectAddress) -> ConnectAddress? {
         guard let parts = reply.elements, parts.count >= 2, case .integer(let number) = parts[1],
             let port = UInt16(exactly: number)
@@ -52,7 +52,7 @@ struct SlotMap: Sendable, Equatable {
         return Int16(primaries.count - 1)
     }
 
-    /// Gives a slot to a primary, which may be new. Who has nothing left is none.
+    /// Gives a slot to a primary, which may be new. One that has no slots left is removed.
     mutating func move(_ slot: Int, to primary: ConnectAddress) {
         if owners.isEmpty { owners = [Int16](repeating: 0, count: Self.slotCount) }
         let former = owners[slot]
@@ -74,8 +74,8 @@ struct SlotMap: Sendable, Equatable {
     /// A slot that no primary has.
     var orphan: Int? { owners.firstIndex(of: -1) }
 
-    /// A key for each primary that is that one's: `name` itself where there is one primary, else `name{0}` and the
-    /// like. There may be none for a primary that has only a few slots.
+    /// One key on each primary: `name` itself if one primary has all slots, else `name{0}` and the like. There may be
+    /// none on a primary with few slots.
     func keys(_ name: String) -> [String] {
         guard !owners.isEmpty else { return [name] }
         var missing = Set(primaries)
@@ -89,7 +89,7 @@ struct SlotMap: Sendable, Equatable {
 
     // MARK: Checksums
 
-    /// The slot of a key: of what stands in its first braces, if that is anything, else of all of it.
+    /// The slot of a key: that of the part in its first braces, unless that is empty, else that of the whole key.
     static func slot(of key: some Collection<UInt8>) -> Int {
         if let open = key.firstIndex(of: UInt8(ascii: "{")) {
             let rest = key[key.index(after: open)...]
@@ -100,7 +100,7 @@ struct SlotMap: Sendable, Equatable {
         return checksum(key) % slotCount
     }
 
-    /// CRC-16/XMODEM: the polynomial 0x1021, from zero, nothing reflected.
+    /// CRC-16/XMODEM: polynomial 0x1021, initial value 0, not reflected.
     private static func checksum(_ bytes: some Sequence<UInt8>) -> Int {
         Int(bytes.reduce(UInt16(0)) { $0 << 8 ^ remainders[Int(UInt8(truncatingIfNeeded: $0 >> 8) ^ $1)] })
     }
@@ -111,7 +111,7 @@ struct SlotMap: Sendable, Equatable {
 }
 
 extension ConnectAddress {
-    /// A node's address as nodes announce it. Where the host is not known (empty, or `?`), it is that of who says so.
+    /// A node's address as nodes announce it. An unknown host (empty, or `?`) is that of the node that answered.
     static func announced(host: String, port: UInt16, by speaker: ConnectAddress?) -> ConnectAddress? {
         guard port > 0 else { return nil }
         if !host.isEmpty, host != "?" { return .tcp(host: host, port: port) }

@@ -4,21 +4,21 @@ import CDiffSQLite
 final class SQLiteDatabase {
     /// Nil once it is closed.
     private var handle: OpaquePointer?
-    /// By where their text stands.
+    /// By the address of their text.
     private var statements: [UnsafePointer<UInt8>: OpaquePointer] = [:]
-    /// By which sessions end.
+    /// For the ends of sessions.
     var clock = StoreClock(after: nil, wall: WallClock())
 
-    /// What SQLite answers when something is wrong.
+    /// An error of SQLite.
     struct Failure: Error {
         var code = SQLITE_ERROR
         let message: String
 
-        /// Whether it lies in what was read or written, and other statements may well succeed.
+        /// Whether it is about what was read or written, so that other statements may succeed.
         var isLocal: Bool { [SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_TOOBIG].contains(code & 0xFF) }
     }
 
-    /// - Throws: where the file cannot be opened as a database.
+    /// - Throws: if the file cannot be opened as a database.
     init(path: String) throws(Failure) {
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
@@ -33,7 +33,7 @@ final class SQLiteDatabase {
 
     deinit { close() }
 
-    /// Closes the connection. The last one to a file moves its log into it first, unless another process is reading.
+    /// Closes the connection. The last one to a file moves the log into it first, unless another process is reading.
     func close() {
         for statement in statements.values { sqlite3_finalize(statement) }
         statements = [:]
@@ -50,9 +50,9 @@ final class SQLiteDatabase {
         static func word(_ word: UInt64) -> Value { .integer(Int(bitPattern: UInt(word))) }
     }
 
-    /// Runs one statement to its end; it stays prepared.
+    /// Runs one statement, which stays prepared.
     ///
-    /// - Parameter row: called with the columns of each row.
+    /// - Parameter row: called with each row.
     /// - Returns: how many rows it changed.
     @discardableResult
     func run(_ sql: StaticString, _ values: [Value] = [], row: (Row) -> Void = { _ in }) throws(Failure) -> Int {
@@ -97,8 +97,7 @@ final class SQLiteDatabase {
         return statement
     }
 
-    /// Binds the values, and calls while they are where they were bound: SQLite makes a row of them, and need not copy
-    /// a blob before that.
+    /// Binds the values, and calls `body` while their memory stays in place, so that SQLite need not copy blobs.
     private func bind(
         _ values: ArraySlice<Value>, _ statement: OpaquePointer, _ body: () throws(Failure) -> Int
     ) throws(Failure) -> Int {
@@ -125,7 +124,7 @@ final class SQLiteDatabase {
         Failure(code: sqlite3_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
     }
 
-    /// Whether no transaction is open: an error may have ended it.
+    /// Whether no transaction is open; an error may have ended it.
     var isIdle: Bool { handle == nil || sqlite3_get_autocommit(handle) != 0 }
 
     /// One row of a result, valid until the next one is asked for.

@@ -1,30 +1,30 @@
 import Glibc
 
-/// The file of a store, opened and checked: ours, of a format that we know, and nobody else's at the moment.
+/// The file of a store, opened and checked: it is ours, of a known format, and no other process uses it.
 struct SQLiteFile {
     /// Tells our databases from those of other programs ("diff").
     private static let applicationID = 0x6469_6666
-    /// Of the tables. A process upgrades those of formats before.
+    /// The format of the tables. A process upgrades older ones.
     static let format = 3
 
     let path: String
     private let lock: Int32
 
-    /// - Throws: in words, why the file cannot be used. Nothing in it was changed then.
+    /// - Throws: why the file cannot be used. Nothing in it was changed then.
     init(path: String) throws(StoreError) {
         self.path = path
         lock = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw StoreError("\(path): \(String(cString: strerror(errno)))") }
-        // Held as long as the process lives: its end, however it comes, frees the file.
+        // Held for the life of the process, whose end frees it in any case.
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw StoreError("\(path): another process has it open") }
         try checkHeader()
     }
 
-    /// Lets others have the file.
+    /// Lets other processes use the file.
     func release() { flock(lock, LOCK_UN) }
 
-    /// Looks into the file's header (https://www.sqlite.org/fileformat.html §1.3) before SQLite opens it, which may
-    /// well write to it.
+    /// Checks the file's header (https://www.sqlite.org/fileformat.html §1.3) before SQLite opens it, and perhaps
+    /// writes to it.
     private func checkHeader() throws(StoreError) {
         var header = [UInt8](repeating: 0, count: 100)
         let count = pread(lock, &header, header.count, 0)
@@ -41,18 +41,18 @@ struct SQLiteFile {
         }
     }
 
-    /// A connection; the tables are there.
+    /// Opens a connection, and makes the tables if they are missing.
     ///
     /// - Parameters:
     ///   - isDurable: whether a commit waits for the disk.
-    ///   - memory: what the process may use, in bytes. A thirty-second of it, and no more than 16 MiB, are pages that
-    ///     the connection keeps; what a large commit changes beyond that goes to the log before the commit.
+    ///   - memory: what the process may use, in bytes. The connection caches pages of a thirty-second of it, 16 MiB at
+    ///     most; what a large commit changes beyond that goes to the log before the commit.
     func connection(isDurable: Bool, memory: Int) throws(StoreError) -> SQLiteDatabase {
         do throws(SQLiteDatabase.Failure) {
             let database = try SQLiteDatabase(path: path)
-            // Some seven entries of a log.
+            // A page holds about seven entries of a log.
             try database.run("PRAGMA page_size = 4096")
-            // Made before the log is: the header has to tell, whenever the process ends.
+            // Before the write-ahead log is turned on: the header must be in the file whenever the process ends.
             let format = try database.integer("PRAGMA user_version")
             if try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
                 try change(
@@ -63,7 +63,7 @@ struct SQLiteFile {
             try database.run("PRAGMA journal_mode = WAL")
             try database.run(isDurable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
             try database.run("PRAGMA foreign_keys = ON")
-            // 32 MiB, all of which a start has to look through; a log that grew beyond twice that is cut.
+            // 32 MiB, which a start has to read through; a log that grew beyond twice that is truncated.
             try database.run("PRAGMA wal_autocheckpoint = 8192")
             try database.run("PRAGMA journal_size_limit = 67108864")
             try database.execute("PRAGMA cache_size = -\(min(memory / 32, 16 << 20) >> 10)")

@@ -1,6 +1,6 @@
-// Sessions in a database on this machine. The file is this process's alone, so what the table holds is the head, and
-// reads of sessions that it holds never ask the database. A commit is written first and put into the table then:
-// whatever a client was ever told is on the disk.
+// Sessions in a database on this machine. Only this process uses the file, so a session in the table is the head, and
+// reading it never asks the database. A commit is written first, and put into the table then: whatever a client was
+// ever told is on disk.
 
 import Dispatch
 import Glibc
@@ -21,17 +21,14 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     private let health: StoreHealth
     let writer: SQLiteWriter
     let pendingWrites = PendingWrites()
-    /// The newest entry of the log.
+    /// The id of the newest log entry.
     private let lastEntry: Atomic<UInt64>
-    /// Counts records while they are read or written: one at a time, each way, since a record is made on the thread
-    /// that writes it.
+    /// Counts records while they are read or written. It needs no gate: the two threads make one record each at a time.
     let records: MemoryBudget
-    /// Who waits for sessions that are being read.
     private let loads = SharedLoads<String, SessionView?>()
 
-    /// The machine's calendar.
     private let wall: @Sendable () -> WallClock
-    /// When it was written down last how late it is.
+    /// When the clock was last written down.
     private let clockKept = Locked(Instant.now)
 
     /// - Throws: if the file cannot be used.
@@ -69,7 +66,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     var isReady: Bool { health.isWell }
 
-    /// Writes what waits, moves the log into the file and removes it: then the file alone is the database.
+    /// Writes everything that waits, and moves the write-ahead log into the file, which is the whole database then.
     func close() {
         readQueue.sync {
             if watch.trouble(database) == nil { database.close() }
@@ -79,7 +76,6 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         file.release()
     }
 
-    /// What writes a session down behind another.
     func logCommit(_ next: Session, after before: Session?) -> LogCommit {
         LogCommit(
             next, after: before, id: lastEntry.add(1, ordering: .relaxed).newValue,
@@ -91,7 +87,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     func pending(_ name: String) -> Session? { pendingWrites.newest(name)?.session }
 
     func expected(_ name: String) -> SessionView? {
-        // Once it has left memory its queue has to end, so that it can be read again.
+        // Once the session has left memory its queue must drain, so that it can be read again.
         guard let (slot, session) = pendingWrites.newest(name), table.slot(name) === slot else { return nil }
         return SessionView(slot, session, of: table, isHead: false)
     }
@@ -112,7 +108,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         guard pendingWrites.enterAlone(name, again: { [self] in load(name) }) else { return }
         readQueue.async { [self] in
             let result = found(name)
-            // A write may follow at once: nobody who comes behind it is told this.
+            // A write may follow at once, and whoever comes after that must not be told this result.
             let waiting = loads.taken(name)
             pendingWrites.leave(name, .success(()))
             for done in waiting { done(result) }
@@ -120,7 +116,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     }
 
     private func found(_ name: String) -> Result<SessionView?, StoreFailure> {
-        // Somebody else may have made it while this request was waiting.
+        // Another request may have made it meanwhile.
         if let view = table.view(name) { return .success(view) }
         let result = reading { (database) throws(SQLiteDatabase.Failure) in try database.session(named: name) }
         return result.flatMap { found in found.map { adopt($0, name) } ?? .success(nil) }
@@ -149,7 +145,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             guard hash.sum(found.record.meta) == found.sum, !found.hasGap else { throw .damaged }
             let transition = SessionTransition(
                 name: name, bounds: table.bounds.history, hash: hash, now: .now, isLogged: true)
-            // The record, and what is made of it before the table counts that.
+            // The record, and the session that is made of it, until the table counts that.
             let session = try records.charging(2 * found.record.head.count) { () throws(SessionRecord.Failure) in
                 try Session.found(
                     found.record, covered: found.covered.map { FoundEntry($0.id, $0.body, by: hash) },
@@ -171,7 +167,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     // MARK: Listing
 
-    /// What the database has; of sessions that are here the table knows better when they end.
+    /// Lists what the database has; the table knows better when the sessions in memory end.
     func list(_ range: SessionRange) -> Stored<SessionPage> {
         .of { done in
             readQueue.async { [self] in
@@ -191,7 +187,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     // MARK: Time
 
-    /// Everything that changes a session of this store goes through this process.
+    /// Nothing to do: only this process changes sessions of this store.
     func watch(_ slot: SessionSlot) {}
 
     func sweep() {
@@ -202,7 +198,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         }
         writer.check()
         if clockKept.withLock({ $0 + .seconds(600) <= .now }) { keepClock() }
-        // It also finds out whether what could not be read can be read again.
+        // This also finds out whether the database can be read again.
         readQueue.async { [self] in forgetUnused() }
         if !isDurable {
             readQueue.async { [self] in
@@ -211,28 +207,28 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
                 }
             }
         }
-        // Nobody may write to a process that is not ready, so it has to find out by itself that it is again.
+        // A process that is not ready gets no writes, so it has to find out by itself when it is ready again.
         if health.isFailing(.writes) {
             writer.submit { (database) throws(SQLiteDatabase.Failure) in try database.probe() }
         }
     }
 
-    /// Every ten minutes and at the end: a process that is killed leaves a clock that is late by no more than that.
+    /// Called every ten minutes and at the end: a process that is killed leaves a clock that is no later than that.
     private func keepClock() {
         clockKept.withLock { $0 = .now }
         writer.submit { [wall] (database) throws(SQLiteDatabase.Failure) in try database.keepClock(wall: wall()) }
     }
 
-    /// Takes out sessions whose time ran out while they were not in memory. Those that are there have been used since.
+    /// Removes sessions whose time ran out while they were not in memory. Those that are in memory were used since.
     private func forgetUnused() {
         let expired = reading { (database) throws(SQLiteDatabase.Failure) in try database.expired() }
         for name in (try? expired.get()) ?? [] where !table.isInUse(name) { forget(name) }
     }
 
-    /// Takes out a session whose time is over here; alone, since its row may still be found. A row that was written
-    /// since ends later than `span`.
+    /// Removes a session whose time is over, unless its row was written since and ends later than `span` from now. It
+    /// must be alone with the session, since the row may still be read.
     private func forget(_ name: String, within span: Duration = .zero) {
-        // Whoever is there uses it.
+        // Otherwise the session is in use.
         guard pendingWrites.enterAlone(name, again: {}) else { return }
         guard !table.isInUse(name) else { return pendingWrites.leave(name, .success(())) }
         writer.submit { (database) throws(SQLiteDatabase.Failure) in

@@ -1,16 +1,16 @@
-// A database that was removed under the process goes on to take writes, into a file that nobody will ever find; one
-// whose log was cut takes them behind a hole, where the next start stops to read; and to touch a wal-index that was cut
-// is SIGBUS. So the files are looked at before each transaction, and again before what it wrote is acknowledged: three
-// calls of stat, some 3 µs.
+// A database that is removed under the process still takes writes, into a file that nobody will ever find. One whose
+// write-ahead log is truncated takes them behind a hole, where the next start stops reading. And touching a wal-index
+// that was truncated raises SIGBUS. So the files are checked before each transaction, and again before its writes are
+// acknowledged: three calls of stat, some 3 µs.
 //
-// SQLite can keep the wal-index in its own memory instead, if no other process opens the file. Then `VACUUM INTO` from
-// outside, the backup while the server runs, would find the file locked. That is worth more.
+// SQLite could keep the wal-index in its own memory, if no other process opened the file. But then a backup of the
+// running server by `VACUUM INTO` would find the file locked, and the backup is worth more.
 
 import CDiffSQLite
 import Glibc
 import HTTPCore
 
-/// Looks whether the files of a database are those that were opened.
+/// Checks that the files of a database are the ones that were opened.
 final class SQLiteWatch: Sendable {
     private struct Seen {
         var device: dev_t
@@ -31,23 +31,22 @@ final class SQLiteWatch: Sendable {
 
     private struct State {
         var files: [File]
-        /// What was cut does not grow again.
+        /// Once a file was truncated, it stays damaged.
         var damage: String?
     }
 
     private let state: Locked<State>
-    /// Of the log, before its frames, and of each frame, before its page
-    /// (https://www.sqlite.org/fileformat.html §4.1).
+    /// Bytes before the log's frames, and before the page of each frame (https://www.sqlite.org/fileformat.html §4.1).
     private static let (logHeader, frameHeader) = (32, 24)
 
-    /// - Parameter path: of a database that is open, and of which something was read.
+    /// - Parameter path: of an open database.
     init(path: String) {
         state = Locked(State(files: Kind.allCases.map { File(kind: $0, path: path + $0.rawValue) }))
     }
 
-    /// Why the database cannot be used any more, or not now; nil if all is as it was.
+    /// Why the database cannot be used, now or for good; nil if nothing is wrong.
     ///
-    /// - Parameter database: is asked where a file has become shorter, which some checkpoints may do to it.
+    /// - Parameter database: is asked if a file has become shorter, which a checkpoint may cause.
     func trouble(_ database: SQLiteDatabase) -> String? {
         state.withLock { state in
             if let damage = state.damage { return damage }
@@ -75,7 +74,7 @@ final class SQLiteWatch: Sendable {
         }
     }
 
-    /// Whether a file can have become so short by somebody's `VACUUM` or checkpoint.
+    /// Whether a `VACUUM` or a checkpoint can have made a file so short.
     private static func mayBe(_ size: Int, _ kind: Kind, _ database: SQLiteDatabase) -> Bool {
         do throws(SQLiteDatabase.Failure) {
             let page = try database.integer("PRAGMA page_size")

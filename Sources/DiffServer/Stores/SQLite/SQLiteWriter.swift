@@ -1,6 +1,6 @@
-// Group commit: whoever wants something written puts it into a list; one thread takes the whole list, writes it in one
-// transaction, and tells everybody once that is on the disk. While one fsync runs the next group gathers, so the disk's
-// own pace decides how large groups are, and nobody waits for a timer.
+// Group commit: writes go into a list; one thread takes the whole list, writes it in one transaction, and calls back
+// once that is on disk. While one fsync runs the next group gathers, so the speed of the disk determines the size of
+// groups, and nobody waits for a timer.
 
 import Dispatch
 import HTTPCore
@@ -9,17 +9,15 @@ import HTTPCore
 final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `queue`, the rest to locks
     typealias Write = @Sendable (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Outcome
 
-    /// Something to write. `write` runs within a transaction and may run twice; `done` is told when it is durable, or
-    /// why it is not.
+    /// `write` runs within a transaction, and may run twice; `done` is called when it is durable, or has failed.
     private struct Job {
         let write: Write
         let done: @Sendable (Result<Void, StoreFailure>) -> Void
     }
 
-    /// What became of it.
     enum Outcome: Sendable {
         case written
-        /// What it stood on was not there.
+        /// The version that it follows was not there.
         case conflict
     }
 
@@ -29,7 +27,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     private let queue = DispatchQueue(label: "diff.sqlite.write")
     private let jobs = Locked<[Job]>([])
 
-    /// How many are written at once at most: each keeps its answer waiting for all.
+    /// Writes in a transaction at most: each of them waits for all.
     private static let largestGroup = 1024
 
     init(_ database: SQLiteDatabase, _ watch: SQLiteWatch, _ health: StoreHealth) {
@@ -44,7 +42,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         if isFirst { queue.async { self.writeAll() } }
     }
 
-    /// Writes something of which nobody needs to hear.
+    /// Writes without calling back.
     func submit(_ write: @escaping @Sendable (SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Void) {
         submit { (database) throws(SQLiteDatabase.Failure) in
             try write(database)
@@ -57,15 +55,15 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     func close() {
         queue.sync {
             writeAll()
-            // Else the log of whoever took its place would be removed.
+            // Otherwise the log of the database that replaced this one would be removed.
             if lost() == nil { database.close() }
         }
     }
 
-    /// Looks after the files though nobody writes.
+    /// Checks the files while nobody writes.
     func check() { queue.async { _ = self.lost() } }
 
-    /// Nil, or why nothing can be written.
+    /// Why nothing can be written; nil if it can.
     private func lost() -> StoreFailure? {
         guard let trouble = watch.trouble(database) else {
             health.recover(.file)
@@ -94,7 +92,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
             outcomes = try written(group)
         } catch {
             if !database.isIdle { _ = try? database.run("ROLLBACK") }
-            // One session's damage is not the others' trouble.
+            // If one session's write fails by itself, the others are written without it.
             if error.isLocal, group.count > 1 { return group.forEach { write([$0]) } }
             if !error.isLocal { health.fail(.writes, because: error.message) }
             for job in group { job.done(.failure(StoreFailure(error))) }
@@ -108,7 +106,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     }
 
     private func written(_ group: [Job]) throws(SQLiteDatabase.Failure) -> [Outcome] {
-        // Where memory was short, the end of the last one may have failed too.
+        // If memory was short, the rollback of the last transaction may have failed too.
         if !database.isIdle { try database.run("ROLLBACK") }
         try database.run("BEGIN IMMEDIATE")
         var outcomes: [Outcome] = []
