@@ -1,24 +1,21 @@
-// Counts and sums for Prometheus (its text exposition format 0.0.4). No label ever holds a session's or a client's
-// name: labels are routes, statuses, reasons and kinds, all of them short lists known beforehand.
+// Counts and sums for Prometheus (text exposition format 0.0.4). No label ever holds the name of a session or a client:
+// labels are routes, statuses, reasons and kinds, each from a short list that is known beforehand.
 
 import HTTPCore
 import SnapshotKit
 
 /// What the service counts.
 final class Metrics: Sendable {
-    /// The requests of one route. They are so few, and so are their statuses, that to look through them costs less than
-    /// to hash one.
+    /// The requests of one route. Routes and statuses are so few that a linear search costs less than hashing.
     private struct RouteTally {
         let route: String
         var statuses: [(status: Int, count: Int)] = []
         var durations = Histogram()
 
         mutating func add(_ status: Int, _ duration: Duration) {
-            if let index = statuses.firstIndex(where: { $0.status == status }) {
-                statuses[index].count += 1
-            } else {
-                statuses.append((status, 1))
-            }
+            let index = statuses.firstIndex { $0.status == status } ?? statuses.count
+            if index == statuses.count { statuses.append((status, 0)) }
+            statuses[index].count += 1
             durations.add(duration)
         }
     }
@@ -60,10 +57,9 @@ final class Metrics: Sendable {
 
     func streamOpened() { tally.withLock { $0.streams += 1 } }
     func streamClosed() { tally.withLock { $0.streams -= 1 } }
-    /// Time from a commit until a stream was told.
+    /// The time from a commit until a stream was told.
     func streamLagged(_ lag: Duration) { tally.withLock { $0.streamLag.add(lag) } }
 
-    /// A store did not do what it was asked.
     func count(_ failure: StoreFailure) {
         tally.withLock { tally in
             switch failure {
@@ -77,84 +73,80 @@ final class Metrics: Sendable {
     // MARK: Text
 
     /// All of it.
-    func text(
-        _ store: any SessionStore, _ connections: Server.Counters?, _ log: LogOutput, _ upstream: Upstream?
-    ) -> String {
+    func text(of service: DiffService) -> String {
         let tally = tally.withLock { $0 }
-        var text = MetricsText()
-        text.family("diffserver_requests_total", "counter", "Requests by route and status.")
         let routes = tally.routes.sorted { $0.route < $1.route }
-        for each in routes {
-            for (status, count) in each.statuses.sorted(by: <) {
-                text.sample("diffserver_requests_total", "route=\"\(each.route)\",status=\"\(status)\"", count)
-            }
-        }
+        var text = MetricsText()
         text.family(
-            "diffserver_request_seconds", "histogram", "From the first byte of a request to the end of its answer.")
-        for each in routes {
-            text.samples("diffserver_request_seconds", "route=\"\(each.route)\"", each.durations)
-        }
-        text.single("diffserver_received_bytes_total", "counter", "Bytes of requests.", tally.bytesIn)
-        text.single("diffserver_sent_bytes_total", "counter", "Bytes of answers.", tally.bytesOut)
-        text.single("diffserver_connections", "gauge", "Open connections.", connections?.openConnections ?? 0)
-        text.single(
-            "diffserver_connections_limit", "gauge", "Open connections at most.", connections?.connectionLimit ?? 0)
-        text.single(
-            "diffserver_connections_accepted_total", "counter", "Connections accepted.",
-            connections?.acceptedConnections ?? 0)
-        text.single(
-            "diffserver_connections_refused_total", "counter", "Connections refused at the limit.",
-            connections?.refusedConnections ?? 0)
-        text.single(
-            "diffserver_peer_connections_refused_total", "counter",
-            "Connections refused at the limit of their address.",
-            connections?.refusedConnectionsOfPeers ?? 0)
-        text.single(
-            "diffserver_accept_pauses_total", "counter",
-            "Times that no file descriptor or memory was left for a connection.",
-            connections?.acceptPauses ?? 0)
-        let (sessions, bytes) = store.table.size
-        text.single("diffserver_sessions", "gauge", "Sessions in memory.", sessions)
-        text.single("diffserver_session_bytes", "gauge", "Bytes of their snapshots and history.", bytes)
-        let counts = store.table.counters.values
-        text.single("diffserver_sessions_created_total", "counter", "Sessions made.", counts.creations)
-        text.single("diffserver_commits_total", "counter", "New revisions of sessions.", counts.commits)
-        text.single(
-            "diffserver_evictions_total", "counter", "Sessions evicted from memory to make room.", counts.evictions)
-        text.single(
-            "diffserver_expirations_total", "counter", "Sessions whose time to live passed.", counts.expirations)
-        text.single(
-            "diffserver_store_ready", "gauge", "Whether the store can be reached and written.", store.isReady ? 1 : 0)
-        text.single(
-            "diffserver_store_failures_total", "counter", "Requests that failed because of the store.",
-            tally.storeFailures)
-        text.single(
-            "diffserver_store_conflicts_total", "counter", "Writes retried because another was faster.",
-            tally.storeConflicts)
-        text.family("diffserver_resets_total", "counter", "Answers with a whole state, by reason.")
-        for reason in ResetReason.allCases {
-            text.sample("diffserver_resets_total", "reason=\"\(reason.rawValue)\"", tally.resets[reason] ?? 0)
-        }
-        text.family("diffserver_operations_total", "counter", "Operations of changesets that were sent, by kind.")
-        for (kind, count) in [
-            ("deletion", tally.operations.deletions), ("insertion", tally.operations.insertions),
-            ("move", tally.operations.moves), ("update", tally.operations.updates),
-        ] {
-            text.sample("diffserver_operations_total", "kind=\"\(kind)\"", count)
-        }
-        text.single("diffserver_streams", "gauge", "Open event streams.", tally.streams)
-        text.family("diffserver_stream_lag_seconds", "histogram", "From a commit until a stream was told.")
-        text.samples("diffserver_stream_lag_seconds", "", tally.streamLag)
-        text.single(
-            "diffserver_log_lines_dropped_total", "counter", "Log lines dropped because the log was read too slowly.",
-            log.dropped)
+            "diffserver_requests_total", "counter", "Requests by route and status.",
+            routes.flatMap { each in
+                each.statuses.sorted(by: <).map { ("route=\"\(each.route)\",status=\"\($0.status)\"", $0.count) }
+            })
+        text.family(
+            "diffserver_request_seconds", "From the first byte of a request to the end of its answer.",
+            routes.map { ("route=\"\($0.route)\"", $0.durations) })
+        text.counter("diffserver_received_bytes_total", "Bytes of requests.", tally.bytesIn)
+        text.counter("diffserver_sent_bytes_total", "Bytes of answers.", tally.bytesOut)
+        service.connections?.write(into: &text)
+        service.table.write(into: &text)
+        text.gauge(
+            "diffserver_store_ready", "Whether the store can be reached and written.", service.store.isReady ? 1 : 0)
+        text.counter(
+            "diffserver_store_failures_total", "Requests that failed because of the store.", tally.storeFailures)
+        text.counter(
+            "diffserver_store_conflicts_total", "Writes retried because another was faster.", tally.storeConflicts)
+        text.family(
+            "diffserver_resets_total", "counter", "Answers with a whole state, by reason.",
+            ResetReason.allCases.map { ("reason=\"\($0.rawValue)\"", tally.resets[$0] ?? 0) })
+        let operations = tally.operations
+        text.family(
+            "diffserver_operations_total", "counter", "Operations of changesets that were sent, by kind.",
+            [
+                ("kind=\"deletion\"", operations.deletions), ("kind=\"insertion\"", operations.insertions),
+                ("kind=\"move\"", operations.moves), ("kind=\"update\"", operations.updates),
+            ])
+        text.gauge("diffserver_streams", "Open event streams.", tally.streams)
+        text.family("diffserver_stream_lag_seconds", "From a commit until a stream was told.", [("", tally.streamLag)])
+        text.counter(
+            "diffserver_log_lines_dropped_total", "Log lines dropped because the log was read too slowly.",
+            service.journal.output.dropped)
         ProcessFigures().write(into: &text)
-        if let upstream { upstream.tallies.write(upstream.ages, into: &text) }
+        if let upstream = service.upstream { upstream.tallies.write(upstream.ages, into: &text) }
         return text.text
     }
 }
 
-/// How many times were at most so long.
+extension Server.Counters {
+    func write(into text: inout MetricsText) {
+        text.gauge("diffserver_connections", "Open connections.", openConnections)
+        text.gauge("diffserver_connections_limit", "Open connections at most.", connectionLimit)
+        text.counter("diffserver_connections_accepted_total", "Connections accepted.", acceptedConnections)
+        text.counter("diffserver_connections_refused_total", "Connections refused at the limit.", refusedConnections)
+        text.counter(
+            "diffserver_peer_connections_refused_total", "Connections refused at the limit of their address.",
+            refusedConnectionsOfPeers)
+        text.counter(
+            "diffserver_connections_relieved_total",
+            "Connections closed because too many bytes waited for their clients.", relievedConnections)
+        text.counter(
+            "diffserver_accept_pauses_total", "Times that no file descriptor or memory was left for a connection.",
+            acceptPauses)
+    }
+}
+
+extension SessionTable {
+    fileprivate func write(into text: inout MetricsText) {
+        let ((sessions, bytes), counts) = (size, counters.values)
+        text.gauge("diffserver_sessions", "Sessions in memory.", sessions)
+        text.gauge("diffserver_session_bytes", "Bytes of their snapshots and history.", bytes)
+        text.counter("diffserver_sessions_created_total", "Sessions made.", counts.creations)
+        text.counter("diffserver_commits_total", "New revisions of sessions.", counts.commits)
+        text.counter("diffserver_evictions_total", "Sessions evicted from memory to make room.", counts.evictions)
+        text.counter("diffserver_expirations_total", "Sessions whose time to live passed.", counts.expirations)
+    }
+}
+
+/// How many durations were at most as long as each bound.
 struct Histogram: Sendable {
     static let bounds: [Duration] = [
         .microseconds(100), .microseconds(500), .milliseconds(1), .milliseconds(5), .milliseconds(10),
@@ -171,8 +163,8 @@ struct Histogram: Sendable {
 }
 
 extension ExchangeSummary {
-    /// The status in the log and in metrics: that of the answer, or 499 where the client went away before there was
-    /// one. nginx gave operators that number; no client ever sees it.
+    /// The status for the log and metrics: the answer's, or 499 if the client left before there was one. The number is
+    /// nginx's; no client ever sees it.
     var knownStatus: Int { status == 0 ? 499 : status }
 }
 
@@ -180,20 +172,28 @@ extension ExchangeSummary {
 struct MetricsText {
     private(set) var text = ""
 
-    mutating func family(_ name: String, _ type: String, _ help: String) {
-        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+    mutating func counter(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
+        family(name, "counter", help, [("", value)])
     }
 
-    mutating func sample(_ name: String, _ labels: String, _ value: some CustomStringConvertible) {
-        text += labels.isEmpty ? "\(name) \(value)\n" : "\(name){\(labels)} \(value)\n"
+    mutating func gauge(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
+        family(name, "gauge", help, [("", value)])
     }
 
-    mutating func single(_ name: String, _ type: String, _ help: String, _ value: Int) {
-        family(name, type, help)
-        sample(name, "", value)
+    mutating func family(
+        _ name: String, _ type: String, _ help: String, _ samples: [(String, some CustomStringConvertible)]
+    ) {
+        begin(name, type, help)
+        for (labels, value) in samples { sample(name, labels, value) }
     }
 
-    /// A histogram, in seconds.
+    /// Histograms, in seconds.
+    mutating func family(_ name: String, _ help: String, _ histograms: [(String, Histogram)]) {
+        begin(name, "histogram", help)
+        for (labels, histogram) in histograms { samples(name, labels, histogram) }
+    }
+
+    /// The samples of one histogram, in seconds.
     mutating func samples(_ name: String, _ labels: String, _ histogram: Histogram) {
         let prefix = labels.isEmpty ? "" : labels + ","
         var sum = 0
@@ -204,5 +204,13 @@ struct MetricsText {
         }
         sample(name + "_sum", labels, histogram.sum / .seconds(1))
         sample(name + "_count", labels, sum)
+    }
+
+    private mutating func begin(_ name: String, _ type: String, _ help: String) {
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+    }
+
+    private mutating func sample(_ name: String, _ labels: String, _ value: some CustomStringConvertible) {
+        text += labels.isEmpty ? "\(name) \(value)\n" : "\(name){\(labels)} \(value)\n"
     }
 }

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HTTPCore
 @testable import diffserver
 
 @Suite struct MetricsTests {
@@ -26,5 +27,20 @@ import Testing
         #expect(
             text.text.split(separator: "\n").map { String($0) }
                 == buckets + ["t_sum{route=\"r\"} 90.6004", "t_count{route=\"r\"} 3"])
+    }
+
+    @Test func `all that the sockets count is written, each under its name`() {
+        var text = MetricsText()
+        Server.Counters(
+            connectionLimit: 1, openConnections: 2, acceptedConnections: 3, refusedConnections: 4,
+            refusedConnectionsOfPeers: 5, acceptPauses: 6, relievedConnections: 7
+        ).write(into: &text)
+        let samples = text.text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { String($0) }
+        #expect(
+            Set(samples) == [
+                "diffserver_connections_limit 1", "diffserver_connections 2", "diffserver_connections_accepted_total 3",
+                "diffserver_connections_refused_total 4", "diffserver_peer_connections_refused_total 5",
+                "diffserver_accept_pauses_total 6", "diffserver_connections_relieved_total 7",
+            ])
     }
 }
