@@ -36,6 +36,7 @@ class HookCase(SourceCase):
         hook = {"url": f"{url}/hook/{{name}}", "secret": "env:HOOK_SECRET"}
         return {
             "h:{name}": {"hook": {**hook, "timeout": 10}},
+            "signed:{name}": {"hook": hook},
             "quick:{name}": {"hook": {**hook, "timeout": 0.4}},
             "b:{name}": {"source": {"url": f"{url}/b/{{name}}", "every": 0.2}, "hook": hook},
             "slow:{name}": {"source": {"url": f"{url}/slow/{{name}}", "every": 3600}, "hook": hook},
@@ -200,6 +201,22 @@ class Calls(HookCase):
         texts = [*self.server.lines, self.get("/metrics", **bearer(KEY)).text]
         for each in WEBHOOK_SECRET.split(" "):
             self.assertFalse([text for text in texts if each.removeprefix("whsec_") in text])
+
+    def test_the_log_says_once_that_an_owner_refuses_the_calls(self):
+        name, path = self.new_board(kind="signed")
+        rows = ((401, 422), (403, 422), (401, 422), (503, 503), (429, 503), (204, 200), (204, 200), (403, 422), (422, 422))
+        for number, (answered, status) in enumerate(rows):
+            self.upstream.set(path, says({}, answered))
+            self.assertStatus(self.edit(name, insert(f"i{number}")), status)
+        place = f"list=signed:{{name}} session={name}"
+        expected = [
+            f"warning: list hook refuses its calls: it answered 401 {place}", f"list hook takes calls again {place}",
+            f"warning: list hook refuses its calls: it answered 403 {place}", f"list hook takes calls again {place}",
+        ]
+        wait_for(lambda: self.told() == expected, f"the log says {expected}, not {self.told()}")
+
+    def told(self):
+        return [line for line in self.server.lines if "list=signed:" in line]
 
 
 class Lines(HookCase):

@@ -1,13 +1,12 @@
 import SnapshotKit
 
-/// Takes over the state that a list's source answered with, if the session is still what it was when the source was
-/// asked: the answer may have been made before an edit that was committed since, and would undo it.
+/// Replaces a session by the state that its source answered with, if it is still what it was when the source was asked:
+/// the answer may not know an edit that was committed since, and would undo it.
 final class AdoptSource: SessionOperation {
-    /// What became of it.
     enum Outcome: Sendable {
         /// The session is as the source says.
         case adopted(Session)
-        /// Somebody else was faster.
+        /// Another write was faster.
         case overtaken
     }
 
@@ -16,8 +15,8 @@ final class AdoptSource: SessionOperation {
     private let settings: Session.Settings
 
     /// - Parameters:
-    ///   - base: where the session was when the source was asked; nil if there was none.
-    ///   - settings: that the file gives the session.
+    ///   - base: the session's head when the source was asked; nil if there was no session.
+    ///   - settings: those of the file.
     init(_ body: PostedBody, base: Revision?, settings: Session.Settings) {
         (self.body, self.base, self.settings) = (body, base, settings)
     }
@@ -34,17 +33,10 @@ final class AdoptSource: SessionOperation {
             let first = transition.firstSession(state.snapshot, settings: settings, after: nil, maker: nil)
             return .swap(first, .adopted(first))
         }
-        let settled = transition.session(before, settled: settings.numbered(as: before.settings))
+        var settings = settings
+        settings.digestEpoch = before.settings.digestEpoch
+        let settled = transition.session(before, settled: settings)
         let next = transition.session(after: settled, state.snapshot, state.reused, maker: nil).0
         return next === before ? .finish(.adopted(before)) : .swap(next, .adopted(next))
-    }
-}
-
-extension Session.Settings {
-    /// The same, of a session for which other places have come to be ignored as often.
-    fileprivate func numbered(as other: Session.Settings) -> Session.Settings {
-        var settings = self
-        settings.digestEpoch = other.digestEpoch
-        return settings
     }
 }

@@ -2,14 +2,15 @@ import FoundationEssentials
 import HTTPCore
 import SnapshotKit
 
-/// The consent of a list's owner to the edits of one request: first it stands in the session's line, then the hook is
-/// called.
+/// The consent of a list's owner to the edits of one request: it waits in the session's queue, and then calls the hook.
 final class EditConsent: Consent {
     private let call: Call
     private let hook: ListDefinition.Hook
     private let url: String
+    /// The list's name in the file.
+    private let list: String
     private let calls: HookCalls
-    /// Tells this call from others; the same for each try of one request.
+    /// Identifies the call; the same for each try of one request.
     private let id: String
     private let state = Locked(State.outside)
 
@@ -19,19 +20,18 @@ final class EditConsent: Consent {
         case given(Revision, HookTurn)
     }
 
-    /// Nil where nobody has to agree: to the edits of a key, and to those of a session without a hook.
+    /// Nil if nobody has to agree: to edits with a key, and those of a session without a hook.
     ///
-    /// - Parameters:
-    ///   - key: of a request that may be repeated.
-    ///   - body: of the request.
+    /// - Parameter key: of a request that may be repeated.
     init?(_ call: Call, key: ReplayWindow.Key?, body: [UInt8]) {
         if case .writer = call.identity { return nil }
         guard let upstream = call.service.upstream, let match = upstream.match(call.session),
             let hook = match.definition.hook, let url = match.hookURL
         else { return nil }
         (self.call, self.hook, self.url, calls) = (call, hook, url, upstream.hooks)
+        list = match.definition.name.text
         let request = key.map { Array("\(call.session)\n\($0.writer)\n\($0.key)\n".utf8) + body } ?? Digests.random(32)
-        // 24 bytes cannot be told from random ones, and are 32 letters.
+        // 24 bytes, which are 32 letters and cannot be told from random ones.
         id = "msg_" + Base64URL.encode(Digests.sha256(request).prefix(24))
     }
 
@@ -46,16 +46,16 @@ final class EditConsent: Consent {
                 state.withLock { $0 = .inTurn(turn) }
             }
         case .inTurn(let turn):
-            calls.ask(hook, at: url, id: id, payload(revision, body)).map { [state] _ in
+            calls.ask(hook, of: call.session, list, at: url, id: id, payload(revision, body)).map { [state] _ in
                 state.withLock { $0 = .given(revision, turn) }
             }
-        case .given: preconditionFailure("who has agreed is not asked again")
+        case .given: preconditionFailure("whoever has agreed is not asked again")
         }
     }
 
     /// `{"session","revision","edits","token"}`.
     ///
-    /// - Parameter body: `{"edits":[…]}`, which was read and found good.
+    /// - Parameter body: `{"edits":[…]}`, checked before.
     private func payload(_ revision: Revision, _ body: ArraySlice<UInt8>) -> [UInt8] {
         var object = JSONObject(capacity: body.count + 512)
         object.text("session", call.session)
@@ -71,7 +71,7 @@ final class EditConsent: Consent {
 }
 
 extension Token {
-    /// The claims of a request's token as they were written, which was checked before.
+    /// The claims of a request's token, which was checked before, as they are written.
     fileprivate static func claims(_ head: RequestHead) -> [UInt8]? {
         let parts = (head["authorization"] ?? "").utf8.split(separator: UInt8(ascii: "."))
         return parts.count == 3 ? Base64URL.decode(parts[1]) : nil

@@ -1,6 +1,6 @@
 import HTTPCore
 
-/// On whose behalf a list's state is taken over: nobody's.
+/// The errand of a list that fetches itself: nobody asked for it.
 final class FetchErrand: Errand {
     let session: String
     private let upstream: Upstream

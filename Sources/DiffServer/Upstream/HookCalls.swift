@@ -1,35 +1,33 @@
 import HTTPCore
 import SnapshotKit
 
-/// Calls of hooks: one a session at a time, wherever the session is served, and not too many of them. Confined to the
-/// loop of its `Upstream`, but for what says otherwise.
+/// Calls of hooks: one per session at a time, over all nodes, and a limited number of them in this one. Confined to the
+/// loop of its `Upstream`, except where noted.
 final class HookCalls: @unchecked Sendable {
     private unowned let upstream: Upstream
-    /// Those who want to call the hook of one session, but for the one who does.
-    private var lines: [String: [(promise: Promise<HookTurn, Problem>, timer: Timer)]] = [:]
-    /// Sessions whose hooks are being called.
-    private var underWay = 0
+    /// Who waits to call the hook of a session. A session has an entry while its hook is being called.
+    private var queues: [String: [(promise: Promise<HookTurn, Problem>, timer: Timer)]] = [:]
 
-    /// Calls of one node at a time.
-    static let most = 64
-    /// Edits of one session that wait for others.
-    private static let longestLine = 8
-    /// Until a node looks again whether another one's call is over.
-    private static let look = Duration.milliseconds(20)
-    /// The longest answer that is read, in bytes: it holds a detail for a person.
+    /// Calls of this node at a time.
+    static let maxCalls = 64
+    /// Edits of one session that wait for their call.
+    private static let maxQueue = 8
+    /// Until a node tries again to take the turn from another one.
+    private static let retry = Duration.milliseconds(20)
+    /// How much of an answer is read, in bytes: it holds a detail for a person.
     private static let maxAnswer = 64 * 1024
-    /// As much of that is passed on, in characters.
+    /// How much of the detail is passed on, in characters.
     private static let maxDetail = 1024
 
     init(_ upstream: Upstream) { self.upstream = upstream }
 
     private var loop: EventLoop { upstream.loop }
 
-    // MARK: The line
+    // MARK: The queue
 
-    /// Waits for its turn to call the hook of a session. From any thread.
+    /// Waits for the turn to call the hook of a session. From any thread.
     ///
-    /// - Parameter time: how long others may take.
+    /// - Parameter time: how long each call before it may take.
     func turn(of session: String, within time: Duration) -> Progress<HookTurn, Problem> {
         let promise = Promise<HookTurn, Problem>()
         loop.execute { [self] in enter(session, within: time, promise) }
@@ -37,42 +35,39 @@ final class HookCalls: @unchecked Sendable {
     }
 
     private func enter(_ session: String, within time: Duration, _ promise: Promise<HookTurn, Problem>) {
-        if lines[session] != nil {
-            guard lines[session]!.count < Self.longestLine else { return promise.keep(.failure(.hookBusy)) }
-            let timer = loop.schedule(after: time * Self.longestLine) { self.giveUp(promise, session) }
-            lines[session]!.append((promise, timer))
+        if let queue = queues[session] {
+            guard queue.count < Self.maxQueue else { return promise.keep(.failure(.hookBusy)) }
+            let timer = loop.schedule(after: time * Self.maxQueue) { self.giveUp(promise, session) }
+            queues[session]!.append((promise, timer))
             return
         }
-        guard underWay < Self.most else { return promise.keep(.failure(.hookBusy)) }
-        underWay += 1
-        lines[session] = []
-        takeTurn(session, until: .now + time * 2, holding: time * 2, promise)
+        guard queues.count < Self.maxCalls else { return promise.keep(.failure(.hookBusy)) }
+        queues[session] = []
+        takeTurn(session, within: time, promise)
     }
 
     private func giveUp(_ promise: Promise<HookTurn, Problem>, _ session: String) {
-        guard let index = lines[session]?.firstIndex(where: { $0.promise === promise }) else { return }
-        lines[session]!.remove(at: index)
+        guard let index = queues[session]?.firstIndex(where: { $0.promise === promise }) else { return }
+        queues[session]!.remove(at: index)
         promise.keep(.failure(.hookBusy))
     }
 
     /// Takes the turn from the other nodes.
     private func takeTurn(
-        _ session: String, until deadline: Instant, holding time: Duration, _ promise: Promise<HookTurn, Problem>
+        _ session: String, within time: Duration, until deadline: Instant? = nil, _ promise: Promise<HookTurn, Problem>
     ) {
-        let store = upstream.service.store
-        store.takeTurn(.hook, of: session, for: time, isForced: false, on: loop).whenDone { [self] result in
+        let (store, deadline) = (upstream.service.store, deadline ?? .now + time * 2)
+        store.takeTurn(.hook, of: session, for: time * 2, isForced: false, on: loop).whenDone { [self] result in
             loop.perform { [self] in
                 switch result {
-                case .success(.taken): promise.keep(.success(HookTurn(session, self)))
+                case .success(.taken): return promise.keep(.success(HookTurn(session, self)))
                 case .success where Instant.now < deadline:
-                    loop.schedule(after: Self.look) { self.takeTurn(session, until: deadline, holding: time, promise) }
-                case .success:
-                    leave(session)
-                    promise.keep(.failure(.hookBusy))
-                case .failure(let failure):
-                    leave(session)
-                    promise.keep(.failure(Problem(failure)))
+                    loop.schedule(after: Self.retry) { self.takeTurn(session, within: time, until: deadline, promise) }
+                    return
+                case .success: promise.keep(.failure(.hookBusy))
+                case .failure(let failure): promise.keep(.failure(Problem(failure)))
                 }
+                leave(session)
             }
         }
     }
@@ -87,55 +82,56 @@ final class HookCalls: @unchecked Sendable {
         }
     }
 
-    /// Lets the next one in the line have the turn.
+    /// Lets the next one in the queue have the turn.
     private func leave(_ session: String) {
-        guard lines[session]?.isEmpty == false else {
-            lines[session] = nil
-            underWay -= 1
-            return
-        }
-        let (promise, timer) = lines[session]!.removeFirst()
-        // It would hold the turn with the promise.
+        guard queues[session]?.isEmpty == false else { return queues[session] = nil }
+        let (promise, timer) = queues[session]!.removeFirst()
+        // It holds the promise, and so would hold the turn.
         timer.cancel()
-        let time = upstream.match(session)?.definition.hook?.timeout ?? .seconds(1)
-        takeTurn(session, until: .now + time * 2, holding: time * 2, promise)
+        takeTurn(session, within: upstream.match(session)?.definition.hook?.timeout ?? .seconds(1), promise)
     }
 
     // MARK: The call
 
-    /// Asks the owner of a list whether edits count. From any thread.
-    func ask(_ hook: ListDefinition.Hook, at url: String, id: String, _ payload: [UInt8]) -> Progress<Void, Problem> {
+    /// Asks the owner of a session's list whether edits count. From any thread.
+    ///
+    /// - Parameter list: its name in the file.
+    func ask(
+        _ hook: ListDefinition.Hook, of session: String, _ list: String, at url: String, id: String, _ payload: [UInt8]
+    ) -> Progress<Void, Problem> {
         let promise = Promise<Void, Problem>()
         loop.execute { [self] in
             let signature = StandardWebhook.fields(
                 id: id, seconds: Int(WallTime.now.seconds), body: payload, secret: hook.secret)
             let request = Transfer.Request(
                 url: url, body: payload,
-                fields: [Field("Content-Type", "application/json")] + signature.map { Field($0.name, $0.value) },
+                fields: [RequestHeader(name: "Content-Type", value: "application/json")] + signature,
                 timeout: hook.timeout, maxBytes: Self.maxAnswer, isCut: true)
-            upstream.calls.start(request) { promise.keep(Self.verdict($0)) }
+            upstream.calls.start(request) { [self] in promise.keep(verdict($0, about: session, of: list)) }
         }
         return .pending(promise)
     }
 
-    private static func verdict(_ result: Result<Transfer.Answer, Transfer.Failure>) -> Result<Void, Problem> {
+    private func verdict(
+        _ result: Result<Transfer.Answer, Transfer.Failure>, about session: String, of list: String
+    ) -> Result<Void, Problem> {
         guard case .success(let answer) = result else { return .failure(.hookUnavailable()) }
-        switch answer.status {
-        case 200..<300: return .success(())
-        case 408, 429: return .failure(.hookUnavailable(answer.retryAfter))
-        case 400..<500: return .failure(Problem(.editRefused, detail(answer.body) ?? "the list's owner refuses it"))
-        default: return .failure(.hookUnavailable(answer.retryAfter))
-        }
+        guard (200..<300).contains(answer.status) || (400..<500).contains(answer.status),
+            answer.status != 408, answer.status != 429
+        else { return .failure(.hookUnavailable(answer.retryAfter)) }
+        upstream.outages.hookDecided(answer.status, about: session, of: list)
+        if answer.status < 300 { return .success(()) }
+        return .failure(Problem(.editRefused, Self.detail(answer.body) ?? "the list's owner refuses it"))
     }
 
-    /// What an owner says of its refusal, as a problem (RFC 9457) or any other object with a detail.
+    /// Why the owner refuses: the detail of a problem (RFC 9457), or of any other object.
     private static func detail(_ body: [UInt8]) -> String? {
         guard let detail = JSONSlice.members(of: body)?["detail"]?.string, !detail.isEmpty else { return nil }
         return String(detail.prefix(maxDetail))
     }
 }
 
-/// The turn to call a session's hook, and to commit what that agreed to. It ends when nobody holds it any more.
+/// The turn to call a session's hook and to commit what that agreed to. It ends with its last reference.
 final class HookTurn: Sendable {
     private let session: String
     private let calls: HookCalls

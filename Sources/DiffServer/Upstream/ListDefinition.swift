@@ -1,44 +1,42 @@
-/// What a file says of one list, or of many whose names are alike.
-///
-/// A reference: it goes along with every session that is of it.
+/// What the file says of one list, or of all lists whose names match a pattern. A reference, since all of its sessions
+/// share it.
 final class ListDefinition: Sendable {
-    /// The names of the sessions that it is about; its text names it in the log and in metrics.
+    /// The names of its sessions. Its text is the list's name in the log and in metrics.
     let name: NamePattern
-    /// Those of PUT.
+    /// As PUT would set them.
     let settings: Session.SettingsChange
-    /// Where its state comes from; nil where writers bring it.
+    /// Nil if states are posted.
     let source: Source?
-    /// Who is asked about edits; nil where nobody is.
+    /// Nil if edits need nobody's consent.
     let hook: Hook?
 
     init(name: NamePattern, settings: Session.SettingsChange, source: Source?, hook: Hook?) {
         (self.name, self.settings, self.source, self.hook) = (name, settings, source, hook)
     }
 
-    /// Where a state comes from.
+    /// Where the state comes from.
     struct Source: Sendable, Equatable {
         let url: URLTemplate
-        /// Between two fetches.
+        /// The interval between fetches.
         var every = Duration.seconds(5)
-        /// For one fetch.
+        /// Of one fetch.
         var timeout = Duration.seconds(10)
         var headers: [RequestHeader] = []
     }
 
-    /// Who is asked about edits.
+    /// Who decides about edits.
     struct Hook: Sendable, Equatable {
         let url: URLTemplate
-        /// For one call.
+        /// Of one call.
         var timeout = Duration.seconds(2)
         let secret: WebhookSecret
     }
 }
 
 extension ListDefinition: Equatable {
-    /// Whether both say the same, so that a file that is read again leaves alone what it did not change.
+    /// By value: reading the file again leaves alone what it does not change.
     static func == (one: ListDefinition, other: ListDefinition) -> Bool {
-        one === other
-            || one.name == other.name && one.settings == other.settings && one.source == other.source
-                && one.hook == other.hook
+        one.name == other.name && one.settings == other.settings && one.source == other.source
+            && one.hook == other.hook
     }
 }

@@ -1,22 +1,19 @@
 import SnapshotKit
 
-/// What a file of lists says: sessions by name, or by a pattern of names, whose states come from upstream, or whose
-/// edits are asked about there.
+/// A file of lists: sessions, by name or pattern, whose states come from upstream, or whose edits are decided there.
 struct ListsFile: Sendable {
     /// In the file's order.
     let lists: [ListDefinition]
-    /// Those of one name.
+    /// Lists of one name.
     private let exact: [String: ListDefinition]
     /// The others, in the file's order.
     private let patterns: [ListDefinition]
 
-    /// Bytes of a file.
+    /// Length of a file, in bytes.
     static let maxBytes = 1 << 20
 
-    /// Reads a file.
-    ///
-    /// - Parameter environment: what variables hold, for values that say `env:NAME`.
-    /// - Throws: all that is wrong with it.
+    /// - Parameter environment: looks up the variable of a value `env:NAME`.
+    /// - Throws: all faults of the file.
     init(json: [UInt8], environment: @escaping (String) -> String?) throws(ListsFileError) {
         var reader = ListsFileReader(environment: environment)
         lists = try reader.read(json)
@@ -24,33 +21,27 @@ struct ListsFile: Sendable {
         exact = Dictionary(uniqueKeysWithValues: lists.filter(\.name.isExact).map { ($0.name.text, $0) })
     }
 
-    /// The list that a session is of: one of that name, else the first whose pattern matches; nil if there is none.
+    /// The list that a session belongs to: the one of its name, or else the first whose pattern matches.
     func list(of session: String) -> ListMatch? {
         if let list = exact[session] { return ListMatch(list, [:]) }
-        for list in patterns {
-            if let segments = list.name.match(session) { return ListMatch(list, segments) }
-        }
-        return nil
+        return patterns.lazy.compactMap { list in list.name.match(session).map { ListMatch(list, $0) } }.first
     }
 }
 
-/// A list that a session is of, with the session's segments filled in.
+/// The list that a session belongs to, with the session's segments in its URLs.
 struct ListMatch: Sendable {
     let definition: ListDefinition
-    /// Where the session's state comes from.
     let sourceURL: String?
-    /// Who is asked about its edits.
     let hookURL: String?
 
-    /// - Parameter segments: what the name's segments stand for.
     init(_ definition: ListDefinition, _ segments: [String: String]) {
         self.definition = definition
         sourceURL = definition.source?.url.url(segments)
         hookURL = definition.hook?.url.url(segments)
     }
 
-    /// Where the state comes from and how it is read, hashed: what a source says is of no use to a node whose file says
-    /// something else.
+    /// A hash of where the state comes from and how it is read: what another node has fetched is of no use if its file
+    /// differs in that.
     func origin(by hash: KeyedHash) -> UInt64 {
         var writer = JSONWriter()
         writer.append(string: sourceURL ?? "")

@@ -1,24 +1,23 @@
-/// All that is wrong with a file of lists, in its order.
+/// All faults of a file of lists, in the file's order.
 struct ListsFileError: Error, Equatable {
-    /// One place and what is wrong there.
     struct Fault: Equatable {
         /// From 1.
         let line: Int
         /// From 1, in Unicode scalars.
         let column: Int
-        /// Names and rules, never a value: no secret is in it.
+        /// Names and rules, never a value, which may be a secret.
         let message: String
     }
 
     /// At least one, at most `maxFaults`.
     let faults: [Fault]
 
-    /// Faults that are told; whoever has so many reads no more of them.
+    /// Further faults are dropped.
     static let maxFaults = 1_000
 
-    /// - Parameter places: bytes from the file's start, in any order.
+    /// - Parameter places: offsets in bytes, in any order; at least one.
     init(_ places: [(offset: Int, message: String)], in text: [UInt8]) {
-        precondition(!places.isEmpty, "a file without faults is none to complain about")
+        precondition(!places.isEmpty, "there is no fault to report")
         let inOrder = places.enumerated().sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }
         var (line, column, at) = (1, 1, 0)
         faults = inOrder.prefix(Self.maxFaults).map { place in
@@ -34,7 +33,7 @@ struct ListsFileError: Error, Equatable {
         }
     }
 
-    /// A line for each fault, as compilers tell theirs: `FILE:LINE:COLUMN: message`.
+    /// A line for each fault, as compilers write them: `FILE:LINE:COLUMN: message`.
     func text(of path: String) -> String {
         faults.map { "\(path):\($0.line):\($0.column): \($0.message)" }.joined(separator: "\n")
     }

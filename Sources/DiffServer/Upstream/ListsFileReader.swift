@@ -1,10 +1,10 @@
 import SnapshotKit
 
-/// Reads a file of lists, and goes on behind what is wrong, so that all of it is told at once.
+/// Reads a file of lists, and continues after each fault, so that all are reported at once.
 struct ListsFileReader {
     private let environment: (String) -> String?
     private var faults: [(offset: Int, message: String)] = []
-    /// The names so far, by their forms.
+    /// The names so far, by form.
     private var names: [String: String] = [:]
 
     init(environment: @escaping (String) -> String?) { self.environment = environment }
@@ -54,8 +54,7 @@ struct ListsFileReader {
             }
             return name
         } catch {
-            note(list.offset, "\(error)")
-            return nil
+            return fault(list.offset, "\(error)")
         }
     }
 
@@ -103,30 +102,25 @@ struct ListsFileReader {
     // MARK: Values
 
     private mutating func members(of value: JSONSlice, _ whole: String) -> [JSONSlice.Member]? {
-        let members = value.orderedMembers
-        if members == nil { note(value.offset, "\(whole) must be an object") }
-        return members
+        value.orderedMembers ?? fault(value.offset, "\(whole) must be an object")
     }
 
     private mutating func readURL(_ value: JSONSlice, of name: NamePattern?) -> URLTemplate? {
         guard let text = value.string else {
-            note(value.offset, "a URL must be a string")
-            return nil
+            return fault(value.offset, "a URL must be a string")
         }
         do throws(URLTemplate.Failure) {
             let url = try URLTemplate(text)
             guard let name, let other = url.segments.first(where: { !name.segments.contains($0) }) else { return url }
-            note(value.offset, "the list's name has no segment {\(other)}")
-        } catch { note(value.offset, error.rawValue) }
-        return nil
+            return fault(value.offset, "the list's name has no segment {\(other)}")
+        } catch { return fault(value.offset, error.rawValue) }
     }
 
     /// A number of seconds, to the millisecond.
     private mutating func readTime(_ member: JSONSlice.Member, _ range: ClosedRange<Double>) -> Duration? {
         guard let seconds = member.value.number, range.contains(seconds) else {
             let bounds = "from \(range.lowerBound) to \(Int(range.upperBound))"
-            note(member.value.offset, "\(member.name) must be a number of seconds \(bounds)")
-            return nil
+            return fault(member.value.offset, "\(member.name) must be a number of seconds \(bounds)")
         }
         return .milliseconds(Int((seconds * 1000).rounded()))
     }
@@ -147,56 +141,48 @@ struct ListsFileReader {
     private mutating func readHeader(_ member: JSONSlice.Member) -> RequestHeader? {
         let (name, value) = (member.name, member.value)
         guard RequestHeader.isName(name) else {
-            note(member.offset, "a header's name may only contain letters, digits and !#$%&'*+-.^_`|~")
-            return nil
+            return fault(member.offset, "a header's name may only contain letters, digits and !#$%&'*+-.^_`|~")
         }
         guard !RequestHeader.isReserved(name) else {
-            note(member.offset, "the server sets the header \(name) itself")
-            return nil
+            return fault(member.offset, "the server sets the header \(name) itself")
         }
         guard let text = value.string else {
-            note(value.offset, "a header's value must be a string")
-            return nil
+            return fault(value.offset, "a header's value must be a string")
         }
         let variable = readVariable(text)
         guard variable != nil || !RequestHeader.isSecret(name) else {
-            note(value.offset, "\(name) is a secret: write \"env:NAME\", where the variable NAME holds the whole value")
-            return nil
+            return fault(
+                value.offset, "\(name) is a secret: write \"env:NAME\", where the variable NAME holds the whole value")
         }
         guard let said = variable.map({ readEnvironment($0, at: value) }) ?? text else { return nil }
         guard RequestHeader.isValue(said) else {
             let whose = variable.map { "the variable \($0) holds" } ?? "a header has"
-            note(value.offset, "\(whose) a value that is empty, or has control characters or blanks around it")
-            return nil
+            return fault(value.offset, "\(whose) a value that is empty, or has control characters or blanks around it")
         }
         return RequestHeader(name: name, value: said)
     }
 
     private mutating func readSecret(_ value: JSONSlice) -> WebhookSecret? {
         guard let name = value.string.flatMap(readVariable) else {
-            note(value.offset, "a secret must be \"env:NAME\", where the variable NAME holds it")
-            return nil
+            return fault(value.offset, "a secret must be \"env:NAME\", where the variable NAME holds it")
         }
         guard let text = readEnvironment(name, at: value) else { return nil }
-        let secret = WebhookSecret(text)
-        if secret == nil { note(value.offset, "the variable \(name) does not hold a secret: \(WebhookSecret.rule)") }
-        return secret
+        return WebhookSecret(text)
+            ?? fault(value.offset, "the variable \(name) does not hold a secret: \(WebhookSecret.rule)")
     }
 
-    /// The name behind `env:`; nil where a text does not begin so.
+    /// The name after `env:`; nil if the text does not begin with that.
     private func readVariable(_ text: String) -> String? {
         text.hasPrefix("env:") ? String(text.dropFirst(4)) : nil
     }
 
-    /// What a variable holds; its value goes into no message.
+    /// The value of a variable, which no message repeats.
     private mutating func readEnvironment(_ name: String, at value: JSONSlice) -> String? {
         guard Self.isVariable(name) else {
-            note(value.offset, "a variable's name may only contain letters, digits and _")
-            return nil
+            return fault(value.offset, "a variable's name may only contain letters, digits and _")
         }
         guard let text = environment(name), !text.isEmpty else {
-            note(value.offset, "the variable \(name) is not set, or empty")
-            return nil
+            return fault(value.offset, "the variable \(name) is not set, or empty")
         }
         return text
     }
@@ -210,6 +196,12 @@ struct ListsFileReader {
 
     private mutating func note(_ offset: Int, _ message: String) { faults.append((offset, message)) }
 
+    /// Notes a fault in place of a value.
+    private mutating func fault<Value>(_ offset: Int, _ message: String) -> Value? {
+        note(offset, message)
+        return nil
+    }
+
     private mutating func noteUnknown(_ member: JSONSlice.Member, _ whole: String) {
         note(member.offset, "\(whole) has no member \"\(member.name)\"")
     }
@@ -220,7 +212,7 @@ struct ListsFileReader {
         if !members.contains(where: { $0.name == name }) { note(value.offset, "\(whole) needs a member \"\(name)\"") }
     }
 
-    /// What is wrong with a setting, whose pointers begin at the list.
+    /// - Parameter error: of a setting, with pointers from the list.
     private mutating func note(_ error: StateError, in list: JSONSlice) {
         switch error {
         case .wrongShape(let violations), .invalid(let violations):
@@ -236,8 +228,8 @@ struct ListsFileReader {
 }
 
 extension JSONSlice {
-    /// Where a pointer leads from this value: to the value, or to the name of the member that holds it; as far as it
-    /// leads anywhere.
+    /// The offset of the value that a pointer leads to from here, or of its member's name. If the pointer leads
+    /// nowhere, that of the last value on the way.
     fileprivate func offset(at pointer: String, isName: Bool = false) -> Int {
         var (value, name) = (self, offset)
         for token in JSONPointer(pointer)?.tokens ?? [] {

@@ -1,24 +1,23 @@
-// How a name is matched. Literals and segments take turns, and no segment holds a colon. Behind a segment the next
-// literal is taken where it first comes, which is enough: were a later place the right one, the segment behind it could
-// as well have what is between the two, since that has no colon (a literal with a colon fits in one place only, at the
-// next colon). So nothing is tried twice, whatever a client asks for.
+// How a name is matched. Literals and segments alternate, and no segment contains a colon. After a segment, the first
+// occurrence of the next literal is taken. That suffices: if a later occurrence matched, the text between the two,
+// which has no colon, could as well belong to the segment after it. (A literal with a colon fits in one place only, at
+// the next colon.) So there is no backtracking, whatever name a client sends.
 
-/// The name of a session, or of many: `orders:{user}`. A segment stands for one or more characters of a name but no
-/// `:`, never for `.` or `..`, and takes as few as what stands behind it allows.
+/// The name of one session or of many: `orders:{user}`. A segment stands for one or more characters of a name except
+/// `:`, never for `.` or `..`, and for as few as the rest of the pattern allows.
 struct NamePattern: Sendable, Equatable {
     /// As it is written.
     let text: String
-    /// What stands before the first segment.
+    /// The literal before the first segment.
     private let start: [UInt8]
     private let parts: [Part]
 
-    /// A segment, and what stands between it and the next one, or the end.
+    /// A segment, and the literal after it.
     private struct Part: Sendable, Equatable {
         let segment: String
         var literal: [UInt8] = []
     }
 
-    /// Why a text is no pattern.
     enum Failure: Error, Equatable {
         case character, openBrace, segmentName
         case repeatedSegment(String), adjacentSegments(String, String)
@@ -44,7 +43,7 @@ struct NamePattern: Sendable, Equatable {
         (self.text, self.start, self.parts) = (text, start, parts)
     }
 
-    /// Takes a segment's name and the brace behind it.
+    /// Takes a segment's name and its closing brace.
     private static func takeSegment(_ rest: inout Substring.UTF8View) throws(Failure) -> String {
         guard let end = rest.firstIndex(of: UInt8(ascii: "}")) else { throw .openBrace }
         let name = rest[..<end]
@@ -59,18 +58,18 @@ struct NamePattern: Sendable, Equatable {
             && name.allSatisfy { SessionName.isOfName($0) && !".~:".utf8.contains($0) }
     }
 
-    /// The names of its segments, in their order.
+    /// The names of its segments, in order.
     var segments: [String] { parts.map(\.segment) }
-    /// Whether it is one name and no other.
+    /// Whether it is a single name.
     var isExact: Bool { parts.isEmpty }
-    /// The same for all patterns that match the same names by the same characters.
+    /// Equal for patterns that differ only in the names of their segments.
     var form: String {
         parts.reduce(String(decoding: start, as: UTF8.self)) {
             $0 + "{}" + String(decoding: $1.literal, as: UTF8.self)
         }
     }
 
-    /// What the segments stand for in a session's name, by their names; nil if the name is no such name. O(bytes).
+    /// What the segments stand for in a session's name, by segment; nil if the name does not match. O(bytes).
     func match(_ session: String) -> [String: String]? {
         var session = session
         return session.withUTF8 { name in
@@ -88,7 +87,7 @@ struct NamePattern: Sendable, Equatable {
         }
     }
 
-    /// Where a segment ends that begins at `start`.
+    /// Where the segment that begins at `start` ends.
     private func end(of part: Part, isLast: Bool, from start: Int, in name: UnsafeBufferPointer<UInt8>) -> Int? {
         let last = name.count - part.literal.count
         var end = isLast ? last : start + 1
@@ -103,7 +102,6 @@ struct NamePattern: Sendable, Equatable {
 }
 
 extension NamePattern.Failure: CustomStringConvertible {
-    /// For whoever wrote the pattern.
     var description: String {
         switch self {
         case .character:

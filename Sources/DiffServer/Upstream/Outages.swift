@@ -1,52 +1,69 @@
 import HTTPCore
 
-/// Sources that fail: a line of the log when it begins and one when it is over, however many tries there are. Where
-/// those of many sessions of one list fail at once, the first ones tell of it.
+/// Sources that fail and hooks that refuse their calls: the log gets one line when that begins and one when it is over,
+/// however many requests there are. If the sources of many sessions of one list fail at once, it names the first ones.
 final class Outages: Sendable {
     private struct State {
-        /// Sessions whose sources fail, and whether the log says so.
-        var failing: [String: Bool] = [:]
-        /// How many of them the log tells of, by the names of their lists in the file.
-        var told: [String: Int] = [:]
+        /// Sessions whose sources fail, with their lists, and whether the log says so.
+        var failing: [String: (list: String, isLogged: Bool)] = [:]
+        /// How many of them the log names, by list.
+        var logged: [String: Int] = [:]
+        /// Lists whose hooks refuse their calls.
+        var refusing: Set<String> = []
     }
 
     private let state = Locked(State())
+    private let journal: Journal
 
-    /// Sessions of one list that are told of at a time.
-    private static let mostTold = 64
+    /// Sessions of one list that the log names at a time.
+    private static let maxLogged = 64
 
-    func begin(_ session: String, _ definition: ListDefinition, because reason: String, _ journal: Journal) {
-        let list = definition.name.text
-        let isTold = state.withLock { state in
+    init(_ journal: Journal) { self.journal = journal }
+
+    func begin(_ session: String, of list: String, because reason: String) {
+        let isLogged = state.withLock { state in
             guard state.failing[session] == nil else { return false }
-            let told = state.told[list] ?? 0
-            state.failing[session] = told < Self.mostTold
-            if told < Self.mostTold { state.told[list] = told + 1 }
-            return told < Self.mostTold
+            let isLogged = state.logged[list, default: 0] < Self.maxLogged
+            state.failing[session] = (list, isLogged)
+            if isLogged { state.logged[list, default: 0] += 1 }
+            return isLogged
         }
-        guard isTold else { return }
-        journal.log(
-            "list source fails: \(reason)", level: "warning",
-            [("list", .text(list)), ("session", .text(session))])
+        if isLogged { log("list source fails: \(reason)", session, list, level: "warning") }
     }
 
-    /// The source answers again, of which this node may not have known that it failed.
-    func end(_ session: String, _ definition: ListDefinition, _ journal: Journal) {
-        let list = definition.name.text
-        guard forget(session, of: list) != false else { return }
-        journal.log(
-            "list source is back", level: "info", [("list", .text(list)), ("session", .text(session))])
+    /// The source answers again; this node may not have known that it failed.
+    func end(_ session: String, of list: String) {
+        if forget(session) != false { log("list source is back", session, list) }
     }
 
-    /// Another node says that the source answers again, or nobody asks it any more.
+    /// Another node has heard from the source again, or the list has no readers any more.
     ///
-    /// - Returns: whether the log tells of it; nil if this node has not found it failing.
+    /// - Returns: whether the log names the session; nil if this node has not found its source failing.
     @discardableResult
-    func forget(_ session: String, of list: String?) -> Bool? {
+    func forget(_ session: String) -> Bool? {
         state.withLock { state in
-            let wasTold = state.failing.removeValue(forKey: session)
-            if wasTold == true, let list, let told = state.told[list] { state.told[list] = told > 1 ? told - 1 : nil }
-            return wasTold
+            guard let (list, isLogged) = state.failing.removeValue(forKey: session) else { return nil }
+            if isLogged { state.logged[list, default: 1] -= 1 }
+            return isLogged
         }
+    }
+
+    /// A hook has decided about edits. 401 and 403 mean the call rather than the edits: most likely its secret is
+    /// wrong.
+    func hookDecided(_ status: Int, about session: String, of list: String) {
+        let isRefusal = status == 401 || status == 403
+        let isNews = state.withLock { state in
+            isRefusal ? state.refusing.insert(list).inserted : state.refusing.remove(list) != nil
+        }
+        guard isNews else { return }
+        if isRefusal {
+            log("list hook refuses its calls: it answered \(status)", session, list, level: "warning")
+        } else {
+            log("list hook takes calls again", session, list)
+        }
+    }
+
+    private func log(_ message: String, _ session: String, _ list: String, level: String = "info") {
+        journal.log(message, level: level, [("list", .text(list)), ("session", .text(session))])
     }
 }

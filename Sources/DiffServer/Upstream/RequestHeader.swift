@@ -1,4 +1,4 @@
-/// A header field of a request to an upstream. Its value may be a secret, and nothing that prints it shows it.
+/// A header field of a request to an upstream. Its value may be a secret, and is never printed.
 struct RequestHeader: Sendable, Equatable {
     let name: String
     let value: String
@@ -11,28 +11,22 @@ extension RequestHeader: CustomStringConvertible, CustomDebugStringConvertible, 
 }
 
 extension RequestHeader {
-    /// Whether a text is a field's name: a token (RFC 9110 §5.6.2).
+    /// Whether a text is a token (RFC 9110 §5.6.2).
     static func isName(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-                }
+                byte != UInt8(ascii: ":") && SessionName.isOfName(byte) || "!#$%&'*+^`|".utf8.contains(byte)
             }
     }
 
-    /// Whether a text can be sent as a value and is read as the same: not empty, no blanks around it, no controls.
+    /// Whether a text is received as it is sent: not empty, no blanks around it, no control characters.
     static func isValue(_ text: String) -> Bool {
         guard let first = text.utf8.first, let last = text.utf8.last else { return false }
         return first != UInt8(ascii: " ") && last != UInt8(ascii: " ")
             && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    /// Fields that frame a message, belong to a connection, or are what a conditional request consists of (RFC 9110,
-    /// RFC 9112): whoever sends the request sets them.
+    /// Whether a field is the sender's own: framing, the connection, or conditions (RFC 9110, RFC 9112).
     static func isReserved(_ name: String) -> Bool { reserved.contains(name.lowercased()) }
 
     private static let reserved: Set<String> = [
@@ -41,13 +35,12 @@ extension RequestHeader {
         "proxy-connection", "range", "te", "trailer", "transfer-encoding", "upgrade",
     ]
 
-    /// Whether a field of this name most likely says who asks, so that its value has no place in a file.
+    /// Whether a field of this name is likely to hold credentials, which do not belong in a file.
     static func isSecret(_ name: String) -> Bool {
         let name = name.lowercased()
         return secretWords.contains { name.contains($0) }
     }
 
-    /// What names of fields hold whose values are secrets.
     static let secretWords = [
         "auth", "cookie", "credential", "key", "passw", "secret", "session", "signature", "token",
     ]

@@ -1,8 +1,8 @@
 import HTTPCore
 
-/// What this process knows of a list's source: a value, which each answer takes further.
+/// What this process knows of a list's source: a value that each answer updates.
 struct SourceRecord: Sendable {
-    /// What the last request came to; nil before there was one.
+    /// Of the last request; nil before the first.
     private(set) var outcome: SourceNote.Outcome?
     /// The last success.
     private(set) var fetched: Instant?
@@ -12,62 +12,60 @@ struct SourceRecord: Sendable {
     private(set) var interval: Duration
     /// In a row.
     private(set) var failures = 0
-    /// What the last success led to, and what the source calls that.
+    /// The session's revision after the last success, and the source's validators of that state.
     private(set) var revision: String?
     private(set) var validators = SourceValidators()
-    /// Where it comes from, see `ListMatch.origin`.
+    /// See `ListMatch.origin`.
     private var origin: UInt64 = 0
-    /// Since when it is known that what is there came from elsewhere; nil where it did not.
+    /// Since when the session's state is known to come from another origin; nil if it does not.
     private var outdated: Instant?
-    /// When the answer came that is being taken over.
+    /// When the answer came that is being committed.
     private var heard: Instant?
-    /// Since when there may have been a success of which nobody knows any more.
+    /// When this record began; silence is counted from here before the first success.
     private let known: Instant
 
-    /// The longest that a source may ask to be left alone, where it answers and where it fails.
-    private static let longest = Duration.seconds(3600)
-    /// The longest between two tries of a source that fails; and so many intervals.
-    private static let mostPatient = (time: Duration.seconds(300), intervals: 10)
-    /// How long it is known that there is no such list.
+    /// The longest pause that a source may ask for, by `max-age` or `Retry-After`.
+    private static let maxPause = Duration.seconds(3600)
+    /// The longest pause between two tries of a source that fails, absolute and in intervals.
+    private static let maxBackOff = (time: Duration.seconds(300), intervals: 10)
+    /// How long a 404 is remembered.
     private static let missing = Duration.seconds(10)
-    /// A validator that is longer is not sent back, in bytes.
-    private static let longestValidator = 1024
+    /// A longer validator is not sent back, in bytes.
+    private static let maxValidator = 1024
 
-    /// A source that was never asked.
     init(every interval: Duration, at now: Instant) { (self.interval, due, known) = (interval, now, now) }
 
     /// Whether the last success is younger than an interval.
     func isFresh(at now: Instant) -> Bool { !isOutdated && (fetched.map { now - $0 < interval } ?? false) }
 
-    /// Whether the file has come to say something else since the last success, so that the source is asked anew
-    /// whenever that was.
+    /// Whether the file has changed since the last success, so that the source has to be asked anew.
     var isOutdated: Bool { outdated != nil }
 
-    /// For how many seconds nothing was heard of the source, if that is more than two intervals.
+    /// The seconds since the source was last heard of, if that is more than two intervals ago.
     func staleness(at now: Instant) -> Int? {
         let silence = now - lastHeard
         return silence > interval * 2 ? max(1, Int(silence / .seconds(1))) : nil
     }
 
-    /// When it will be stale if nothing is heard of the source.
+    /// When the list will be stale if the source stays silent.
     var staleAt: Instant { lastHeard + interval * 2 + .milliseconds(1) }
 
     private var lastHeard: Instant { heard ?? fetched ?? known }
 
     // MARK: Steps
 
-    /// The source answered, and what it said is about to be taken over. Who is woken by that is not to be told that
+    /// The source answered, and its answer is about to be committed. Readers woken by the commit must not be told that
     /// the source is silent.
     mutating func hear(at now: Instant) { heard = now }
 
-    /// The source answered with the state that it has.
+    /// The source answered with its state.
     mutating func succeed(
         _ answer: Transfer.Answer, every: Duration, revision: String?, asked: Instant, at now: Instant
     ) {
         outcome = .fetched
         (fetched, heard, failures, self.revision) = (now, nil, 0, revision)
-        interval = max(every, min(Self.maxAge(answer), Self.longest))
-        // From one request to the next, however long the answer took.
+        interval = max(every, min(Self.maxAge(answer), Self.maxPause))
+        // Counted from the request, however long the answer took.
         due = max(now, asked + interval)
         if let outdated, outdated > asked { return outdate(every: every, at: now) }
         outdated = nil
@@ -78,7 +76,7 @@ struct SourceRecord: Sendable {
         }
     }
 
-    /// The source did not answer as it should.
+    /// The source did not answer with a list.
     ///
     /// - Parameters:
     ///   - retryAfter: seconds that it asks for.
@@ -87,45 +85,44 @@ struct SourceRecord: Sendable {
         outcome = .failed
         heard = nil
         failures += 1
-        let limit = min(Self.mostPatient.time, every * Self.mostPatient.intervals)
+        let limit = min(Self.maxBackOff.time, every * Self.maxBackOff.intervals)
         let doubled = every * (1 << min(failures - 1, 12))
         let pause = min(doubled, limit) * (1 - jitter / 4)
-        due = now + max(pause, min(.seconds(retryAfter ?? 0), Self.longest))
+        due = now + max(pause, min(.seconds(retryAfter ?? 0), Self.maxPause))
     }
 
-    /// The source says that it has no such list.
+    /// The source has no such list.
     mutating func miss(at now: Instant) {
         outcome = .missing
         (heard, failures, validators, revision) = (nil, 0, SourceValidators(), nil)
         due = now + Self.missing
     }
 
-    /// The state is no longer what the last success led to, so the source is asked without a condition, at once.
+    /// The session is no longer what the last success made it: the source is to be asked at once, unconditionally.
     mutating func forgetState(at now: Instant) {
         (heard, validators, revision) = (nil, SourceValidators(), nil)
         due = now
     }
 
-    /// Says where the state comes from. If that is another place than it was, nobody may have said so yet.
+    /// Sets the origin before a request. If it has changed, `outdate` may not have been called yet.
     mutating func begin(from origin: UInt64, every: Duration, at now: Instant) {
         guard origin != self.origin else { return }
         if outcome != nil { outdate(every: every, at: now) }
         self.origin = origin
     }
 
-    /// The file says something else of the list.
+    /// The file says something else of the list now.
     mutating func outdate(every: Duration, at now: Instant) {
         forgetState(at: now)
         (interval, outdated) = (every, now)
     }
 
-    /// Whether a note is of a node with another file, or from when this one said something else.
+    /// Whether a note comes from a node with another file, or from before a reload of this node's.
     func isForeign(_ note: SourceNote) -> Bool { note.origin != origin }
 
-    /// Waits before it tries the turn again.
     mutating func wait(until due: Instant) { self.due = due }
 
-    /// Takes over what another node knows.
+    /// Adopts what another node knows.
     mutating func adopt(_ note: SourceNote, at now: Instant) {
         guard !isForeign(note) else {
             outdated = outdated ?? now
@@ -141,7 +138,7 @@ struct SourceRecord: Sendable {
         (revision, validators) = (note.revision, note.validators)
     }
 
-    /// What other nodes are told.
+    /// For the other nodes.
     func note(at now: Instant) -> SourceNote? {
         outcome.map {
             SourceNote(
@@ -152,7 +149,7 @@ struct SourceRecord: Sendable {
 
     // MARK: Reading fields
 
-    /// For how long an answer is fresh (RFC 9111 §5.2.2.1), less than it was under way (§5.1).
+    /// How long an answer stays fresh: its `max-age` (RFC 9111 §5.2.2.1) minus its `Age` (§5.1).
     private static func maxAge(_ answer: Transfer.Answer) -> Duration {
         let directives = FieldList.elements(answer.cacheControl ?? "").map { $0.lowercased() }
         guard !directives.contains("no-cache"), !directives.contains("no-store"),
@@ -164,6 +161,6 @@ struct SourceRecord: Sendable {
     }
 
     private static func short(_ validator: String?) -> String? {
-        validator.flatMap { $0.utf8.count <= longestValidator ? $0 : nil }
+        validator.flatMap { $0.utf8.count <= maxValidator ? $0 : nil }
     }
 }

@@ -2,54 +2,60 @@ import HTTPCore
 import SnapshotKit
 import Synchronization
 
-/// One list that fetches itself: asks its source while somebody waits for the session, or reads it, and puts what
-/// comes in the session's place.
+/// One list that fetches itself: asks its source while somebody reads the session or waits for it, and replaces the
+/// session by what comes.
 ///
 /// Any thread may ask what is known, or for a fetch; everything else is confined to the loop of its `Upstream`.
 final class SourcedList: @unchecked Sendable {
     let name: String
     private let upstream: Upstream
-    /// What is known, for all threads; written on the loop alone.
+    /// What is known of the source. Read by any thread, written on the loop.
     private let known: Locked<SourceRecord>
-    /// When somebody last asked for it.
+    /// When somebody last asked for the list.
     private let used = Locked(Instant.now)
     private var phase = Phase.idle { didSet { isBusy.store(phase != .idle, ordering: .relaxed) } }
     private let isBusy = Atomic<Bool>(false)
-    /// Who waits for what the request comes to that is under way, or is about to be.
+    /// Who waits for the fetch that is under way, or about to be.
     private var waiting: [Waiter] = []
-    /// Who came while a request was under way, and wants one that begins after that.
+    /// Who came during a fetch, and wants one that begins later.
     private var later: [Waiter] = []
-    /// Until the source is asked again, or this node looks again whether it is its turn.
+    /// Until the source is asked again, or this node tries again to take its turn.
     private var timer: Timer? { didSet { oldValue?.cancel() } }
     private var staleTimer: Timer? { didSet { oldValue?.cancel() } }
     /// Keeps the turn while the source is slow.
     private var renewal: Timer? { didSet { oldValue?.cancel() } }
-    /// Whether readers were told that nothing is heard of the source.
+    /// Whether readers were told that the source is silent.
     private var isToldStale = false
-    /// Why the last request failed, for those who may know.
+    /// Why the last fetch failed, for those who may know.
     let obstacle = Locked("")
-    /// How often in a row what came was overtaken by somebody else.
+    /// How many fetches in a row were overtaken by edits.
     private var overtakings = 0
 
     private enum Phase { case idle, taking, asking }
 
-    /// Somebody who waits, and what for.
+    /// A fetch that is under way.
+    private struct Asked {
+        /// The list's name in the file.
+        let list: String
+        let every: Duration
+        let time = Instant.now
+    }
+
     private struct Waiter {
-        /// Whether there has to be a session: then a failure is one for them.
+        /// Whether there is no session yet, so that a failed fetch is a failure for whoever waits.
         var needsSession: Bool
-        /// Whether what another node was answered before is not good enough.
+        /// Whether it takes a fetch of its own, and not one that another node has made.
         var isForced = false
         var promise: Promise<Void, Problem>
     }
 
-    /// The longest that a reader waits who could be answered with what there is.
+    /// The longest that a reader waits for a fetch if there is something to answer without it.
     static let patience = Duration.seconds(1)
-    /// Until a node looks again whether another one has been answered, where somebody waits for that and where nobody
-    /// does.
-    private static let look = (soon: Duration.milliseconds(50), late: Duration.seconds(1))
-    /// How long a turn is held without word from its holder, who may have died: as long as the interval, within these.
+    /// Until a node tries again to take the turn from another one: if somebody waits, and if nobody does.
+    private static let retry = (soon: Duration.milliseconds(50), late: Duration.seconds(1))
+    /// How long a turn lasts without word from its holder, who may have died: an interval, within these bounds.
     private static let hold = (least: Duration.seconds(1), most: Duration.seconds(3))
-    private static let mostOvertakings = 3
+    private static let maxOvertakings = 3
 
     init(_ name: String, _ upstream: Upstream, every interval: Duration) {
         (self.name, self.upstream) = (name, upstream)
@@ -63,33 +69,33 @@ final class SourcedList: @unchecked Sendable {
 
     // MARK: From any thread
 
-    /// For how many seconds nothing was heard of the source, if that is too long.
+    /// The seconds since the source was last heard of, if that is too long ago.
     var staleness: Int? { known.withLock { $0 }.staleness(at: .now) }
 
     /// The last success.
     var fetched: Instant? { known.withLock { $0.fetched } }
 
-    /// Whether somebody waits for the session, or has asked for it just now.
+    /// Whether somebody waits for the session, or asked for it just now.
     var isInUse: Bool {
         isBusy.load(ordering: .relaxed) || hasReaders || Instant.now - used.withLock { $0 } < .seconds(1)
     }
 
-    /// Whether nobody has asked for it in a while.
+    /// Whether nobody has asked for the session in a while.
     func isIdle(at now: Instant) -> Bool {
         let (due, since) = (known.withLock { $0.due }, used.withLock { $0 })
         return now > due && now - since > .seconds(60) && !isBusy.load(ordering: .relaxed) && !hasReaders
     }
 
-    /// What a reader has to wait for before it is answered; nil if it need not.
+    /// What a reader has to wait for before it is answered; nil for nothing.
     ///
     /// - Parameters:
     ///   - isThere: whether there is a session.
-    ///   - patience: how long it waits then.
+    ///   - patience: the longest that the reader waits if there is.
     func readiness(isThere: Bool, patience: Duration) -> Progress<Void, Problem>? {
         let (now, known) = (Instant.now, known.withLock { $0 })
         used.withLock { $0 = now }
         if isThere {
-            // While it fails, readers are answered with what there is.
+            // While the source fails, readers get what there is.
             if known.isFresh(at: now) || known.due > now && known.outcome == .failed { return nil }
         } else if known.due > now, let problem = problem(known, at: now) {
             return .done(.failure(problem))
@@ -104,7 +110,7 @@ final class SourcedList: @unchecked Sendable {
         return .pending(promise)
     }
 
-    /// Asks the source now, whenever it was asked last.
+    /// Asks the source now, however recently it was asked.
     func fetch() -> Progress<Void, Problem> {
         used.withLock { $0 = .now }
         let promise = Promise<Void, Problem>()
@@ -120,7 +126,7 @@ final class SourcedList: @unchecked Sendable {
         return .pending(promise)
     }
 
-    /// Somebody waits for the session from now on.
+    /// From now on, somebody waits for the session.
     func readersCame() {
         used.withLock { $0 = .now }
         loop.execute { [self] in
@@ -129,7 +135,7 @@ final class SourcedList: @unchecked Sendable {
         }
     }
 
-    /// Goes on by another file.
+    /// The file was read again, and says something else of the list.
     func settingsChanged() {
         loop.execute { [self] in
             let every = upstream.match(name)?.definition.source?.every
@@ -145,20 +151,17 @@ final class SourcedList: @unchecked Sendable {
         guard hasReaders else { return }
         let record = known.withLock { $0 }
         var left = max(record.due - .now, .zero)
-        // Another node may hear of a source that was silent before it is this one's turn.
-        if record.outcome == .failed, !store.isSole { left = min(left, max(record.interval, Self.look.late)) }
+        // Another node may hear from a failing source before this one's turn comes.
+        if record.outcome == .failed, !store.isSole { left = min(left, max(record.interval, Self.retry.late)) }
         timer = loop.schedule(after: left) { [weak self] in
-            self?.timer = nil
-            self?.turnComes()
+            guard let self else { return }
+            timer = nil
+            // Without readers the source is left alone.
+            if phase == .idle, hasReaders { ask(isForced: false) }
         }
     }
 
-    private func turnComes() {
-        // Where nobody looks, nobody is asked.
-        if phase == .idle, hasReaders { ask(isForced: false) }
-    }
-
-    /// Tells readers once that nothing is heard of the source, and once that something is again.
+    /// Tells readers once that the source is silent, and once that it is heard again.
     private func watchStaleness() {
         staleTimer = nil
         let record = known.withLock { $0 }
@@ -199,12 +202,12 @@ final class SourcedList: @unchecked Sendable {
     private func adopt(_ note: SourceNote?) {
         guard let note else { return }
         learn { $0.adopt(note, at: .now) }
-        if note.failures == 0 { upstream.outages.forget(name, of: upstream.match(name)?.definition.name.text) }
+        if note.failures == 0 { upstream.outages.forget(name) }
         watchStaleness()
     }
 
-    /// Takes over what is known now. Readers who came while the source was silent were told so with what they were
-    /// answered first, so all hear when that is over.
+    /// Updates what is known. Readers who came while the source was silent learnt that from their first answer, so that
+    /// all have to be told when it is over.
     private func learn(_ step: (inout SourceRecord) -> Void) {
         let wasStale = known.withLock { record in
             defer { step(&record) }
@@ -213,18 +216,23 @@ final class SourcedList: @unchecked Sendable {
         if wasStale, staleness == nil { isToldStale = true }
     }
 
-    /// It is another node's turn, or nobody's.
+    /// The turn is another node's, or not due.
     private func wait(for turn: SourceTurn) {
         phase = .idle
         adopt(turn.note)
         switch turn {
         case .taken: preconditionFailure("the turn is this node's")
         case .busy:
-            // Those who wait for the answer look again soon; the others when it should be there.
+            // Soon, if somebody waits for the answer; otherwise when it should be there.
             known.withLock {
-                $0.wait(until: .now + (waiting.isEmpty ? min($0.interval / 4, Self.look.late) : Self.look.soon))
+                $0.wait(until: .now + (waiting.isEmpty ? min($0.interval / 4, Self.retry.late) : Self.retry.soon))
             }
-            if waiting.isEmpty { schedule() } else { lookAgain(isForced: waiting.contains(where: \.isForced)) }
+            if waiting.isEmpty { return schedule() }
+            let isForced = waiting.contains(where: \.isForced)
+            timer = loop.schedule(after: Self.retry.soon) { [weak self] in
+                self?.timer = nil
+                self?.ask(isForced: isForced)
+            }
         case .notDue(_, let time):
             known.withLock { $0.wait(until: .now + time) }
             let known = known.withLock { $0 }
@@ -237,7 +245,7 @@ final class SourcedList: @unchecked Sendable {
         }
     }
 
-    /// Another node was answered: there is a session now, or it was deleted since.
+    /// Another node's fetch succeeded: there is a session, unless it has been deleted since.
     private func askIfThereIsNone() {
         phase = .taking
         store.load(name, again: false, on: loop).whenDone { [self] result in
@@ -245,13 +253,6 @@ final class SourcedList: @unchecked Sendable {
                 phase = .idle
                 if case .success(nil) = result { ask(isForced: true) } else { end(.success(())) }
             }
-        }
-    }
-
-    private func lookAgain(isForced: Bool) {
-        timer = loop.schedule(after: Self.look.soon) { [weak self] in
-            self?.timer = nil
-            self?.ask(isForced: isForced)
         }
     }
 
@@ -266,135 +267,91 @@ final class SourcedList: @unchecked Sendable {
         }
     }
 
-    // MARK: The source
+    // MARK: The fetch
 
     private func request(_ source: ListDefinition.Source, at url: String, as definition: ListDefinition) {
         phase = .asking
         renew()
         used.withLock { $0 = .now }
-        let (asked, base) = (Instant.now, slot?.revision)
-        var request = Transfer.Request(source, at: url, maxBytes: upstream.service.options.maxBodyBytes)
-        let record = known.withLock { $0 }
+        let (base, record) = (slot?.revision, known.withLock { $0 })
+        let asked = Asked(list: definition.name.text, every: source.every)
         let isConditional = base != nil && record.revision == base?.text && record.validators != SourceValidators()
-        if isConditional {
-            if let etag = record.validators.etag { request.fields.append(Field("If-None-Match", etag)) }
-            if let date = record.validators.lastModified { request.fields.append(Field("If-Modified-Since", date)) }
-        }
-        upstream.transfers.start(request) { [self] result in
-            let answer: Transfer.Answer
-            switch result {
-            case .failure(let failure): return fail(failure.reason, definition)
-            case .success(let found): answer = found
-            }
-            upstream.tallies.count(answer, definition.name.text)
-            guard upstream.match(name)?.definition == definition else { return startOver() }
-            switch answer.status {
-            case 200: take(answer, asked, base, definition)
-            case 304 where isConditional: succeed(answer, asked, at: base, definition)
-            case 404 where base == nil, 410 where base == nil: miss(definition)
-            default: fail("it answered \(answer.status)", retryAfter: answer.retryAfter, definition)
-            }
-        }
-    }
-
-    private func take(_ answer: Transfer.Answer, _ asked: Instant, _ base: Revision?, _ definition: ListDefinition) {
-        let options = upstream.service.options
-        let settings = definition.settings.applied(to: options.defaultSettings)
-        var answer = answer
-        let length = answer.body.count
-        let body = PostedBody(
-            StateDocument(exchange(&answer.body, with: [])),
-            PostedBody.Rules(shape: settings.shape ?? .native, limits: options.stateLimits, defaults: settings))
-        let errand = FetchErrand(name, upstream)
-        // Large ones are read by a worker; the answer, and so its share of memory, stays until it is committed.
-        errand.isLong = length > DiffService.largeBody
-        let operation = AdoptSource(body, base: base, settings: settings)
-        let answered = answer
-        learn { $0.hear(at: .now) }
-        let begin = { @Sendable [self] in
-            Transaction(operation, for: errand).run().whenDone { [self] result in
-                loop.perform { [self] in
-                    switch result {
-                    case .success(let done):
-                        switch done.outcome {
-                        case .adopted(let session): succeed(answered, asked, at: session.head.revision, definition)
-                        case .overtaken: overtaken(definition)
-                        }
-                    case .failure(let problem):
-                        // Who looked meanwhile took the source to be back.
-                        isToldStale = false
-                        fail("its answer is unusable: \(problem.summary)", definition)
-                    }
-                }
+        let fetch = SourceFetch(
+            session: name, definition: definition, base: base, validators: isConditional ? record.validators : nil,
+            upstream: upstream)
+        fetch.start(source, at: url) { [self] in
+            learn { $0.hear(at: .now) }
+        } done: { [self] outcome in
+            switch outcome {
+            case .succeeded(let answer, let revision): succeed(answer, at: revision, asked)
+            case .missing: miss(asked)
+            case .failed(let reason, let retryAfter): fail(reason, retryAfter: retryAfter, asked)
+            case .unusable(let problem):
+                // Readers that were answered meanwhile took the source to be back.
+                isToldStale = false
+                fail("its answer is unusable: \(problem.summary)", asked)
+            case .overtaken: overtaken(asked)
+            case .outdated: startOver()
             }
         }
-        if errand.isLong { upstream.service.workers.run(begin) } else { begin() }
     }
 
     // MARK: What came of it
 
-    private func succeed(
-        _ answer: Transfer.Answer, _ asked: Instant, at revision: Revision?, _ definition: ListDefinition
-    ) {
+    private func succeed(_ answer: Transfer.Answer, at revision: Revision?, _ asked: Asked) {
         overtakings = 0
-        let wasFailing = known.withLock { $0.failures }
-        learn {
-            $0.succeed(
-                answer, every: definition.source?.every ?? $0.interval, revision: revision?.text, asked: asked,
-                at: .now)
-        }
-        upstream.tallies.count(.fetched, definition.name.text)
-        if wasFailing > 0 { upstream.outages.end(name, definition, upstream.service.journal) }
+        let wasFailing = known.withLock { $0.failures > 0 }
+        learn { $0.succeed(answer, every: asked.every, revision: revision?.text, asked: asked.time, at: .now) }
+        upstream.tallies.count(.fetched, asked.list)
+        if wasFailing { upstream.outages.end(name, of: asked.list) }
         giveBack(.success(()))
     }
 
-    private func fail(_ reason: String, retryAfter: Int? = nil, _ definition: ListDefinition) {
+    private func fail(_ reason: String, retryAfter: Int? = nil, _ asked: Asked) {
         let isFirst = known.withLock { record in
-            record.fail(
-                every: definition.source?.every ?? record.interval, retryAfter: retryAfter,
-                jitter: .random(in: 0...1), at: .now)
+            record.fail(every: asked.every, retryAfter: retryAfter, jitter: .random(in: 0...1), at: .now)
             return record.failures == 1
         }
-        upstream.tallies.count(.failed, definition.name.text)
+        upstream.tallies.count(.failed, asked.list)
         obstacle.withLock { $0 = reason }
-        // Once an outage, not once a try.
-        if isFirst { upstream.outages.begin(name, definition, because: reason, upstream.service.journal) }
+        // Once per outage, not per try.
+        if isFirst { upstream.outages.begin(name, of: asked.list, because: reason) }
         giveBack(.failure(problem(known.withLock { $0 }, at: .now) ?? .noSession(name)))
     }
 
-    private func miss(_ definition: ListDefinition) {
+    private func miss(_ asked: Asked) {
         known.withLock { $0.miss(at: .now) }
-        upstream.tallies.count(.missing, definition.name.text)
+        upstream.tallies.count(.missing, asked.list)
         giveBack(.failure(.noSession(name)))
     }
 
-    /// Somebody edited the list while its source was asked: what it answered may know nothing of that.
-    private func overtaken(_ definition: ListDefinition) {
+    /// The list was edited while its source was asked, and the answer may not know the edits.
+    private func overtaken(_ asked: Asked) {
         overtakings += 1
-        guard overtakings < Self.mostOvertakings else {
+        guard overtakings < Self.maxOvertakings else {
             overtakings = 0
-            return fail("the session is edited faster than it answers", definition)
+            return fail("the session is edited faster than it answers", asked)
         }
         known.withLock { $0.forgetState(at: .now) }
         startOver()
     }
 
-    /// Asks again, since what was answered is of no use.
+    /// Asks again, since the answer cannot be used.
     private func startOver() {
-        // One that was deleted meanwhile is made again by who reads it next.
+        // A session that was deleted meanwhile is made again when it is read next.
         guard hasReaders || !waiting.isEmpty || !later.isEmpty else { return giveBack(.success(())) }
         renewal = nil
         phase = .idle
         ask(isForced: true)
     }
 
-    /// Lets the next one have the turn when it is due, and tells those who wait.
+    /// Ends the turn, and then tells those who wait.
     private func giveBack(_ result: Result<Void, Problem>) {
         renewal = nil
         let (now, record) = (Instant.now, known.withLock { $0 })
         let next = max(record.due - now, .zero)
         store.endTurn(.source, of: name, record.note(at: now), next: next, on: loop).whenDone { [self] _ in
-            // Before others could take the turn it would still be this node's, and nobody else's.
+            // Not sooner: until now the turn is this node's, and cannot be taken.
             loop.perform { [self] in end(result) }
         }
     }
@@ -407,13 +364,13 @@ final class SourcedList: @unchecked Sendable {
         if waiting.isEmpty { schedule() } else { ask(isForced: true) }
     }
 
-    /// Lets a reader go on that has waited long enough.
+    /// Releases a reader whose patience is at its end.
     private func release(_ promise: Promise<Void, Problem>) {
         guard let index = waiting.firstIndex(where: { $0.promise === promise }) else { return }
         waiting.remove(at: index).promise.keep(.success(()))
     }
 
-    /// What a reader is told where there is no session.
+    /// What a reader is told if there is no session.
     private func problem(_ record: SourceRecord, at now: Instant) -> Problem? {
         switch record.outcome {
         case nil, .fetched: return nil
@@ -423,16 +380,5 @@ final class SourcedList: @unchecked Sendable {
             return Problem(
                 .sourceUnavailable, "the source of this list does not answer with a list", retryAfter: max(1, seconds))
         }
-    }
-}
-
-extension Transfer.Request {
-    /// Asks a source for its list.
-    init(_ source: ListDefinition.Source, at url: String, maxBytes: Int) {
-        var fields = source.headers.map { Field($0.name, $0.value) }
-        if !fields.contains(where: { $0.name.lowercased() == "accept" }) {
-            fields.append(Field("Accept", "application/json, */*;q=0.1"))
-        }
-        self.init(url: url, fields: fields, timeout: source.timeout, maxBytes: maxBytes, maxRedirects: 5)
     }
 }

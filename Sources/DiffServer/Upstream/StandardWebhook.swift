@@ -1,10 +1,10 @@
-/// Calls that their receiver can check: Standard Webhooks (standardwebhooks.com), symmetric signatures.
+/// Calls that their receiver can verify: Standard Webhooks (standardwebhooks.com), symmetric signatures.
 enum StandardWebhook {
     /// The header fields of a call.
     ///
     /// - Parameters:
-    ///   - id: the same for each try of one call, so that a receiver does once what comes twice. Without a dot.
-    ///   - seconds: when this try is made, since 1970. A receiver refuses what is old.
+    ///   - id: without a dot. The same for each try of one call, so that the receiver carries it out once.
+    ///   - seconds: when this try is made, since 1970. Receivers refuse old calls.
     static func fields(id: String, seconds: Int, body: [UInt8], secret: WebhookSecret) -> [RequestHeader] {
         [
             RequestHeader(name: "webhook-id", value: id),

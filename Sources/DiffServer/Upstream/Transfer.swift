@@ -2,34 +2,32 @@ import CDiffCURL
 import Glibc
 import HTTPCore
 
-/// One request to another server, and what has come of it so far. Confined to the loop of its `Transfers`.
+/// One request to another server, and its answer so far. Confined to the loop of its `Transfers`.
 final class Transfer {
-    /// What is asked for.
     struct Request {
         var url: String
         /// Sent by POST; nil for a GET.
         var body: [UInt8]?
-        var fields: [Field] = []
-        /// For all of it, redirects included.
+        var fields: [RequestHeader] = []
+        /// Of the whole request, redirects included.
         var timeout: Duration
-        /// The longest answer that is taken, in bytes, inflated.
+        /// The limit of the answer's body in bytes, inflated.
         var maxBytes: Int
-        /// Whether what is beyond that is not read, and no failure.
+        /// Whether a longer body is cut there, rather than a failure.
         var isCut = false
-        /// How many redirects are followed; each stays on the origin.
+        /// How many redirects are followed, all on the same origin.
         var maxRedirects = 0
     }
 
-    /// What was answered.
     struct Answer: Sendable {
         var status: Int
         var body: [UInt8]
         /// Bytes of the body on the wire.
         var received: Int
         var etag, lastModified, cacheControl, age: String?
-        /// Seconds (RFC 9110 §10.2.3); nil where nothing is said.
+        /// Seconds (RFC 9110 §10.2.3).
         var retryAfter: Int?
-        /// Counts the body for as long as somebody holds this.
+        /// Counts the body for as long as this is held.
         var share: MemoryShare
     }
 
@@ -43,17 +41,15 @@ final class Transfer {
     let easy: UnsafeMutableRawPointer
     let request: Request
     let done: Completion
-    /// When it has to be over.
     let deadline: Instant
     private let redirects: Int
     private var fields: UnsafeMutablePointer<curl_slist>?
     private let error = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var body: [UInt8] = []
-    /// Counts the body while it comes.
     private let share: MemoryShare
-    /// Why nothing more of the body was taken.
+    /// Why the rest of the body was refused.
     private var obstacle: String?
-    /// Whether there was more than was wanted.
+    /// Whether the body was longer than wanted.
     private var isCut = false
 
     init(
@@ -77,10 +73,10 @@ final class Transfer {
         set(CURLOPT_URL, request.url)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_USERAGENT, "diffserver/\(Version.text)")
-        // All encodings that libcurl can undo.
+        // All encodings that libcurl can decode.
         set(CURLOPT_ACCEPT_ENCODING, "")
         set(CURLOPT_NOSIGNAL, 1)
-        // Else a name that is being resolved holds up whoever gives it up.
+        // Otherwise clean-up waits for a name that is being resolved.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_TIMEOUT_MS, max(1, Int((deadline - .now) / .milliseconds(1))))
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
@@ -97,7 +93,7 @@ final class Transfer {
                 _ = cdiff_curl_set_pointer(
                     easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
             }
-            // An answer to `100-continue` would be waited for.
+            // libcurl would wait for an answer to `100-continue`.
             fields = curl_slist_append(fields, "Expect:")
         }
         if let fields { cdiff_curl_set_pointer(easy, CURLOPT_HTTPHEADER, fields) }
@@ -106,13 +102,15 @@ final class Transfer {
             Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Who is trusted besides the system's authorities, by the variable that OpenSSL's own tools know.
+    /// The authorities to trust instead of the system's, by the variable that OpenSSL's own tools know.
     private static let certificates = getenv("SSL_CERT_FILE").map { String(cString: $0) }
 
     private func set(_ option: CURLoption, _ value: String) { cdiff_curl_set_text(easy, option, value) }
     private func set(_ option: CURLoption, _ value: Int) { cdiff_curl_set_number(easy, option, value) }
 
-    /// Takes bytes of the body; as many as there are, or none to end the transfer.
+    /// Takes bytes of the body.
+    ///
+    /// - Returns: how many; none ends the transfer.
     private func take(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         let length = body.count + count
         guard length <= request.maxBytes else {
@@ -133,22 +131,19 @@ final class Transfer {
 
     private static func tooLong(_ limit: Int) -> String { "the answer has more than \(limit) bytes" }
 
-    // MARK: What came of it
+    // MARK: The end
 
-    /// What has to be asked next, or what came of it.
     enum Ending {
         case redirected(Transfer)
         case done(Result<Answer, Failure>)
     }
 
     func ending(_ code: CURLcode) -> Ending {
-        if let obstacle { return .done(.failure(Failure(reason: obstacle))) }
+        if let obstacle { return failed(obstacle) }
         guard code == CURLE_OK || isCut else {
-            if code == CURLE_FILESIZE_EXCEEDED {
-                return .done(.failure(Failure(reason: Self.tooLong(request.maxBytes))))
-            }
+            if code == CURLE_FILESIZE_EXCEEDED { return failed(Self.tooLong(request.maxBytes)) }
             let detail = String(cString: error)
-            return .done(.failure(Failure(reason: detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail)))
+            return failed(detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail)
         }
         let status = cdiff_curl_number(easy, CURLINFO_RESPONSE_CODE)
         if request.maxRedirects > 0, [301, 302, 303, 307, 308].contains(status),
@@ -169,10 +164,10 @@ final class Transfer {
 
     private func redirected(to url: String) -> Ending {
         guard redirects < request.maxRedirects else {
-            return .done(.failure(Failure(reason: "it redirects more than \(request.maxRedirects) times")))
+            return failed("it redirects more than \(request.maxRedirects) times")
         }
         guard let origin = Origin(url), origin == Origin(request.url) else {
-            return .done(.failure(Failure(reason: "it redirects to another origin")))
+            return failed("it redirects to another origin")
         }
         var next = request
         next.url = url
@@ -180,7 +175,9 @@ final class Transfer {
         return .redirected(Transfer(next, redirects: redirects + 1, until: deadline, share: share, done))
     }
 
-    /// All values of a field, as one.
+    private func failed(_ reason: String) -> Ending { .done(.failure(Failure(reason: reason))) }
+
+    /// All values of a field, joined.
     private func value(of name: String) -> String? {
         var header: UnsafeMutablePointer<curl_header>?
         var values: [String] = []

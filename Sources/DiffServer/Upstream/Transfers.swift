@@ -1,7 +1,6 @@
-// Requests to other servers go by libcurl: it brings proxies, certificates, HTTP/2, decompression, and connections that
-// are used again. Its multi interface says which descriptors to watch and when to call it (`curl_multi_socket_action`),
-// and a loop of its own does so: no thread waits for another server, and no loop that serves requests is held up by a
-// handshake.
+// Requests to other servers use libcurl, which brings proxies, certificates, HTTP/2, decompression and reuse of
+// connections. Its multi interface says which descriptors to watch and when to call it (`curl_multi_socket_action`). A
+// loop of its own does that, so no thread waits for another server, and no handshake delays a loop that serves clients.
 
 import CDiffCURL
 import HTTPCore
@@ -9,17 +8,17 @@ import HTTPCore
 /// Requests to other servers that are under way. Confined to its loop.
 final class Transfers: @unchecked Sendable {
     private let loop: EventLoop
-    /// Counts bodies while they come.
+    /// Counts bodies as they arrive.
     private let budget: MemoryBudget
     private let multi: UnsafeMutableRawPointer
     private var watches: [Int32: DescriptorWatch] = [:]
     private var timer: Timer?
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
 
-    /// Connections to all hosts: a server that does not answer must not take those of others.
+    /// Connections to all hosts.
     private static let maxConnections = 256
 
-    /// - Parameter maxOfHost: connections to one host; requests beyond wait, and their time passes.
+    /// - Parameter maxOfHost: connections to one host. Further requests wait, and their time passes.
     init(on loop: EventLoop, budget: MemoryBudget, maxOfHost: Int = 32) {
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         guard let multi = curl_multi_init() else { preconditionFailure("libcurl has no memory") }
@@ -68,7 +67,7 @@ final class Transfers: @unchecked Sendable {
             watches[socket]
             ?? DescriptorWatch(socket, on: loop) { [unowned self] readiness in act(on: socket, readiness) }
         watches[socket] = watch
-        // Where the kernel has no room for it the transfer runs into its timeout.
+        // If the kernel has no memory for it, the transfer times out.
         _ = watch.wait(for: readiness)
     }
 
@@ -92,7 +91,6 @@ final class Transfers: @unchecked Sendable {
         finish()
     }
 
-    /// Takes out those that have ended.
     private func finish() {
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {

@@ -1,18 +1,18 @@
 import HTTPCore
 
-/// The URL of an upstream, in which segments of a session's name stand: `https://a.example/users/{user}?on={day}`.
+/// The URL of an upstream with segments of a session's name: `https://a.example/users/{user}?on={day}`.
 ///
-/// What a client chose never says whom to call or which path is meant: a segment fills a whole segment of the path or a
-/// whole value of the query, percent-encoded (RFC 3986 §2.1) but for what is unreserved.
+/// A name is a client's choice, and must not choose the host or the path: a segment fills a whole segment of the path
+/// or a whole value of the query, percent-encoded (RFC 3986 §2.1) except for unreserved characters.
 struct URLTemplate: Sendable, Equatable {
     /// As it is written.
     let text: String
-    /// The names of the segments in it, in their order; one may be there several times.
+    /// The names of its segments, in order; one may occur several times.
     let segments: [String]
-    /// What stands before each segment, and behind the last.
+    /// The text before each segment, and after the last.
     private let literals: [String]
 
-    /// Why a text is no such URL. No case holds any of it: a URL may hold a secret.
+    /// Holds nothing of the text, since a URL may contain a secret.
     enum Failure: String, Error {
         case scheme = "a URL must begin with http:// or https://"
         case userInfo = "a URL must not contain a user or a password; send credentials in headers"
@@ -34,13 +34,13 @@ struct URLTemplate: Sendable, Equatable {
         try reader.read()
         self.text = text
         segments = reader.segments
-        // Of an empty path is asked as of the root (RFC 9110 §4.2.3).
+        // An empty path is the root (RFC 9110 §4.2.3).
         let isRooted = start < bytes.count && bytes[start] == UInt8(ascii: "/")
         reader.literals[0].insert(contentsOf: bytes[..<start] + (isRooted ? [] : [UInt8(ascii: "/")]), at: 0)
         literals = reader.literals.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Where the scheme and the authority end.
+    /// Where the authority ends.
     private static func authorityEnd(of bytes: [UInt8]) throws(Failure) -> Int {
         let lower = bytes.prefix(8).map { $0 | 0x20 }
         guard let scheme = ["http://", "https://"].first(where: { lower.starts(with: $0.utf8) }) else { throw .scheme }
@@ -55,12 +55,12 @@ struct URLTemplate: Sendable, Equatable {
 
     /// The URL with its segments filled in.
     ///
-    /// - Precondition: each segment is there, not empty, and neither `.` nor `..`, as `NamePattern` gives them.
+    /// - Precondition: every segment has a value, which is not empty, `.` or `..`: `NamePattern` guarantees that.
     func url(_ segments: [String: String]) -> String {
         var url = literals[0]
         for (segment, literal) in zip(self.segments, literals.dropFirst()) {
             guard let text = segments[segment], !["", ".", ".."].contains(text) else {
-                preconditionFailure("a segment of a URL that the session's name does not fill")
+                preconditionFailure("the session's name does not fill a segment of the URL")
             }
             url += Self.encoded(text) + literal
         }
@@ -77,17 +77,18 @@ struct URLTemplate: Sendable, Equatable {
         byte != UInt8(ascii: ":") && SessionName.isOfName(byte)
     }
 
-    /// Whether a path or a query holds it as it is, a slash and a question mark among them (RFC 3986 §3.3, §3.4).
+    /// Whether a path or a query may contain the byte as it is, a slash or question mark included (RFC 3986 §3.3,
+    /// §3.4).
     fileprivate static func isOfTarget(_ byte: UInt8) -> Bool {
         isUnreserved(byte) || "!$&'()*+,;=:@/?".utf8.contains(byte)
     }
 }
 
-/// Takes a path and a query apart, byte by byte.
+/// Splits a path and a query at their segments.
 private struct TargetReader {
     private let bytes: ArraySlice<UInt8>
     private var at: Int
-    /// Where the segment of the path, or the value of the query, began in which `at` stands; nil in a query's name.
+    /// Where the current segment of the path, or value of the query, began; nil in a parameter's name.
     private var start: Int?
     private var isQuery = false
     var literals: [[UInt8]] = [[]]
@@ -124,7 +125,7 @@ private struct TargetReader {
         try checkDots()
     }
 
-    /// Whether a byte ends the segment or the parameter before it.
+    /// Whether a byte ends the path's segment or the parameter before it.
     private func endsPart(_ byte: UInt8) -> Bool {
         isQuery ? byte == UInt8(ascii: "&") : byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?")
     }
@@ -139,7 +140,7 @@ private struct TargetReader {
         at = end + 1
     }
 
-    /// Clients take such segments away, also those that are written as `%2e`, and ask for another path.
+    /// HTTP clients resolve dot segments, also those written with `%2e`, and would ask for another path.
     private func checkDots() throws(URLTemplate.Failure) {
         guard !isQuery, let start else { return }
         let segment = String(decoding: bytes[start..<at], as: UTF8.self).lowercased()

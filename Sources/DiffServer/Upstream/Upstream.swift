@@ -1,48 +1,47 @@
-// Lists that fetch themselves, and edits that reach their owner (CONTRACT §11): who looks at a session of the file has
-// its source asked, at most once an interval, and who edits one with a hook is asked for by that.
+// Lists that fetch themselves, and edits that reach their owner (CONTRACT §11). A session of the file is fetched from
+// its source while somebody reads it, at most once per interval; edits to one with a hook wait for the hook's consent.
 //
-// All that is mutable here lives on one loop of its own, which also drives libcurl: requests to other servers, their
-// handshakes and their timers delay nobody who is served.
+// The mutable state is confined to a loop of its own, which also drives libcurl: requests to other servers, their
+// handshakes and timers delay no client.
 
 import HTTPCore
 import SnapshotKit
 
-/// The lists of a file, and what is under way for them.
+/// The lists of a file, and the requests that are made for them.
 final class Upstream: Sendable {
     let service: DiffService
     let loop: EventLoop
     /// Requests to sources.
     let transfers: Transfers
-    /// Requests to hooks, which must not wait for sources that are slow.
+    /// Requests to hooks, which must not wait for slow sources.
     let calls: Transfers
     let tallies = SourceTallies()
-    let outages = Outages()
-    /// Set before anybody asks.
+    let outages: Outages
+    /// Set by `init`, which it refers to.
     private(set) nonisolated(unsafe) var hooks: HookCalls! = nil
     private let file: Locked<ListsFile>
     private let lists = Locked<[String: SourcedList]>([:])
 
-    /// Sessions whose sources are asked at most.
+    /// How many sessions may have a source at a time.
     private var limit: Int { max(1, service.table.bounds.sessions / 2) }
 
     init(_ file: ListsFile, for service: DiffService, incoming: MemoryBudget) throws(ListenError) {
-        self.service = service
-        self.file = Locked(file)
+        (self.service, self.file, outages) = (service, Locked(file), Outages(service.journal))
         loop = try EventLoop.standalone()
         transfers = Transfers(on: loop, budget: incoming)
-        calls = Transfers(on: loop, budget: incoming, maxOfHost: HookCalls.most)
+        calls = Transfers(on: loop, budget: incoming, maxOfHost: HookCalls.maxCalls)
         hooks = HookCalls(self)
     }
 
     // MARK: What the file says
 
-    /// The list that a session is of; nil if it is none.
+    /// The list that a session belongs to; nil if the file does not name it.
     func match(_ name: String) -> ListMatch? { file.withLock { $0 }.list(of: name) }
 
     /// Whether the session fetches itself.
     func hasSource(_ name: String) -> Bool { match(name)?.definition.source != nil }
 
-    /// Goes on by another file: what is gone from it ends.
+    /// Continues with another file. Sessions of lists that are gone from it are removed.
     func replace(by next: ListsFile) {
         let before = file.withLock { exchange(&$0, with: next) }
         for name in service.table.names {
@@ -50,7 +49,7 @@ final class Upstream: Sendable {
             if new?.source == nil {
                 if old?.source != nil { remove(name) }
             } else if old?.source == nil {
-                // Somebody may wait for it already.
+                // There may be readers already.
                 if let slot = service.table.anySlot(name) { watch(slot) }
             } else if new != old {
                 lists.withLock { $0[name] }?.settingsChanged()
@@ -71,16 +70,16 @@ final class Upstream: Sendable {
         }
     }
 
-    // MARK: Who looks
+    // MARK: Readers
 
-    /// What somebody who reads a session has to wait for; nil if it need not.
+    /// What a reader of a session has to wait for; nil for nothing.
     func readiness(of name: String, isThere: Bool, patience: Duration) -> Progress<Void, Problem>? {
         guard let source = match(name)?.definition.source else { return nil }
         guard let list = list(name, source) else { return isThere ? nil : .done(.failure(.tooManyFetched)) }
         return list.readiness(isThere: isThere, patience: patience)
     }
 
-    /// Looks after a session that somebody may wait for.
+    /// Fetches a session while it has readers.
     func watch(_ slot: SessionSlot) {
         guard slot.readerCount > 0, let source = match(slot.name)?.definition.source else { return }
         list(slot.name, source)?.readersCame()
@@ -92,21 +91,16 @@ final class Upstream: Sendable {
         return list(name, source)?.fetch() ?? .done(.failure(.tooManyFetched))
     }
 
-    /// Why a session's source could not be asked last, for those who may know.
+    /// Why the last fetch of a session failed, for those who may know.
     func obstacle(of name: String) -> String { lists.withLock { $0[name] }?.obstacle.withLock { $0 } ?? "" }
 
-    /// For how many seconds nothing was heard of a session's source, if that is too long.
+    /// The seconds since a session's source was last heard of, if that is too long ago.
     func staleness(of name: String) -> Int? { lists.withLock { $0[name] }?.staleness }
 
     private func list(_ name: String, _ source: ListDefinition.Source) -> SourcedList? {
         lists.withLock { lists in
             if let list = lists[name] { return list }
-            if lists.count >= limit {
-                for (name, list) in lists where !list.isInUse {
-                    lists[name] = nil
-                    outages.forget(name, of: match(name)?.definition.name.text)
-                }
-            }
+            if lists.count >= limit { forget(&lists) { !$0.isInUse } }
             guard lists.count < limit else { return nil }
             let list = SourcedList(name, self, every: source.every)
             lists[name] = list
@@ -114,25 +108,26 @@ final class Upstream: Sendable {
         }
     }
 
-    /// Forgets lists that nobody looks at. Called each second. O(lists).
-    func sweep(at now: Instant = .now) {
-        lists.withLock { lists in
-            if lists.isEmpty { return }
-            for (name, list) in lists where list.isIdle(at: now) {
-                lists[name] = nil
-                outages.forget(name, of: match(name)?.definition.name.text)
-            }
+    /// Forgets lists that nobody reads. Called each second. O(lists).
+    func sweep() {
+        let now = Instant.now
+        lists.withLock { forget(&$0) { $0.isIdle(at: now) } }
+    }
+
+    private func forget(_ lists: inout [String: SourcedList], where isUseless: (SourcedList) -> Bool) {
+        for (name, list) in lists where isUseless(list) {
+            lists[name] = nil
+            outages.forget(name)
         }
     }
 
-    /// For each list of the file, the seconds since a source last answered, of the session for which that is longest
-    /// ago.
+    /// For each list of the file, the seconds since a source last answered, of the session with the oldest answer.
     var ages: [(list: String, seconds: Int)] {
         let now = Instant.now
         var ages: [String: Int] = [:]
         for (name, list) in lists.withLock({ $0 }) {
-            guard let fetched = list.fetched, let definition = match(name)?.definition else { continue }
-            ages[definition.name.text] = max(ages[definition.name.text] ?? 0, Int((now - fetched) / .seconds(1)))
+            guard let fetched = list.fetched, let label = match(name)?.definition.name.text else { continue }
+            ages[label] = max(ages[label, default: 0], Int((now - fetched) / .seconds(1)))
         }
         return ages.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
