@@ -3,19 +3,18 @@ import Glibc
 import HTTPCore
 import SnapshotKit
 
-/// `diffserver check-lists [--try] FILE [SESSION…]`: whether a server could start with `--lists FILE`, with the same
-/// variables; and whether it would find lists where the file says that they are.
+/// `diffserver check-lists [--try] FILE [SESSION…]`: whether a server with the same variables could start with
+/// `--lists FILE`, and whether the sources answer with lists.
 struct CheckLists {
     let path: String
-    /// Whether the sources are asked, too.
+    /// Whether the sources are fetched.
     let tries: Bool
     /// Sessions to try besides the lists without segments.
     let sessions: [String]
 
-    /// What it takes, besides the file and sessions.
-    static let options = [Option(flag: "--try", value: nil, help: "") { _, _ in true }]
+    static let options = [Option.foreign("--try", nil)]
 
-    /// Says what is wrong with the file, and ends with 1; or that nothing is, and ends with 0.
+    /// Prints the faults of the file and ends with 1, or says that there are none and ends with 0.
     func run(environment: @escaping (String) -> String?) -> Never {
         let file = read(environment)
         let failures = tries ? failures(file) : 0
@@ -36,7 +35,7 @@ struct CheckLists {
 
     // MARK: Trying
 
-    /// Asks sources, one after the other, and prints a line for each.
+    /// Fetches sources one after the other, and prints a line for each.
     ///
     /// - Returns: how many did not answer with a list.
     private func failures(_ file: ListsFile) -> Int {
@@ -46,16 +45,18 @@ struct CheckLists {
         var failures = 0
         for definition in file.lists where definition.source != nil {
             let name = definition.name.text
-            let tried = definition.name.isExact ? [name] : sessions.filter { isOf(definition, $0, file) }
+            let tried =
+                definition.name.isExact ? [name] : sessions.filter { file.list(of: $0)?.definition === definition }
             if tried.isEmpty {
                 print("\(name): not tried; name one of its sessions: check-lists --try \(path) SESSION")
             }
             for session in tried {
-                switch answer(of: session, file, transfers, loop) {
-                case .success(let line): print("\(session): \(line)")
-                case .failure(let failure):
+                do throws(Transfer.Failure) {
+                    let line = try answer(of: session, file, transfers, loop)
+                    print("\(session): \(line)")
+                } catch {
                     failures += 1
-                    print("\(session): \(failure.reason)")
+                    print("\(session): \(error.reason)")
                 }
             }
         }
@@ -67,15 +68,11 @@ struct CheckLists {
         return failures
     }
 
-    private func isOf(_ definition: ListDefinition, _ session: String, _ file: ListsFile) -> Bool {
-        file.list(of: session)?.definition === definition
-    }
-
     private func answer(
         of session: String, _ file: ListsFile, _ transfers: Transfers, _ loop: EventLoop
-    ) -> Result<String, Transfer.Failure> {
+    ) throws(Transfer.Failure) -> String {
         guard let match = file.list(of: session), let source = match.definition.source, let url = match.sourceURL else {
-            return .failure(Transfer.Failure(reason: "no list of this name has a source"))
+            throw Transfer.Failure(reason: "no list of this name has a source")
         }
         let options = Options()
         let request = Transfer.Request(source, at: url, maxBytes: options.maxBodyBytes)
@@ -89,21 +86,17 @@ struct CheckLists {
             }
         }
         isThere.wait()
-        return result.withLock { $0 }!.flatMap { answer in
-            let time = "\(Int((.now - start) / .milliseconds(1))) ms"
-            guard answer.status == 200 else {
-                return .failure(Transfer.Failure(reason: "it answered \(answer.status), in \(time)"))
-            }
-            let settings = match.definition.settings.applied(to: options.defaultSettings)
-            do throws(StateError) {
-                let snapshot = try Snapshot.reading(
-                    json: answer.body, shape: settings.shape ?? .native, limits: options.stateLimits, upon: nil
-                ).snapshot
-                return .success(
-                    "\(snapshot.itemCount) items, \(answer.body.count) bytes, \(time)")
-            } catch {
-                return .failure(Transfer.Failure(reason: "its answer is not a state: \(Problem(error).summary)"))
-            }
+        let answer = try result.withLock { $0 }!.get()
+        let time = "\(Int((.now - start) / .milliseconds(1))) ms"
+        guard answer.status == 200 else { throw Transfer.Failure(reason: "it answered \(answer.status), in \(time)") }
+        let settings = match.definition.settings.applied(to: options.defaultSettings)
+        do throws(StateError) {
+            let snapshot = try Snapshot.reading(
+                json: answer.body, shape: settings.shape ?? .native, limits: options.stateLimits, upon: nil
+            ).snapshot
+            return "\(snapshot.itemCount) items, \(answer.body.count) bytes, \(time)"
+        } catch {
+            throw Transfer.Failure(reason: "its answer is not a state: \(Problem(error).summary)")
         }
     }
 }

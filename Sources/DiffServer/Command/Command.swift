@@ -1,6 +1,6 @@
 import Glibc
 
-/// What was asked for on the command line.
+/// What the command line asks for.
 enum Command {
     case serve(Options)
     case diff(DiffCommand)
@@ -12,19 +12,19 @@ enum Command {
     case version
 }
 
-/// A command line that makes no sense: a line for a person, or one for each fault of a file, and exit status 2.
+/// A command line that cannot be carried out, for a person; the exit status is 2.
 struct UsageError: Error {
     let message: String
-    /// Whether each line begins with its place in a file.
-    var hasPlaces = false
+    /// Whether the message has a line for each fault of a file, with its place.
+    let hasPlaces: Bool
 
-    init(_ message: String) { self.message = message }
+    init(_ message: String, hasPlaces: Bool = false) { (self.message, self.hasPlaces) = (message, hasPlaces) }
 }
 
 extension Command {
-    /// Reads arguments (without the program's name) and the environment; flags win over variables.
+    /// Reads arguments (without the program's name) and the environment. Flags win over variables.
     ///
-    /// - Parameter group: limits the memory that is taken where no option says how much.
+    /// - Parameter group: limits the default of `--memory`.
     init(
         _ arguments: [String], environment: @escaping (String) -> String?, group: ControlGroup = ControlGroup()
     ) throws(UsageError) {
@@ -47,7 +47,7 @@ extension Command {
         }
     }
 
-    /// What help is asked for, by `help` or by a flag anywhere; nil where none is.
+    /// The help that is asked for, by `help` or by a flag anywhere.
     private static func topic(_ arguments: [String]) throws(UsageError) -> Help.Topic? {
         if arguments.first == "help" {
             guard let name = arguments.dropFirst().first else { return .overview }
@@ -75,8 +75,8 @@ extension Command {
         return options
     }
 
-    /// What a variable says. One that is empty is an error: a script that meant to put a key there must not start a
-    /// server without one.
+    /// The value of a variable. An empty one is an error: a script that failed to fill in a key must not start a server
+    /// without one.
     private static func variable(_ name: String, _ environment: (String) -> String?) throws(UsageError) -> String? {
         guard let text = environment(name) else { return nil }
         guard !text.isEmpty else { throw UsageError("\(name) is empty; unset it to use the default") }
@@ -91,7 +91,7 @@ extension Command {
         return flags
     }
 
-    /// Options (`--flag value`, `--flag=value`, or a switch) and the other arguments, of which `-` is one.
+    /// Splits options (`--flag value`, `--flag=value`, or a switch) from other arguments, such as `-`.
     private static func split(
         _ arguments: [String], known: [Option], of command: Help.Topic
     ) throws(UsageError) -> (flags: [(flag: String, value: String)], others: [String]) {
@@ -100,7 +100,7 @@ extension Command {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             guard argument.hasPrefix("--") else {
-                // Perhaps the rest of a secret that holds a blank: it is not repeated.
+                // Perhaps the rest of a secret with a blank: it is not printed.
                 if let last = flags.last?.0, known.contains(where: { $0.flag == last && $0.isSecret }) {
                     throw UsageError("the argument after the value of \(last) is not an option; \(command.pointer)")
                 }
@@ -109,7 +109,7 @@ extension Command {
             }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let option = known.first(where: { $0.flag == parts[0] }) else {
-                // A secret may have been glued to it.
+                // A secret may follow without a separator: it is not printed.
                 let name = parts[0].prefix { $0 == "-" || ("a"..."z").contains($0) }
                 throw UsageError("unknown option \"\(name)\"; \(command.pointer)")
             }
@@ -136,9 +136,9 @@ extension Command {
     }
 
     private static func token(_ arguments: [String], _ environment: (String) -> String?) throws(UsageError) -> Command {
-        let known = ["--session", "--scope", "--ttl", "--token-secret", "--token-secret-file"].map {
-            Option(flag: $0, value: "VALUE", help: "", isSecret: $0 == "--token-secret") { _, _ in true }
-        }
+        let known =
+            ["--session", "--scope", "--ttl", "--token-secret-file"].map { Option.foreign($0) }
+            + [Option.foreign("--token-secret", isSecret: true)]
         let given = try flags(arguments, known: known, of: .token)
         let flags = Dictionary(given) { _, last in last }
         let sessions = given.filter { $0.flag == "--session" }.map(\.value)
@@ -159,7 +159,7 @@ extension Command {
         return .token(sessions: sessions, scopes: Set(scopes), seconds: Int(time.components.seconds), secret: secret)
     }
 
-    /// The server's secret that signs tokens: from the command line, else from a variable.
+    /// The server's secret that signs tokens, from the command line or else from a variable.
     private static func secret(
         _ flags: [String: String], _ environment: (String) -> String?
     ) throws(UsageError) -> [UInt8] {

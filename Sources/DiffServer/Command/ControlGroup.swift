@@ -1,13 +1,13 @@
-/// What the kernel allows the process at most (cgroups(7)), as a container or a service manager has set it.
+/// The limits that a container or a service manager has set for the process (cgroups(7)).
 struct ControlGroup {
-    /// What stands before `/proc` and `/sys`.
+    /// The path before `/proc` and `/sys`.
     var root = ""
 
-    /// Bytes of memory; nil without a limit. The least of the process's own group and of all around it counts: each of
-    /// them is enforced.
+    /// Bytes of memory; nil without a limit. The lowest limit of the process's group and its ancestors, since each is
+    /// enforced.
     ///
-    /// In a container the own group often is the only one to be seen, as `/`; a path that names what lies outside of it
-    /// is not found there, and the walk up ends at the one that is.
+    /// In a container, often only the process's own group is visible, as `/`. A path from outside is not found there,
+    /// and the walk up ends at the visible group.
     var memoryLimit: Int? {
         for line in text("/proc/self/cgroup").split(separator: "\n") {
             let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
@@ -25,7 +25,7 @@ struct ControlGroup {
         var limits: [Int] = []
         while true {
             let folder = ([mount] + groups.map(String.init)).joined(separator: "/")
-            // Unlimited is the word `max`, or by version 1 a number that no machine has.
+            // Unlimited is `max`, or in version 1 a number that no machine has.
             if let limit = Int(text("\(folder)/\(file)").prefix { $0 != "\n" }), limit < 1 << 50 {
                 limits.append(limit)
             }

@@ -1,7 +1,7 @@
 import Glibc
 import SnapshotKit
 
-/// `diffserver diff OLD.json NEW.json`: the same engine on two files.
+/// `diffserver diff OLD.json NEW.json`: the changeset between two files.
 struct DiffCommand {
     let old: String
     let new: String
@@ -10,7 +10,7 @@ struct DiffCommand {
     let content: ContentStyle
     let shape: StateShape
 
-    /// - Parameter flags: of `options`, in their order. The last one counts, but for the parts of an id.
+    /// - Parameter flags: of `options`, in order. The last one counts, except for the parts of an id.
     init(old: String, new: String, flags: [(flag: String, value: String)]) throws(UsageError) {
         (self.old, self.new) = (old, new)
         dialect = try Self.choice(flags, "--dialect") ?? .keyed
@@ -27,12 +27,9 @@ struct DiffCommand {
         }
     }
 
-    /// What it takes, besides the two files.
     static let options =
-        ["--dialect", "--staging", "--content"].map { Option(flag: $0, value: "VALUE", help: "") { _, _ in true } }
-        + StateShape.Member.allCases.map { member in
-            Option(flag: member.flag, value: member == .map ? nil : "VALUE", help: "") { _, _ in true }
-        }
+        ["--dialect", "--staging", "--content"].map { Option.foreign($0) }
+        + StateShape.Member.allCases.map { Option.foreign($0.flag, $0 == .map ? nil : "VALUE") }
 
     private static func choice<Choice: RawRepresentable & CaseIterable>(
         _ flags: [(flag: String, value: String)], _ flag: String
@@ -42,7 +39,7 @@ struct DiffCommand {
         throw UsageError("\(flag) must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
     }
 
-    /// Prints the changes; what of the files is not in them is told beside.
+    /// Prints the changeset, and warnings to standard error.
     func run() -> Never {
         let changeset = Changeset(from: read(old), to: read(new))
         print(String(decoding: changeset.json(dialect, staging: staging, content: content), as: UTF8.self))
@@ -68,14 +65,14 @@ struct DiffCommand {
         } catch { fail("\(error.path): \(error.reason)") }
     }
 
-    /// Text about a request as this command takes it: `?idAt=/id` is `--id-at /id` here.
+    /// Translates text about requests: `?idAt=/id` is `--id-at /id` here.
     static func advice(_ text: String) -> String {
         StateShape.Member.allCases.reduce(text) { $0.replacing("?\($1.rawValue)=", with: "\($1.flag) ") }
     }
 }
 
 extension StateShape.Member {
-    /// What says it on the command line: `--section-id-at` for `sectionIdAt`.
+    /// On the command line: `--section-id-at` for `sectionIdAt`.
     var flag: String {
         rawValue.reduce("--") { $0 + ($1.isUppercase ? "-" : "") + $1.lowercased() }
     }

@@ -2,20 +2,19 @@ import Glibc
 
 /// Whole files.
 enum Files {
-    /// Why a file cannot be read.
     struct Failure: Error {
         let path: String
         let reason: String
     }
 
-    /// What the kernel says in a file; nothing where it cannot be read.
+    /// The text of a file of the kernel; empty if it cannot be read.
     static func text(_ path: String) -> String {
         do throws(Failure) { return String(decoding: try read(path), as: UTF8.self) } catch { return "" }
     }
 
-    /// All bytes of a file; `-` is standard input.
-    ///
-    /// - Parameter limit: a file with more bytes is a failure.
+    /// - Parameters:
+    ///   - path: `-` is standard input.
+    ///   - limit: in bytes. A longer file is a failure.
     static func read(_ path: String, atMost limit: Int = .max) throws(Failure) -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }

@@ -3,22 +3,22 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Memory that the allocator holds and nobody uses: sessions that were evicted leave holes between those that stay.
+/// Returns memory that the allocator holds and nobody uses: evicted sessions leave holes between those that stay.
 struct FreeMemory {
-    /// Bytes of the process beyond those that are accounted for, from which on it is worth a try.
+    /// Unaccounted bytes of the process that are worth a try.
     let slack: Int
-    /// What the process had when the last try was of no use.
+    /// The size of the process after the last try, if that was useless.
     private var useless: Int?
 
     init(slack: Int) { self.slack = slack }
 
-    /// Gives it back to the system where the process holds `slack` bytes more than the `used` ones that are accounted
-    /// for. Each try walks over the whole heap, under its locks; so one that brought less than a quarter of the slack
-    /// is not repeated before the process has grown by as much, or has shrunk.
+    /// Returns memory to the system if the process holds `slack` bytes more than the `used` ones that are accounted
+    /// for. Each try walks over the whole heap, under its locks. So one that brought less than a quarter of the slack
+    /// is not repeated until the size of the process has changed by as much.
     ///
     /// - Parameters:
-    ///   - resident: the process's memory in bytes; nil if it is not known.
-    ///   - trim: gives back what it can.
+    ///   - resident: the process's memory in bytes; nil if it is unknown.
+    ///   - trim: returns what it can.
     mutating func giveBack(
         used: Int, resident: () -> Int? = { ProcessFigures.memory?.resident }, trim: () -> Void = { malloc_trim(0) }
     ) {
@@ -29,11 +29,11 @@ struct FreeMemory {
     }
 }
 
-/// Gives back what evicted sessions held as soon as that is much: until then the process holds it beside what takes
-/// its place, which seldom fits into the holes.
+/// Returns the memory of evicted sessions as soon as that is much. Otherwise the process holds it beside the memory of
+/// new sessions, which seldom fit into the holes.
 ///
-/// Four clients that put states of 1 KB to 1 MB to ever new sessions with 64 MiB bring the process to 94 to 103 MiB,
-/// and without this to 121 to 132, where 112 are promised. A put of theirs costs half as much again for it.
+/// Four clients that put states of 1 KB to 1 MB into ever new sessions, with 64 MiB, bring the process to 94–103 MiB,
+/// and without this to 121–132 MiB, where 112 MiB are promised. Each put costs half as much again.
 final class EvictedMemory: Sendable {
     /// Bytes that are worth a walk over the heap.
     private let worth: Int
@@ -42,7 +42,7 @@ final class EvictedMemory: Sendable {
 
     init(worth: Int) { self.worth = worth }
 
-    /// Counts bytes that were just freed. From any thread; the walk is done elsewhere.
+    /// Counts bytes that were just freed. From any thread; another one walks over the heap.
     func add(_ freed: Int) {
         let before = bytes.add(freed, ordering: .relaxed).oldValue
         guard before < worth, before + freed >= worth else { return }

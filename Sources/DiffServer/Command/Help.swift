@@ -5,16 +5,16 @@ enum Version {
     static let text = "0.2.0"
 }
 
-/// `diffserver help`, and what each command says of itself.
+/// `diffserver help`, and the help of each command.
 enum Help {
-    /// What help is about: everything, or the command of that name.
+    /// Everything, or the command of that name.
     enum Topic: String, CaseIterable {
         case overview = "help"
         case serve, diff, key, token
         case healthCheck = "healthcheck"
         case checkLists = "check-lists"
 
-        /// Where an error sends whoever made it.
+        /// For error messages.
         var pointer: String { self == .overview ? "see diffserver help" : "see diffserver \(rawValue) --help" }
     }
 

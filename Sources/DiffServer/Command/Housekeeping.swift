@@ -1,7 +1,7 @@
 import Glibc
 import HTTPCore
 
-/// What is done once a second, whatever clients do, on a thread of its own.
+/// What is done each second, on a thread of its own.
 struct Housekeeping {
     private let service: DiffService
     private let server: Server
@@ -9,9 +9,9 @@ struct Housekeeping {
     private var saturation = Saturation()
     private let log: LogFile?
 
-    /// Begins, and goes on until the process ends.
+    /// Runs until the process ends.
     ///
-    /// - Parameter log: the file that the log goes to, if it does.
+    /// - Parameter log: nil if the log does not go to a file.
     static func start(_ service: DiffService, _ server: Server, _ log: LogFile?) {
         SystemThread.start(named: "housekeeping") {
             var housekeeping = Housekeeping(service, server, log)

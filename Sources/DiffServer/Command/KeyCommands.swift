@@ -1,6 +1,6 @@
 /// `diffserver key` and `diffserver token`: credentials without a server.
 enum KeyCommands {
-    /// Makes a key: the secret to give away, and what to configure.
+    /// Makes a key: the secret for the client, and the option for the server.
     static func key(name: String) {
         let secret = KeyRing.newSecret()
         let hash = Hex.encode(Digests.sha256(Array(secret.utf8)))

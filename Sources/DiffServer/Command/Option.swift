@@ -1,4 +1,4 @@
-// How an option is read. A range ends where a value could no longer work, far below where a sum of it would overflow.
+// How an option is read. Ranges end where values could no longer work, far below where a sum of them would overflow.
 
 import HTTPCore
 import SnapshotKit
@@ -6,28 +6,27 @@ import SnapshotKit
 /// One option.
 struct Option: Sendable {
     let flag: String
-    /// What stands for the value in help; nil for a switch.
+    /// The value's placeholder in help; nil for a switch.
     let value: String?
     let help: String
-    /// What is wrong with a value that is of no use, behind the value: `is not a time`.
+    /// What is wrong with an invalid value, as it follows the value: `is not a time`.
     var fault = "is not valid"
-    /// Whether a value may hold what nobody else should read: no message repeats it then.
+    /// Whether the value may be a secret, which messages do not repeat.
     var isSecret = false
-    /// Sets it from its text; false if the text is of no use.
+    /// Sets the option from a text; false if the text is invalid.
     let set: @Sendable (inout Options, String) -> Bool
 
     var variable: String {
         "DIFFSERVER_" + flag.dropFirst(2).map { $0 == "-" ? "_" : $0.uppercased() }.joined()
     }
 
-    /// Sets it from a text that was given as `name`, its flag or its variable.
+    /// - Parameter name: where the text comes from: the flag or the variable.
     func read(_ text: String, from name: String, into options: inout Options) throws(UsageError) {
         guard !set(&options, text) else { return }
         if text.isEmpty { throw UsageError("\(name) is empty") }
         throw UsageError(isSecret ? "the value of \(name) \(fault)" : "\(name): \"\(text)\" \(fault)")
     }
 
-    /// The same, of which no message repeats the value.
     func keptSecret() -> Option {
         var option = self
         option.isSecret = true
@@ -39,11 +38,12 @@ struct Option: Sendable {
 
 extension Option {
     private static let counts = 1...1_000_000_000
-    /// Up to 1 TiB: no machine that this runs on has more, and sums of some such amounts stay far from overflowing.
+    /// Up to 1 TiB: sums of such amounts stay far from overflowing.
     private static let sizes = 1...1 << 40
-    /// Up to what a session may live.
-    static let times = Duration.nanoseconds(1)...Duration.seconds(Options.maxTimeToLive)
-    static let timeFault = "is not a time above 0 and up to \(Unit.time(times.upperBound)), such as 500ms, 10s or 1h"
+    /// Up to the longest life of a session.
+    private static let times = Duration.nanoseconds(1)...Duration.seconds(Options.maxTimeToLive)
+    private static let timeFault =
+        "is not a time above 0 and up to \(Unit.time(times.upperBound)), such as 500ms, 10s or 1h"
 
     private static func fault(_ range: ClosedRange<Int>) -> String {
         "is not a whole number from \(range.lowerBound) to \(range.upperBound)"
@@ -57,40 +57,50 @@ extension Option {
 // MARK: - Kinds
 
 extension Option {
-    static func text(
-        _ flag: String, _ value: String, _ help: String, _ fault: String,
-        _ set: @escaping @Sendable (inout Options, String) -> Bool
+    /// - Parameter read: nil for an invalid text.
+    static func value<Value>(
+        _ flag: String, _ value: String?, _ help: String, _ fault: String,
+        _ path: WritableKeyPath<Options, Value> & Sendable, _ read: @escaping @Sendable (String) -> Value?
     ) -> Option {
-        Option(flag: flag, value: value, help: help, fault: fault, set: set)
+        Option(flag: flag, value: value, help: help, fault: fault) { options, text in
+            guard let value = read(text) else { return false }
+            options[keyPath: path] = value
+            return true
+        }
     }
 
-    /// One that is any text but an empty one.
+    /// Without a default; the help says what that means.
+    static func optional<Value>(
+        _ flag: String, _ value: String, _ help: String, _ fault: String,
+        _ path: WritableKeyPath<Options, Value?> & Sendable, _ read: @escaping @Sendable (String) -> Value?
+    ) -> Option {
+        .value(flag, value, help, fault, path) { read($0).map(Optional.some) }
+    }
+
+    /// May be repeated. In the environment, commas separate the values.
+    static func list<Value>(
+        _ flag: String, _ value: String, _ help: String, _ fault: String,
+        _ path: WritableKeyPath<Options, [Value]> & Sendable, _ read: @escaping @Sendable (String) -> Value?
+    ) -> Option {
+        Option(flag: flag, value: value, help: help, fault: fault) { options, text in
+            let texts = text.split(separator: ",", omittingEmptySubsequences: false)
+            let values = texts.compactMap { read($0.trimmed) }
+            options[keyPath: path] += values
+            return values.count == texts.count
+        }
+    }
+
+    /// Any text that is not empty.
     static func text(
         _ flag: String, _ value: String, _ help: String, _ path: WritableKeyPath<Options, String?> & Sendable
     ) -> Option {
-        Option(flag: flag, value: value, help: help) { options, text in
-            options[keyPath: path] = text
-            return !text.isEmpty
-        }
+        .optional(flag, value, help, "is empty", path) { $0.isEmpty ? nil : $0 }
     }
 
     static func toggle(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Bool> & Sendable
     ) -> Option {
-        Option(flag: flag, value: nil, help: help, fault: "is neither true nor false") { options, text in
-            options[keyPath: path] = text == "true"
-            return text == "true" || text == "false"
-        }
-    }
-
-    /// One that may be repeated; in the environment the values are separated by commas.
-    static func list(
-        _ flag: String, _ value: String, _ help: String, _ fault: String,
-        _ add: @escaping @Sendable (inout Options, String) -> Bool
-    ) -> Option {
-        Option(flag: flag, value: value, help: help, fault: fault) { options, text in
-            text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { add(&options, $0.trimmed) }
-        }
+        .value(flag, nil, help, "is neither true nor false", path) { ["true": true, "false": false][$0] }
     }
 
     static func count(
@@ -98,22 +108,14 @@ extension Option {
         _ range: ClosedRange<Int> = counts
     ) -> Option {
         let help = help + " (default \(Options()[keyPath: path]))"
-        return Option(flag: flag, value: "COUNT", help: help, fault: fault(range)) { options, text in
-            guard let count = Int(text), range.contains(count) else { return false }
-            options[keyPath: path] = count
-            return true
-        }
+        return .value(flag, "COUNT", help, fault(range), path) { range.checked(Int($0)) }
     }
 
-    /// One without a default; its help says what that means.
     static func count(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Int?> & Sendable,
         _ range: ClosedRange<Int> = counts
     ) -> Option {
-        Option(flag: flag, value: "COUNT", help: help, fault: fault(range)) { options, text in
-            options[keyPath: path] = Int(text)
-            return range.contains(options[keyPath: path] ?? 0)
-        }
+        .optional(flag, "COUNT", help, fault(range), path) { range.checked(Int($0)) }
     }
 
     static func bytes(
@@ -121,21 +123,29 @@ extension Option {
         _ range: ClosedRange<Int> = sizes
     ) -> Option {
         let standard = help.contains("default") ? "" : " (default \(Unit.bytes(Options()[keyPath: path])))"
-        return Option(flag: flag, value: "BYTES", help: help + standard, fault: sizeFault(range)) { options, text in
-            guard let bytes = Unit.bytes(text), range.contains(bytes) else { return false }
-            options[keyPath: path] = bytes
-            return true
-        }
+        return .value(flag, "BYTES", help + standard, sizeFault(range), path) { range.checked(Unit.bytes($0)) }
     }
 
     static func time(
         _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Duration> & Sendable
     ) -> Option {
         let help = help + " (default \(Unit.time(Options()[keyPath: path])))"
-        return Option(flag: flag, value: "TIME", help: help, fault: timeFault) { options, text in
-            guard let time = Unit.time(text), times.contains(time) else { return false }
-            options[keyPath: path] = time
-            return true
-        }
+        return .value(flag, "TIME", help, timeFault, path) { times.checked(Unit.time($0)) }
     }
+
+    static func time(
+        _ flag: String, _ help: String, _ path: WritableKeyPath<Options, Duration?> & Sendable
+    ) -> Option {
+        .optional(flag, "TIME", help, timeFault, path) { times.checked(Unit.time($0)) }
+    }
+
+    /// An option of another command than `serve`, which reads it by itself.
+    static func foreign(_ flag: String, _ value: String? = "VALUE", isSecret: Bool = false) -> Option {
+        Option(flag: flag, value: value, help: "", isSecret: isSecret) { _, _ in true }
+    }
+}
+
+extension ClosedRange {
+    /// A value, if it is within the range.
+    fileprivate func checked(_ value: Bound?) -> Bound? { value.flatMap { contains($0) ? $0 : nil } }
 }

@@ -1,11 +1,10 @@
-// Every option once: its flag, its place in the environment (`--max-body` is `DIFFSERVER_MAX_BODY`), its unit, its
-// default, its range, and how it is read. Help, errors and the environment all come from here. What only makes sense
-// together with another option is checked by `Options.checked()`.
+// Each option once, with its flag, variable (`--max-body` is `DIFFSERVER_MAX_BODY`), unit, default and range. Help,
+// errors and the environment all come from here. `Options.checked()` checks combinations of options.
 
 import HTTPCore
 import SnapshotKit
 
-/// Options that are about one subject.
+/// Options of one subject.
 struct OptionGroup: Sendable {
     let title: String
     let options: [Option]
@@ -29,20 +28,13 @@ enum OptionTable {
         .list(
             "--listen", "ADDRESS",
             "where to listen: 127.0.0.1:8080 (default), [::1]:8080, :8080, unix:/path; may be repeated",
-            "is not an address such as 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path"
-        ) {
-            guard let address = ListenAddress($1) else { return false }
-            $0.listen.append(address)
-            return true
-        },
+            "is not an address such as 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path", \.listen
+        ) { ListenAddress($0) },
         .list(
             "--origin", "ORIGIN",
             "an origin whose web pages may call this server, such as https://example.org; may be repeated",
-            "is not an origin as browsers write it, such as https://example.org: lower case, and no path"
-        ) {
-            $0.origins.insert($1)
-            return CrossOrigin.isOrigin($1)
-        },
+            "is not an origin as browsers write it, such as https://example.org: lower case, and no path", \.origins
+        ) { CrossOrigin.isOrigin($0) ? $0 : nil },
         .text(
             "--tls-certificate", "FILE", "PEM file: the server's certificate and its chain; reloaded on SIGHUP",
             \.certificate),
@@ -57,23 +49,22 @@ enum OptionTable {
         .list(
             "--key", "NAME:SHA256[:PREFIX]",
             "a writer's key by its hash, good for sessions whose names start with PREFIX; may be repeated",
-            "is not NAME:SHA256 or NAME:SHA256:PREFIX, with a hash of 64 hexadecimal digits; diffserver key makes one"
-        ) {
-            guard let key = KeyRing.Key($1) else { return false }
-            $0.keys.append(key)
-            return true
-        }.keptSecret(),
+            "is not NAME:SHA256 or NAME:SHA256:PREFIX, with a hash of 64 hexadecimal digits; diffserver key makes one",
+            \.keys
+        ) { KeyRing.Key($0) }.keptSecret(),
         .text("--key-file", "FILE", "file with such keys, one per line", \.keyFile),
-        .text(
-            "--token-secret", "TEXT",
-            "signs clients' tokens, at least \(TokenSecrets.minBytes) bytes (default: random at each start); may be "
+        Option(
+            flag: "--token-secret", value: "TEXT",
+            help:
+                "signs clients' tokens, at least \(TokenSecrets.minBytes) bytes (default: random at each start); may be "
                 + "repeated, or have several lines: the first signs, all verify",
-            "is shorter than \(TokenSecrets.minBytes) bytes, or there are more than \(TokenSecrets.maxCount)"
+            fault: "is shorter than \(TokenSecrets.minBytes) bytes, or there are more than \(TokenSecrets.maxCount)",
+            isSecret: true
         ) {
             guard let secrets = TokenSecrets.read($1.utf8) else { return false }
             $0.tokenSecrets += secrets
             return $0.tokenSecrets.count <= TokenSecrets.maxCount
-        }.keptSecret(),
+        },
         .text(
             "--token-secret-file", "FILE",
             "file with such secrets, one per line, so that ps does not show them; reloaded on SIGHUP",
@@ -81,31 +72,24 @@ enum OptionTable {
     ]
 
     private static let stores: [Option] = [
-        .text(
+        .value(
             "--store", "ADDRESS",
             "memory (default), sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, redis-sentinel://HOSTS/NAME, "
                 + "redis-cluster://HOSTS",
             "is not memory, sqlite:PATH, redis://HOST, rediss://HOST, unix:/path, redis-sentinel://HOSTS/NAME or "
-                + "redis-cluster://HOSTS"
-        ) {
-            guard let address = StoreAddress($1) else { return false }
-            $0.store = address
-            return true
-        }.keptSecret(),
+                + "redis-cluster://HOSTS", \.store
+        ) { StoreAddress($0) }.keptSecret(),
         .text(
             "--store-password-file", "FILE", "file with the password of Redis, so that ps does not show it",
             \.storePasswordFile),
         .text(
             "--store-ca", "FILE", "PEM file: the CA of a Redis reached over TLS (default: the system's CAs)",
             \.storeAuthority),
-        .text(
+        .value(
             "--durability", "full|relaxed",
             "when SQLite acknowledges a write: on disk (full, the default), or at most a second before (relaxed)",
-            "is neither full nor relaxed"
-        ) {
-            $0.isDurable = $1 == "full"
-            return $1 == "full" || $1 == "relaxed"
-        },
+            "is neither full nor relaxed", \.isDurable
+        ) { ["full": true, "relaxed": false][$0] },
         .text(
             "--digest-key", "TEXT",
             "keys the digests in revisions; the same on all nodes that share sessions "
@@ -146,13 +130,9 @@ enum OptionTable {
         .time("--history-age", "how long a past revision is kept", \.tableBounds.history.age),
         .bytes("--history-bytes", "memory for past revisions per session", \.tableBounds.history.bytes),
         .count("--max-streams", "streams and held requests per session", \.tableBounds.readers),
-        .text(
-            "--stream-life", "TIME",
-            "how long a stream stays open before its reader must reconnect (default no limit)", Option.timeFault
-        ) {
-            $0.streamLife = Unit.time($1)
-            return Option.times.contains($0.streamLife ?? .zero)
-        },
+        .time(
+            "--stream-life", "how long a stream stays open before its reader must reconnect (default no limit)",
+            \.streamLife),
     ]
 
     private static let connections: [Option] = [
@@ -179,10 +159,10 @@ enum OptionTable {
 
     private static let process: [Option] = [
         .time("--drain", "time for running requests to finish on shutdown", \.drain),
-        .text(
-            "--watchdog", "TIME",
-            "exit with status 70 when an event loop is stuck for this long; 0 for never (default 10s)",
-            "is neither 0 nor a time from 100ms to 1h, such as 10s"
+        Option(
+            flag: "--watchdog", value: "TIME",
+            help: "exit with status 70 when an event loop is stuck for this long; 0 for never (default 10s)",
+            fault: "is neither 0 nor a time from 100ms to 1h, such as 10s"
         ) {
             guard let time = Unit.time($1), time == .zero || time >= .milliseconds(100), time <= .seconds(3600) else {
                 return false
@@ -191,14 +171,10 @@ enum OptionTable {
             return true
         },
         .count("--loops", "event loops (default: one per core)", \.loops, 1...1024),
-        .text(
+        .value(
             "--log", "text|json|none", "format of the log on standard error (default text)",
-            "is not text, json or none"
-        ) {
-            guard let format = LogFormat(rawValue: $1) else { return false }
-            $0.logFormat = format
-            return true
-        },
+            "is not text, json or none", \.logFormat
+        ) { LogFormat(rawValue: $0) },
         .toggle("--log-requests", "log one line per request", \.logsRequests),
     ]
 }

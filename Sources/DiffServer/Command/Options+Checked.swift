@@ -1,13 +1,12 @@
-// What one option alone cannot tell: which go together, which exclude each other, and what files of secrets and of
-// lists hold. Done once, before anything is opened, so that a mistake is one line (in a file of lists, one each) and
-// exit status 2.
+// Checks that take more than one option: which go together, which exclude each other, and the contents of files. They
+// run before anything is opened, so that a mistake is one line (in a file of lists, one per fault) and exit status 2.
 
 import Glibc
 
 extension Options {
-    /// The options as a server can run with them: they make sense together, and what stands in files has been read.
+    /// The options with the contents of their files, if they make sense together.
     ///
-    /// - Parameter environment: what variables hold that a file of lists names.
+    /// - Parameter environment: looks up variables for the file of lists.
     func checked(environment: @escaping (String) -> String?) throws(UsageError) -> Options {
         var options = self
         try options.readSecrets()
@@ -16,16 +15,16 @@ extension Options {
         return options
     }
 
-    /// What a file of lists says.
+    /// Reads a file of lists.
     ///
-    /// - Throws: a line for each of its faults, `FILE:LINE:COLUMN: message`; or why it cannot be read.
+    /// - Throws: a line for each fault, `FILE:LINE:COLUMN: message`; or why the file cannot be read.
     static func lists(in path: String, environment: @escaping (String) -> String?) throws(UsageError) -> ListsFile {
         let json: [UInt8]
         do throws(Files.Failure) { json = try Files.read(path, atMost: ListsFile.maxBytes) } catch {
             throw UsageError("--lists \(path): \(error.reason)")
         }
         do throws(ListsFileError) { return try ListsFile(json: json, environment: environment) } catch {
-            throw UsageError(error, in: path)
+            throw UsageError(error.text(of: path), hasPlaces: true)
         }
     }
 
@@ -81,7 +80,6 @@ extension Options {
         try Self.secret(flag, path, warnings: &warnings)
     }
 
-    /// The secrets of tokens that a file holds.
     static func tokenSecrets(in path: String, warnings: inout [String]) throws(UsageError) -> [[UInt8]] {
         guard let secrets = TokenSecrets.read(try secret("--token-secret-file", path, warnings: &warnings)) else {
             throw UsageError("the file of --token-secret-file must hold secrets, one per line, \(TokenSecrets.rule)")
@@ -89,10 +87,10 @@ extension Options {
         return secrets
     }
 
-    /// What a file of secrets holds, without the line break at its end. No error names the file: who takes the option
-    /// for the one without `-file` has given the secret in its place.
+    /// The contents of a file of secrets, without the last line break. Errors do not name the file: whoever confuses
+    /// the option with the one without `-file` has given the secret instead.
     ///
-    /// - Throws: where it cannot be read, is empty or has more than 1 MiB.
+    /// - Throws: if the file cannot be read, is empty or has more than 1 MiB.
     private static func secret(_ flag: String, _ path: String, warnings: inout [String]) throws(UsageError) -> [UInt8] {
         var bytes: [UInt8]
         do throws(Files.Failure) {
@@ -107,13 +105,5 @@ extension Options {
                 "\(flag) \(path): every user of this machine can read or change this file; chmod o= prevents that")
         }
         return bytes
-    }
-}
-
-extension UsageError {
-    /// Each fault of a file of lists with its place.
-    init(_ error: ListsFileError, in path: String) {
-        message = error.text(of: path)
-        hasPlaces = true
     }
 }

@@ -1,36 +1,36 @@
 import HTTPCore
 import SnapshotKit
 
-/// How the service is set up. `OptionTable` says how each is named on the command line and in the environment.
+/// The configuration of the service. `OptionTable` names each option on the command line and in the environment.
 struct Options: Sendable {
     static let maxTimeToLive = 7 * 24 * 3600
 
-    // MARK: Where and who
+    // MARK: Addresses and access
 
     var listen: [ListenAddress] = []
     var keys: [KeyRing.Key] = []
     var keyFile: String?
-    /// Whether no authentication is wanted.
+    /// Whether authentication is off.
     var isOpen = false
-    /// The first one signs, all verify; empty: one is made at the start.
+    /// The first one signs, all verify. If empty, one is made at the start.
     var tokenSecrets: [[UInt8]] = []
     var tokenSecretFile: String?
-    /// Nil: one that the store has, else a new one.
+    /// Nil for the store's, or else a new one.
     var digestKey: String?
     var store = StoreAddress.memory
     var storePasswordFile: String?
-    /// Whether a store on this machine waits for the disk before a write is answered.
+    /// Whether SQLite waits for the disk before a write is answered.
     var isDurable = true
-    /// A file with the authority of the store's certificate.
+    /// A file with the CA of the store's certificate.
     var storeAuthority: String?
-    var origins: Set<String> = []
+    var origins: [String] = []
     var requiresIfMatch = false
     var listsPath: String?
-    /// What that file says.
+    /// The contents of that file.
     var lists: ListsFile?
-    /// Requests a second of one key or token; nil for no limit.
+    /// Requests per second of one key or token; nil for no limit.
     var rate: Int?
-    /// Requests a second of one peer; nil for no limit.
+    /// Requests per second of one peer; nil for no limit.
     var peerRate: Int?
 
     // MARK: Encryption
@@ -45,26 +45,26 @@ struct Options: Sendable {
     var stateLimits = StateLimits()
     var tableBounds = SessionTable.Bounds()
     var timeToLive = Duration.seconds(3600)
-    /// After which a stream ends and its reader comes back, perhaps to another node; nil for never.
+    /// After this a stream ends, so that its reader reconnects, perhaps to another node; nil for never.
     var streamLife: Duration?
     var messageLimits = MessageLimits()
     var connectionLimits = ConnectionLimits()
     var maxConnections = 20_000
-    /// Connections at once of one peer; nil for no limit.
+    /// Concurrent connections of one peer; nil for no limit.
     var peerConnections: Int?
     var loops: Int?
     var drain = Duration.seconds(10)
-    /// How long a loop may take for one turn before the process ends itself; nil for ever.
+    /// How long a turn of a loop may take before the process ends itself; nil for no limit.
     var watchdog: Duration? = .seconds(10)
 
     // MARK: Observing
 
     var logFormat = LogFormat.text
     var logsRequests = false
-    /// What whoever starts the server should know, though it can start.
+    /// For the log at the start.
     var warnings: [String] = []
 
-    /// For sessions that say nothing else.
+    /// For sessions that do not set them.
     var defaultSettings: Session.Settings { Session.Settings(timeToLive: timeToLive, ignored: []) }
 
     var serverOptions: ServerOptions {
@@ -74,7 +74,7 @@ struct Options: Sendable {
         options.connectionLimits = connectionLimits
         options.maxConnections = maxConnections
         options.maxPeerConnections = peerConnections
-        // Each loop may have a connection to the store, and its successor; the rest is for files.
+        // Each loop may have two connections to the store, an old and a new one; the rest is for files.
         options.reservedDescriptors = 16 + 2 * options.loops
         if let certificate, let certificateKey {
             options.tls = TLSOptions(

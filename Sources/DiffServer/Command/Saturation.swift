@@ -1,13 +1,13 @@
 import HTTPCore
 
-/// Tells a beginning and an end where connections come to their limit, and nothing between.
+/// Reports when connections reach their limit and when that is over, and nothing in between.
 struct Saturation {
     private var isTold = false
     private var refused = 0
     private var pauses = 0
 
-    /// The line for the log, if one is due. It is over when a tenth of the room is free again, so that one client more
-    /// or less does not fill the log.
+    /// The line for the log, if one is due. It is over when a tenth of the limit is free again, so that single clients
+    /// that come and go do not fill the log.
     mutating func line(for counters: Server.Counters) -> String? {
         defer { (refused, pauses) = (counters.refusedConnections, counters.acceptPauses) }
         let isFull = counters.refusedConnections > refused || counters.acceptPauses > pauses

@@ -1,22 +1,25 @@
 import Glibc
 import HTTPCore
 
-/// `diffserver serve`: from options to a running server, and down again.
+/// `diffserver serve`: from options to a running server, and to its end.
 enum Serve {
-    /// Runs until a signal says to stop. Returns the process's exit status.
+    /// Runs until a signal ends the process.
     static func run(_ options: Options) -> Never {
         var options = options
         Descriptors.raiseLimit()
         if options.listen.isEmpty { options.listen = ListenAddress.activated() }
         if options.listen.isEmpty { options.listen = [.tcp(host: "127.0.0.1", port: 8080)] }
         let journal = Journal(format: options.logFormat, logsRequests: options.logsRequests)
-        // Before any other thread exists: all inherit the mask, so that a signal waits until it is asked for, however
-        // early it comes.
+        // Before any other thread exists: all inherit the mask, so that a signal waits until it is taken, however early
+        // it comes.
         let signals = Signals([SIGTERM, SIGINT, SIGHUP])
         for warning in options.warnings { journal.log(warning, level: "warning") }
         let messages = MessageMemory(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
         let workers = Workers(count: options.serverOptions.loops)
-        let store = store(options, messages, journal, workers)
+        let store: any SessionStore
+        do throws(StoreError) {
+            store = try options.store.open(options: options, messages: messages, journal: journal, workers: workers)
+        } catch { fail("\(error)") }
         let service = DiffService(
             options: options, store: store, messages: messages, access: access(options, journal), journal: journal,
             workers: workers)
@@ -26,12 +29,12 @@ enum Serve {
         var serverOptions = options.serverOptions
         (serverOptions.incoming, serverOptions.outgoing) = (messages.incoming, messages.outgoing)
         serverOptions.openConnections = messages.connections
-        // Not from the table to itself: a weak reference would make each count of its references dear.
+        // Not by the table itself, which would take a weak reference, and that makes counting its references slow.
         messages.onGrowth { [table = store.table] in table.makeRoom() }
         let server = Server(options: serverOptions, service: service, workers: workers)
         service.run(in: server)
         let scheme = options.certificate == nil ? "http" : "https"
-        // Whoever reads the next line may move the file at once.
+        // Before the next line: whoever reads that may move the file at once.
         let log = LogFile(descriptor: STDERR_FILENO)
         do throws(ListenError) {
             for address in try server.start() {
@@ -49,20 +52,17 @@ enum Serve {
         if let limit = options.watchdog { watch(server, limit, journal) }
         while signals.wait() == SIGHUP { reload(server, service) }
         stop(server, service)
-        // The loops close what is late by themselves; this thread is for the case that one cannot.
+        // The loops close late connections by themselves, unless one is stuck.
         let deadline = Instant.now + options.drain + .seconds(1)
         while signals.wait(until: deadline) != nil {}
         journal.log("shutdown timed out; exiting with status 70", level: "error")
-        end(Status.stuck)
+        end(stuckStatus)
     }
 
-    /// How the process ends where it did not end well by itself, besides 1 and 2.
-    private enum Status {
-        /// A loop was stuck (`EX_SOFTWARE` of sysexits(3)).
-        static let stuck: Int32 = 70
-    }
+    /// The exit status when a loop is stuck (`EX_SOFTWARE` of sysexits(3)).
+    private static let stuckStatus: Int32 = 70
 
-    /// Ends the process when a loop is stuck, so that whoever supervises it starts another.
+    /// Ends the process when a loop is stuck, so that its supervisor restarts it.
     private static func watch(_ server: Server, _ limit: Duration, _ journal: Journal) {
         Watchdog(server.loops, limit: limit).start { findings in
             for finding in findings {
@@ -72,7 +72,7 @@ enum Serve {
                     level: "error",
                     [("request", .text(request ?? "none"))])
             }
-            end(Status.stuck)
+            end(stuckStatus)
         }
     }
 
@@ -99,11 +99,11 @@ enum Serve {
         } catch { journal.log("token secrets not reloaded, old ones stay in use: \(error.message)", level: "error") }
     }
 
-    /// Not ready, then no new connections, then what runs may end, then exit.
+    /// Turns readiness off, ends readers, drains connections, and exits.
     private static func stop(_ server: Server, _ service: DiffService) {
         service.journal.log("draining")
         service.readiness.drain()
-        // Readers are behind locks that a stuck loop may hold.
+        // On another thread, since a stuck loop may hold the readers' locks.
         SystemThread.start(named: "drain") {
             service.table.endReaders(because: Problem(.draining, "the server is shutting down"))
             server.drain(within: service.options.drain) {
@@ -111,14 +111,6 @@ enum Serve {
                 end(0)
             }
         }
-    }
-
-    private static func store(
-        _ options: Options, _ messages: MessageMemory, _ journal: Journal, _ workers: Workers
-    ) -> any SessionStore {
-        do throws(StoreError) {
-            return try options.store.open(options: options, messages: messages, journal: journal, workers: workers)
-        } catch { fail("\(error)") }
     }
 
     private static func access(_ options: Options, _ journal: Journal) -> Authenticator {
@@ -136,7 +128,7 @@ enum Serve {
             } else {
                 let secret = KeyRing.newSecret()
                 ring.keys.append(KeyRing.Key(name: "start", secret: secret))
-                // The only time that a key is shown: nobody could use the server otherwise.
+                // A key is only ever shown here, since nobody could use the server otherwise.
                 let line = "no key is configured; until the process ends, use this one: \(secret)\n"
                 journal.output.append(Array(line.utf8))
             }
@@ -144,21 +136,20 @@ enum Serve {
         let secrets = options.tokenSecrets.isEmpty ? [Digests.random(TokenSecrets.minBytes)] : options.tokenSecrets
         return Authenticator(
             keys: ring, isLocal: isLocal, isOpen: options.isOpen, secrets: TokenSecrets(secrets),
-            origins: options.origins)
+            origins: Set(options.origins))
     }
 }
 
-/// Ends the process behind the lines that it has still to write, and at once: other threads still run, and what `exit`
-/// takes apart they may be using.
+/// Ends the process once its lines are written, and not by `exit`, which frees what other threads may be using.
 func end(_ status: Int32) -> Never {
     LogOutput.standardError.flush()
     _exit(status)
 }
 
-/// Ends the process with one clear line.
+/// Ends the process with one line.
 func fail(_ message: String, status: Int32 = 1) -> Never { end(status, saying: "diffserver: \(message)") }
 
-/// Ends the process with lines that say themselves what they are about.
+/// Ends the process with lines, which are printed as they are.
 func end(_ status: Int32, saying lines: String) -> Never {
     for line in lines.split(separator: "\n") { LogOutput.standardError.append(Array("\(line)\n".utf8)) }
     end(status)
@@ -175,11 +166,11 @@ extension ListenAddress {
     }
 }
 
-/// Signals that are taken one by one, in place of interrupting somebody.
+/// Signals that are taken one by one instead of interrupting a thread.
 struct Signals {
     private var set = sigset_t()
 
-    /// Blocks the signals in this thread and in all that it starts.
+    /// Blocks the signals in this thread and those that it starts.
     init(_ numbers: [Int32]) {
         sigemptyset(&set)
         for number in numbers { sigaddset(&set, number) }
@@ -193,7 +184,7 @@ struct Signals {
         return number
     }
 
-    /// Waits for the next one; nil if none came in time.
+    /// Waits for the next one; nil if none comes in time.
     func wait(until deadline: Instant) -> Int32? {
         var set = set
         while true {

@@ -1,4 +1,4 @@
-/// Amounts as people write them.
+/// Amounts in the notation of options.
 enum Unit {
     private static let sizes = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
     private static let times = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]

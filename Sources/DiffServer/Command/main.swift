@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-// Swift reads the arguments from /proc/self/cmdline. Where that is missing there are none, not even the program's name,
-// and a server that was told to want a key would start without one.
+// Swift reads the arguments from /proc/self/cmdline. Without /proc there are none, not even the program's name, and a
+// server that was given a key would start without one.
 if CommandLine.arguments.isEmpty { fail("the arguments cannot be read: /proc is not mounted", status: 2) }
 
 do throws(UsageError) {
