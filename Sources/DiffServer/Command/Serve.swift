@@ -102,7 +102,7 @@ enum Serve {
     /// Turns readiness off, ends readers, drains connections, and exits.
     private static func stop(_ server: Server, _ service: DiffService) {
         service.journal.log("draining")
-        service.readiness.drain()
+        service.drain()
         // On another thread, since a stuck loop may hold the readers' locks.
         SystemThread.start(named: "drain") {
             service.table.endReaders(because: Problem(.draining, "the server is shutting down"))

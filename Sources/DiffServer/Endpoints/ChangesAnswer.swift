@@ -1,21 +1,21 @@
 import HTTPCore
 import SnapshotKit
 
-/// How a client wants changes written.
+/// How a client wants its changes.
 struct ChangesOptions: Hashable, Sendable {
     var form: ChangesForm
     var staging: Staging
     var content: ContentStyle
-    /// More operations than this, and the whole state comes instead.
+    /// With more operations than this, the answer is the whole state.
     var maxChanges: Int?
-    /// If changes take more bytes than the whole state, it comes instead.
+    /// Whether the answer is the whole state if changes take more bytes.
     var smallest: Bool
-    /// What of the session the client shows.
+    /// The part of the session that the client shows.
     var sight: Sight
 
     static let parameters: Set<String> = ["dialect", "staging", "content", "maxChanges", "smallest"]
 
-    /// - Parameter streams: whether the endpoint can also stream events.
+    /// - Parameter streams: whether the endpoint can stream events.
     init(_ call: Call, streams: Bool = false) throws(Problem) {
         let (parameters, acceptance) = (call.parameters, call.acceptance)
         let dialect: Dialect? = try parameters.choice("dialect")
@@ -33,17 +33,17 @@ struct ChangesOptions: Hashable, Sendable {
     }
 }
 
-/// An answer with changes, or with the whole state: the body of a response, and of an event.
+/// An answer with changes or the whole state: the body of a response, or an event.
 struct ChangesAnswer: Sendable {
-    /// What this reader alone gets: all of it, or what stands before `rest`.
+    /// What is written for this reader alone: all of it, or what precedes `rest`.
     private var own: [UInt8]
-    /// What others get as well.
+    /// What other readers get as well.
     private var rest: SharedBody?
     var from: Revision?
     var to: Revision?
     var reset: ResetReason?
     var counts: OperationCounts
-    /// Of the window that it leads to.
+    /// The new window's.
     let anchor: ElementID?
     /// Whether it says that the session's source is silent.
     private(set) var isStale = false
@@ -58,26 +58,26 @@ struct ChangesAnswer: Sendable {
         (self.counts, self.anchor, self.form) = (counts, anchor, form)
     }
 
-    /// The same, all of which may be sent to others.
+    /// The same answer with a body that can be sent to others.
     func shared(in budget: MemoryBudget) -> (answer: ChangesAnswer, body: SharedBody) {
         precondition(rest == nil, "a part of the answer is shared already")
         let body = form.isEvent ? SharedBody(partOfStream: own, in: budget) : SharedBody(own, in: budget)
         return (with(body), body)
     }
 
-    /// The same, whose body another has.
+    /// The same answer with another's body.
     func with(_ body: SharedBody) -> ChangesAnswer {
         var answer = self
         (answer.own, answer.rest) = ([], body)
         return answer
     }
 
-    /// The same with warnings, which are its alone. A bare patch has no place for them.
+    /// Adds warnings. A bare patch has no place for them.
     consuming func with(_ warnings: Warnings) -> ChangesAnswer {
         warnings.isEmpty ? self : with { warnings.write(into: &$0) }
     }
 
-    /// The same for a reader of a list whose source has been silent for so many seconds.
+    /// Adds how long the list's source has been silent.
     func with(staleness seconds: Int) -> ChangesAnswer {
         var answer = with { writer in
             writer.append(",\"stale\":")
@@ -87,7 +87,7 @@ struct ChangesAnswer: Sendable {
         return answer
     }
 
-    /// The same with further members, each behind a comma, which are its alone. A bare patch has no place for them.
+    /// Adds members at the end, for this reader alone. Each is written after a comma.
     private func with(_ members: (inout JSONWriter) -> Void) -> ChangesAnswer {
         guard !form.isBarePatch else { return self }
         let close: [UInt8] = form.isEvent ? Event.ended(Array("}".utf8)) : Array("}".utf8)
@@ -102,14 +102,12 @@ struct ChangesAnswer: Sendable {
         return answer
     }
 
-    /// The same without its body.
     var withoutBody: ChangesAnswer {
         var answer = self
         (answer.own, answer.rest) = ([], nil)
         return answer
     }
 
-    /// Fields of a response with this body.
     var fields: [Field] {
         var fields = [Field("Content-Type", form.mediaType), Field("Cache-Control", "no-store")]
         guard form.isBarePatch else { return fields }
@@ -124,35 +122,34 @@ struct ChangesAnswer: Sendable {
             isCompressible: true)
     }
 
-    /// Writes the event that this is.
+    /// Writes the event.
     ///
-    /// - Parameter start: what it begins with for this reader alone.
-    /// - Returns: how many bytes it has.
-    func write(to writer: StreamWriter, behind start: [UInt8]) -> Int {
+    /// - Parameter start: its beginning, for this reader alone.
+    /// - Returns: its length in bytes.
+    func write(to writer: StreamWriter, after start: [UInt8]) -> Int {
         let own = start.isEmpty ? own : start + own
         if !own.isEmpty { writer.write(own) }
         if let rest { writer.write(rest) }
         return own.count + (rest?.count ?? 0)
     }
 
-    /// Compresses what all readers get, before it comes to writing it.
+    /// Compresses what is shared, ahead of writing it.
     func deflate() { rest?.deflate() }
 
-    /// The whole body.
     var bytes: [UInt8] { rest.map { own + $0.bytes } ?? own }
 }
 
-/// What an answer speaks of: a session at a revision, or two states that nobody stores.
+/// What an answer leads to: a session's head as the reader sees it, or a state that is not stored.
 struct Destination: Sendable {
     var session: String?
     var revision: Revision?
     var snapshot: Snapshot
-    /// Which part of what the reader sees that is; nil for all of it.
+    /// The window that the state is; nil without one.
     var window: WindowedState?
-    /// Whether the state is a part of another, whose text it refers to.
+    /// Whether the state is a part of another, and shares its text.
     var isPart = false
 
-    /// About how many bytes the state has when it is written. O(1).
+    /// An estimate of the bytes that the state takes when written. O(1).
     var size: Int { isPart ? 1024 + snapshot.textBytes + snapshot.itemCount * 32 : snapshot.footprint }
 }
 
@@ -165,14 +162,14 @@ extension ChangesAnswer {
             anchor: destination.window?.anchor, form: form)
     }
 
-    /// The same, of which all but the start is shared.
+    /// The same, where all but the start is shared.
     init(reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm, sharing end: SharedBody)
     {
         let start = Self.start(ofReset: reset, from: from, to: destination, form)
         self.init(start, end, from: from, to: destination, reset: reset, form: form)
     }
 
-    /// What of a reset tells one reader from another.
+    /// The part of a reset that differs between readers.
     private static func start(
         ofReset reset: ResetReason, from: Revision?, to destination: Destination, _ form: ChangesForm
     ) -> [UInt8] {
@@ -186,10 +183,10 @@ extension ChangesAnswer {
         return writer.bytes()
     }
 
-    /// What of a reset all readers get.
+    /// The part of a reset that is the same for all readers.
     static func end(ofReset destination: Destination, _ form: ChangesForm) -> [UInt8] {
         let snapshot = destination.snapshot
-        // Rows take about what the state does; one that grew by doubling would take three times as much.
+        // Exact rather than doubled on the way, which takes up to three times as much memory.
         var writer = JSONWriter(capacity: form.dialect.isAdopted ? destination.size : 32)
         if form.isBarePatch { writer.append("[{\"op\":\"replace\",\"path\":\"\",\"value\":") }
         switch form.dialect {
@@ -203,14 +200,14 @@ extension ChangesAnswer {
         return form.isEvent ? Event.ended(json) : json
     }
 
-    /// A changeset, unless it is larger than wished.
+    /// A changeset, or a reset if that is larger than the options allow.
     init(_ changeset: Changeset, from: Revision?, to destination: Destination, _ options: ChangesOptions) {
         if let limit = options.maxChanges, changeset.counts.total > limit {
             self.init(reset: .large, from: from, to: destination, options.form)
             return
         }
         let form = options.form
-        // Most answers fit, and an allocator has blocks of this size at hand.
+        // Most answers fit, and allocators have blocks of this size at hand.
         var writer = JSONWriter(capacity: 960)
         Self.begin(from, destination, form, &writer)
         let start = writer.count
@@ -235,7 +232,7 @@ extension ChangesAnswer {
             counts: changeset.counts, anchor: destination.window?.anchor, form: form)
     }
 
-    /// Writes what of an event stands before its JSON.
+    /// Writes what precedes the JSON of an event.
     private static func begin(
         _ from: Revision?, _ destination: Destination, _ form: ChangesForm, _ writer: inout JSONWriter
     ) {

@@ -1,6 +1,6 @@
 import HTTPCore
 
-/// Takes a session away; that it was gone already is no error.
+/// Deletes a session, if there is one.
 struct DeleteSession: SessionEndpoint {
     private let condition: WriteCondition
 

@@ -2,28 +2,27 @@ import SnapshotKit
 
 /// Server-sent events (the HTML standard, §9.2).
 enum Event {
-    /// What a stream begins with: how soon to come back, and the reader's own revision, so that a reconnect resumes
-    /// from it.
+    /// The beginning of a stream: the delay before a reconnect, and the revision to resume from.
     ///
-    /// - Parameter id: empty where there is nothing to resume from.
+    /// - Parameter id: empty if there is none.
     static func primer(_ id: String) -> [UInt8] {
         Array((id.isEmpty ? "retry: 1000\n\n" : "retry: 1000\n\nid: \(id)\n\n").utf8)
     }
 
-    /// Where a reader is by now though nothing that it shows has changed.
+    /// A newer revision of which the reader shows the same.
     static func moved(_ id: String) -> [UInt8] { Array("id: \(id)\n\n".utf8) }
 
-    /// A comment, so that nobody between takes the stream for dead.
+    /// A comment, so that no proxy takes the stream for dead.
     static let heartbeat = Array(": \n\n".utf8)
 
-    /// What begins an event of a stream of several sessions, before its `data`.
+    /// The lines before the `data` of an event on a stream of several sessions.
     static func begin(_ cursor: String) -> [UInt8] {
         Array((cursor.isEmpty ? "event: changes\n" : "event: changes\nid: \(cursor)\n").utf8)
     }
 
-    /// What stands before the JSON of a changeset or a reset on a stream of one session.
+    /// Writes what precedes the JSON of a changeset or reset on a stream of one session.
     ///
-    /// - Parameter base: where the reader is with it, and goes on from when it comes back; nil for one that is nowhere.
+    /// - Parameter base: the revision that a reconnect resumes from.
     static func begin(_ base: Revision?, _ writer: inout JSONWriter) {
         writer.append("event: changes\n")
         if let base {
@@ -34,8 +33,8 @@ enum Event {
         writer.append("data: ")
     }
 
-    /// An event whose JSON, which begins at an offset, is put on one line, and its end: line ends can only be white
-    /// space there.
+    /// Ends an event, and puts its JSON, which begins at an offset, on one line. Line breaks in it can only be white
+    /// space.
     static func ended(_ event: consuming [UInt8], jsonFrom start: Int = 0) -> [UInt8] {
         if event[start...].contains(0x0A) || event[start...].contains(0x0D) {
             event = event[..<start] + event[start...].filter { $0 != 0x0A && $0 != 0x0D }
@@ -44,7 +43,7 @@ enum Event {
         return event
     }
 
-    /// The end, and why.
+    /// The last event, with the reason.
     static func end(_ problem: Problem, instance: String) -> [UInt8] {
         let start = Array("event: end\ndata: ".utf8)
         return ended(start + problem.json(instance: instance), jsonFrom: start.count)

@@ -1,14 +1,14 @@
 import HTTPCore
 import SnapshotKit
 
-/// What changed since a reader's revision: at once, once there is something, or again and again.
+/// What changed since a reader's revision: now, as soon as something does (a long poll), or as a stream.
 struct GetChanges: SessionEndpoint {
-    /// The longest that a request is held.
-    private static let longestWait = 60
+    /// The longest that a request is held, in seconds.
+    private static let maxWait = 60
 
     private let call: Call
     private let since: Since
-    /// Whether a stream goes on that broke.
+    /// Whether a broken stream is resumed.
     private let isResumed: Bool
     private let wait: Int
     private let options: ChangesOptions
@@ -37,7 +37,7 @@ struct GetChanges: SessionEndpoint {
             let base = FollowedBase(session: call.session, since: since, isResumed: isResumed)
             return .now(try EventStream.response(call, [base], events, first: view))
         }
-        // One that does not exist yet is waited for, too.
+        // Below, the session need not exist yet.
         guard wait > 0 else {
             guard let view else { throw .noSession(call.session) }
             try view.checkRoom(since: since, options)
@@ -56,14 +56,14 @@ struct GetChanges: SessionEndpoint {
         return .later { [base] in HeldRequest.hold(call, view, since, from: base, options, for: .seconds(wait), $0) }
     }
 
-    /// Seconds that the client would wait: `?wait=`, else `Prefer: wait=`; nil if it says nothing of that.
+    /// Seconds that the client would wait: `?wait=`, or else `Prefer: wait=`.
     private static func wait(_ call: Call) throws(Problem) -> Int? {
-        if let wait = try call.parameters.count("wait") { return min(wait, longestWait) }
+        if let wait = try call.parameters.count("wait") { return min(wait, maxWait) }
         guard let text = call.head.preferences.first(where: { $0.name == "wait" })?.value else { return nil }
-        return text.wholeNumber.map { min($0, longestWait) }
+        return text.wholeNumber.map { min($0, maxWait) }
     }
 
-    /// The id of the last event that a reconnecting reader saw; one of no revision's form is no base.
+    /// The id of the last event that a reconnecting reader has seen.
     private static func lastEvent(_ call: Call) -> Since? {
         guard let id = call.head["last-event-id"], !id.isEmpty else { return nil }
         return Revision(id).map(Since.revision) ?? .unreadable

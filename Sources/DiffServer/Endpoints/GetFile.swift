@@ -2,7 +2,7 @@ import HTTPCore
 import PageFiles
 import SnapshotKit
 
-/// A file that the binary carries: the playground, the JavaScript client, the API's description.
+/// A file in the binary: the playground, the JavaScript client, or the API's description.
 struct GetFile: Sendable {
     private let bytes: [UInt8]
     private let type: String
@@ -26,17 +26,16 @@ struct GetFile: Sendable {
             return (String(cString: module.name), GetFile(module.file, "text/javascript; charset=utf-8"))
         })
 
-    /// - Parameter policy: of a page, which is made from its bytes.
+    /// - Parameter policy: of a page, made from its bytes.
     private init(_ file: page_file, _ type: String, policy: ([UInt8]) -> PagePolicy? = { _ in nil }) {
         bytes = Array(UnsafeBufferPointer(start: file.bytes, count: Int(file.count)))
         self.type = type
-        // Not the process's own function: the tag must outlive it.
+        // Not with the process's own key: the tag must stay the same after a restart.
         let digest = bytes.withUnsafeBytes { KeyedHash(seed: 0, 0).digest(of: $0) }
         tag = String(digest, radix: 16)
         fields = policy(bytes)?.fields ?? []
     }
 
-    /// One of the playground's modules.
     @Sendable
     static func module(_ call: OpenCall) throws(Problem) -> Response {
         guard let file = modules[call.place["file"]] else {

@@ -1,8 +1,8 @@
 import HTTPCore
 
-/// Whether the process lives, and whether it wants work.
+/// Whether the process is alive, and whether it is ready for work.
 enum GetHealth {
-    /// Made once: to make it anew was a tenth of the request.
+    /// Made once: making it was a tenth of the request.
     private static let alive = Response(status: 200, text: "ok\n", fields: [Field("Cache-Control", "no-store")])
 
     @Sendable
@@ -10,7 +10,7 @@ enum GetHealth {
 
     @Sendable
     static func ready(_ call: OpenCall) throws(Problem) -> Response {
-        guard call.service.readiness.isReady else { throw Problem(.draining, "the server is shutting down") }
+        try call.service.checkDraining()
         guard call.service.store.isReady else {
             throw Problem(.storeUnavailable, "the store cannot be reached, or refuses to write")
         }

@@ -1,7 +1,7 @@
 import HTTPCore
 import SnapshotKit
 
-/// What changed of several sessions at once: one answer, or one stream.
+/// What changed in several sessions: one answer, or one stream.
 enum GetManyChanges {
     /// Sessions of one request.
     private static let maxSessions = 64
@@ -28,9 +28,9 @@ enum GetManyChanges {
         let items = call.parameters.all(["session"])
         guard !items.isEmpty else { throw .malformed("name the sessions: ?session=a&session=b@2-0c4f77d1aa19be02") }
         guard items.count <= maxSessions else {
-            var problem = Problem(.limitExceeded, "at most \(maxSessions) sessions are allowed in one request")
-            (problem.limit, problem.actual) = (maxSessions, items.count)
-            throw problem
+            throw Problem(
+                .limitExceeded, "at most \(maxSessions) sessions are allowed in one request", limit: maxSessions,
+                actual: items.count)
         }
         var bases: [FollowedBase] = []
         for item in items {
@@ -46,15 +46,10 @@ enum GetManyChanges {
 
     private static func base(_ value: String) throws(Problem) -> (name: String, Since) {
         guard let border = value.firstIndex(of: "@") else { return (value, .absent) }
-        let text = value[value.index(after: border)...]
-        if text.isEmpty { return (String(value[..<border]), .nothing) }
-        guard let revision = Revision(String(text)) else {
-            throw Problem(.malformedRevision, "\"\(text)\" is not a revision")
-        }
-        return (String(value[..<border]), .revision(revision))
+        return (String(value[..<border]), try Since(named: String(value[border...].dropFirst())))
     }
 
-    /// Has a reconnecting reader go on from the last event that it saw; from an id that is no cursor nothing goes on.
+    /// Resumes from the last event that a reconnecting reader has seen, or from nothing if its id is no cursor.
     private static func resume(_ bases: inout [FollowedBase], _ call: Call) {
         guard let id = call.head["last-event-id"], !id.isEmpty else { return }
         guard let revisions = StreamCursor.revisions(id, count: bases.count) else {
@@ -67,24 +62,23 @@ enum GetManyChanges {
     }
 }
 
-/// One answer about several sessions, made of one after the other: what they hold need not be in memory together.
+/// One answer about several sessions, which are read one after the other, so that memory need not hold all of them.
 private final class ManyAnswers: @unchecked Sendable {
-    // Sendable to be carried on, by one step at a time.
+    // Sendable, since its steps follow one another, on whatever threads.
 
-    /// The longest answer, in bytes, unless the first session's alone is longer.
-    private static let longest = 16 << 20
+    /// The limit of the answer, in bytes. The first session's part may exceed it.
+    private static let maxBytes = 16 << 20
 
     private let call: Call
     private let bases: [FollowedBase]
     private let options: ChangesOptions
     private let pending: Pending
-    /// Counts what is written.
     private let share: MemoryShare
     private var writer = JSONWriter(capacity: 4096)
     private var place = 0
-    /// They share what one request waits for sources.
+    /// All sessions together wait for sources as long as one.
     private let deadline = Instant.now + SourcedList.patience
-    /// Whether one did not fit: those behind it are not even looked for.
+    /// Whether a session did not fit; later ones are not read.
     private var isFull = false
 
     init(_ call: Call, _ bases: [FollowedBase], _ options: ChangesOptions, _ pending: Pending) {
@@ -92,7 +86,7 @@ private final class ManyAnswers: @unchecked Sendable {
         share = MemoryShare(of: call.service.table.answers.budget)
     }
 
-    /// Goes on with the next session, or answers behind the last one.
+    /// Continues with the next session, or answers after the last one.
     func next() {
         while place < bases.count {
             if isFull {
@@ -133,7 +127,6 @@ private final class ManyAnswers: @unchecked Sendable {
         place += 1
     }
 
-    /// What the next session is answered.
     private func answer(_ result: Result<SessionView?, Problem>) -> [UInt8] {
         let base = bases[place]
         do throws(Problem) {
@@ -141,7 +134,7 @@ private final class ManyAnswers: @unchecked Sendable {
             try view.checkRoom()
             let answer = call.service.told(view.answer(since: base.since, options), of: base.session).bytes
             let length = writer.count + answer.count
-            guard place == 0 || length <= Self.longest else {
+            guard place == 0 || length <= Self.maxBytes else {
                 isFull = true
                 return later(base)
             }

@@ -1,7 +1,7 @@
 import HTTPCore
 import SnapshotKit
 
-/// Which sessions there are, in the order of their names, some at a time.
+/// The list of sessions by name, in pages.
 enum GetSessions {
     private static let standardLimit = 100
     private static let limits = 1...1000
@@ -14,27 +14,20 @@ enum GetSessions {
         }
         let (asked, after) = (try start("prefix", call), try start("after", call))
         let own = call.identity.prefix
-        guard asked.hasPrefix(own) || own.hasPrefix(asked) else { return .now(response(call, none)) }
+        guard asked.hasPrefix(own) || own.hasPrefix(asked) else {
+            return .now(response(call, SessionPage(entries: [], next: nil)))
+        }
         let range = SessionRange(prefix: asked.hasPrefix(own) ? asked : own, after: after, limit: limit)
         return .later { pending in
             call.service.workers.run {
                 call.service.store.list(range).whenDone { result in
-                    call.answer(pending) { () throws(Problem) in
-                        switch result {
-                        case .success(let page): return .now(response(call, page))
-                        case .failure(let failure):
-                            call.service.metrics.count(failure)
-                            throw Problem(failure)
-                        }
-                    }
+                    call.answer(pending) { () throws(Problem) in .now(response(call, try call.get(result))) }
                 }
             }
         }
     }
 
-    private static let none = SessionPage(entries: [], next: nil)
-
-    /// A parameter with which names may start; empty where it is not given.
+    /// A parameter that names may start with; empty if it is not given.
     private static func start(_ parameter: String, _ call: Call) throws(Problem) -> String {
         guard let text = call.parameters[parameter], !text.isEmpty else { return "" }
         guard SessionName.isStart(text) else { throw .malformed("no session's name starts with the \(parameter)") }
@@ -50,7 +43,7 @@ enum GetSessions {
                 $0.number("rows", entry.rows)
                 $0.number("bytes", entry.bytes)
                 $0.text("expiresAt", entry.expires.text)
-                // Who wait for it here.
+                // Of this node.
                 $0.number("readers", call.service.table.anySlot(entry.name)?.readerCount ?? 0)
             }
         }

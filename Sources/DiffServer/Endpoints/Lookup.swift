@@ -1,20 +1,20 @@
-// What leads from ids to places and back: in the head, or in a remembered revision, of which no contents are told.
+// From ids to index paths and back: in the head, or in a remembered revision, which is answered without contents.
 
 import HTTPCore
 import SnapshotKit
 
-/// The state that a look-up asks.
+/// The state that is looked up in.
 struct LookupSubject {
     let revision: Revision
-    /// Whether kinds and contents are told: only of the head, and only where no revision was named, so that an answer
-    /// about a revision does not depend on whether it is the head still.
+    /// Whether the answer has kinds and contents. Only if no revision was named: an answer about a revision must not
+    /// depend on whether that is still the head.
     let showsContent: Bool
     let state: Snapshot
 
     /// - Parameters:
-    ///   - revision: the one that `?revision=` names; nil for the head.
-    ///   - sight: what of the session is told.
-    ///   - isAskedOften: so that a table of ids pays, which it does from a handful of questions on.
+    ///   - revision: that of `?revision=`; nil for the head.
+    ///   - sight: the part of the session that the client sees.
+    ///   - isAskedOften: whether a table of ids pays, as it does for a handful of look-ups.
     init(_ view: SessionView, at revision: Revision?, _ sight: Sight, isAskedOften: Bool) throws(Problem) {
         let head = view.session.head
         showsContent = revision == nil
@@ -38,23 +38,23 @@ struct LookupSubject {
     }
 }
 
-/// What look-ups find.
+/// What can be looked up.
 protocol LookupElement {
-    /// The name of an id in a path.
+    /// The path's parameter for an id.
     static var name: String { get }
-    /// The member of an answer that lists what was found.
+    /// The member of an answer that lists the elements found.
     static var list: StaticString { get }
 
     static func element(_ id: String, of subject: LookupSubject) -> Self?
     static func missing(_ id: String, at revision: Revision) -> Problem
 
-    /// The element at a place as a query names it, and that place as an answer does, in JSON.
+    /// The element at a place as the query writes it, and the place as JSON.
     static func element(at place: String, of subject: LookupSubject) throws(Problem) -> (Self?, place: String)
 
     func writeLookup(into writer: inout JSONWriter, showsContent: Bool)
 }
 
-/// One element, by the id that the path ends with.
+/// One element, by the id in the path.
 struct GetElement<Element: LookupElement>: ReadingEndpoint {
     let call: Call
     private let revision: Revision?
@@ -79,7 +79,7 @@ struct GetElement<Element: LookupElement>: ReadingEndpoint {
     }
 }
 
-/// Elements by their ids and at their places, in the query's order.
+/// Elements by id and by place, in the query's order.
 struct GetElements<Element: LookupElement>: ReadingEndpoint {
     let call: Call
     private let revision: Revision?
@@ -96,8 +96,8 @@ struct GetElements<Element: LookupElement>: ReadingEndpoint {
 
     /// `{"revision","items":[…],"missing":[…]}`.
     func reply(_ view: SessionView) throws(Problem) -> Reply {
-        let isAskedOften = questions.count { $0.name == "id" } > 4
-        let subject = try LookupSubject(view, at: revision, sight, isAskedOften: isAskedOften)
+        let subject = try LookupSubject(
+            view, at: revision, sight, isAskedOften: questions.count { $0.name == "id" } > 4)
         var found = JSONWriter()
         var missing = JSONWriter()
         for question in questions {
@@ -140,7 +140,53 @@ extension Parameters {
     /// The revision that is asked for; nil for the head.
     fileprivate func revision() throws(Problem) -> Revision? {
         guard let text = self["revision"] else { return nil }
-        guard let revision = Revision(text) else { throw Problem(.malformedRevision, "\"\(text)\" is not a revision") }
-        return revision
+        return try Revision(named: text)
+    }
+}
+
+// MARK: - Elements
+
+/// Items, at index paths.
+extension StateItem: LookupElement {
+    static var name: String { "item" }
+    static var list: StaticString { "items" }
+
+    static func element(_ id: String, of subject: LookupSubject) -> StateItem? { subject.state.item(withID: id) }
+
+    static func missing(_ id: String, at revision: Revision) -> Problem {
+        Problem(.itemNotFound, "no item \"\(id)\" at \(revision.text)")
+    }
+
+    /// - Parameter place: `section,row`.
+    static func element(
+        at place: String, of subject: LookupSubject
+    ) throws(Problem) -> (StateItem?, place: String) {
+        let numbers = place.split(separator: ",", omittingEmptySubsequences: false).map { $0.wholeNumber }
+        guard numbers.count == 2, let section = numbers[0], let row = numbers[1], max(section, row) < .max else {
+            throw .malformed("at is an index path as \"0,3\", not \"\(place)\"")
+        }
+        return (subject.state.item(at: ItemPath(section: section, row: row)), "[\(section),\(row)]")
+    }
+}
+
+/// Sections, at indexes.
+extension StateSection: LookupElement {
+    static var name: String { "section" }
+    static var list: StaticString { "sections" }
+
+    static func element(_ id: String, of subject: LookupSubject) -> StateSection? { subject.state.section(withID: id) }
+
+    static func missing(_ id: String, at revision: Revision) -> Problem {
+        Problem(.sectionNotFound, "no section \"\(id)\" at \(revision.text)")
+    }
+
+    static func element(
+        at place: String, of subject: LookupSubject
+    ) throws(Problem) -> (StateSection?, place: String) {
+        guard let index = place.wholeNumber, index < .max else {
+            throw .malformed("at must be a section's index, not \"\(place)\"")
+        }
+        let section = subject.state.sections.indices.contains(index) ? subject.state.sections[index] : nil
+        return (section, "\(index)")
     }
 }

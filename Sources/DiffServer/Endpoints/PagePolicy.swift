@@ -1,18 +1,17 @@
-// What a page of this server may load and run (Content Security Policy Level 3). Its own scripts and styles stand in
-// the page and are named by their hashes, which are taken from the bytes that are sent: no list that somebody has to
-// keep, and nothing that was smuggled into a page runs.
+// What a page of this server may load and run (Content Security Policy Level 3). Inline scripts and styles are allowed
+// by their hashes, which are computed from the bytes that are sent: there is no list to maintain, and nothing that is
+// injected into a page runs.
 
 import FoundationEssentials
 import HTTPCore
 
 /// The policy of one page.
 struct PagePolicy: Sendable {
-    /// What goes with the page.
     let fields: [Field]
 
     /// - Parameters:
-    ///   - page: HTML whose inline scripts and styles have tags of their own, never attributes; O(bytes).
-    ///   - scripts: which scripts it may load besides.
+    ///   - page: HTML with inline scripts and styles in elements, never in attributes. O(bytes).
+    ///   - scripts: sources of other scripts.
     ///   - others: further directives, each with its semicolon.
     init(of page: [UInt8], scripts: String = "", others: String = "") {
         func sources(_ tag: String, _ more: String = "") -> String {
@@ -29,7 +28,7 @@ struct PagePolicy: Sendable {
         ]
     }
 
-    /// What stands between the tags of a name, with or without attributes.
+    /// The contents of all elements of a name.
     private static func contents(of tag: String, in page: [UInt8]) -> [ArraySlice<UInt8>] {
         let (start, end) = (Array("<\(tag)".utf8), Array("</\(tag)>".utf8))
         var found: [ArraySlice<UInt8>] = []
@@ -43,14 +42,8 @@ struct PagePolicy: Sendable {
         return found
     }
 
-    /// Where a tag stands, which is where a `<` is followed by the rest of it.
     private static func place(of tag: [UInt8], in text: ArraySlice<UInt8>) -> Int? {
-        var rest = text
-        while let at = rest.firstIndex(of: UInt8(ascii: "<")) {
-            if text[at...].starts(with: tag) { return at }
-            rest = text[(at + 1)...]
-        }
-        return nil
+        text.indices.first { text[$0...].starts(with: tag) }
     }
 
     /// `'sha256-…'`.

@@ -1,18 +1,18 @@
 import HTTPCore
 import SnapshotKit
 
-/// A new state, or edits, in; what changed out. An object, since it goes through many hands on its way.
+/// A new state or edits in, and what changed out.
 final class PostChanges: SessionEndpoint {
     private let call: Call
-    /// What the request says of the body's shape.
+    /// The shape in the query.
     private let shape: StateShape?
     private let since: Since
     private let options: ChangesOptions
-    /// Whether all is to be drawn again at once, and no change shown.
+    /// Whether readers are to draw everything again, instead of showing changes.
     private let isReload: Bool
-    /// Whether nothing is told of the state: the client wants it so, or may not read.
+    /// Whether the answer has no changes: the client prefers that, or may not read.
     private let isMinimal: Bool
-    /// Set before the operation is carried out, and looked at when it was.
+    /// Set before the operation is carried out, and read afterwards.
     private nonisolated(unsafe) var body: PostedBody?
 
     init(_ call: Call) throws(Problem) {
@@ -41,7 +41,7 @@ final class PostChanges: SessionEndpoint {
                 shape: shape, takesStates: call.identity.maySendStates, operations: call.identity.operations,
                 limits: service.options.stateLimits, defaults: service.options.defaultSettings))
         self.body = body
-        // The session that is here, if any, most likely is the one that is written to, and resembles what is to be.
+        // The body is read against the session that it is expected to meet, which is most likely similar.
         let hasSource = call.service.upstream?.hasSource(call.session) ?? false
         do throws(SessionError) {
             let content = try body.content(for: call.expected())
@@ -49,7 +49,7 @@ final class PostChanges: SessionEndpoint {
         } catch {
             switch error {
             case .unreadable(.json), .notPermitted, .hasSource: throw Problem(error)
-            // Any other failure may be none when the session is known.
+            // Other failures may vanish once the session is known.
             default: break
             }
         }
@@ -59,7 +59,7 @@ final class PostChanges: SessionEndpoint {
             hasSource: hasSource, consent: consent)
     }
 
-    /// At most one, of 1 to 255 bytes.
+    /// The idempotency key: at most one, of 1 to 255 bytes.
     private func key() throws(Problem) -> ReplayWindow.Key? {
         let keys = call.head.values(of: "idempotency-key")
         guard keys.count <= 1, keys.allSatisfy({ (1...255).contains($0.utf8.count) }) else {
@@ -74,7 +74,7 @@ final class PostChanges: SessionEndpoint {
         switch outcome {
         case .made(let session): reply(slot, session, from: nil, isNew: true)
         case .changed(let session, let changeset, let before):
-            // The write's own changeset, unless the client stands elsewhere.
+            // The write's own changeset will do, unless the client has another base.
             if isMinimal || isReload || since != .absent && since != .revision(before) || !options.sight.showsAll {
                 reply(slot, session, from: before, isNew: false)
             } else {
@@ -91,12 +91,12 @@ final class PostChanges: SessionEndpoint {
         return .now(call.told(answer.with(warnings.adding(changeset))).response())
     }
 
-    /// - Parameter before: where the head was before the write; nil if that made the session.
+    /// - Parameter before: the head before the write; nil if the write made the session.
     private func reply(_ slot: SessionSlot?, _ session: Session, from before: Revision?, isNew: Bool) -> Reply {
         let status = isNew ? 201 : 200
         let fields = isNew ? [Field("Location", "/v1/sessions/\(call.session)")] : []
         let view = SessionView(slot, session, of: call.service.table)
-        // What the reader calls it, all of whose rows it shows.
+        // By the name that a reader of all its rows would know.
         let before = before.map { view.name(of: ReaderBase(revision: $0), options.sight) }
         if isMinimal { return .now(minimal(from: before, view, status, fields)) }
         let seen = warnings.seen(in: [view.seen(through: options.sight.views).head.seen.snapshot], options.sight)

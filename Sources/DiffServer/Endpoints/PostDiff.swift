@@ -1,7 +1,7 @@
 import HTTPCore
 import SnapshotKit
 
-/// Two states in, a changeset out; nothing is stored.
+/// Two states in, and a changeset out. Nothing is stored.
 enum PostDiff {
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {
@@ -30,6 +30,5 @@ enum PostDiff {
 }
 
 extension Snapshot {
-    /// What a reader sees of a state that nobody stores.
     fileprivate func seen(_ sight: Sight) -> Snapshot { sight.views.reduce(self) { $0.applying($1) } }
 }

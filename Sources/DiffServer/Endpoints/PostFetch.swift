@@ -1,6 +1,6 @@
 import HTTPCore
 
-/// Has a list's source asked at once, and tells what that changed.
+/// Fetches a list from its source now, and answers with what that changed.
 enum PostFetch {
     @Sendable
     static func answer(_ call: Call) throws(Problem) -> Reply {
@@ -29,7 +29,7 @@ enum PostFetch {
         }
     }
 
-    /// - Parameter before: where the session was; nil if there was none.
+    /// - Parameter before: the head before the fetch; nil if there was no session.
     private static func response(
         _ view: SessionView, since: Since, before: Revision?, _ call: Call, _ options: ChangesOptions
     ) throws(Problem) -> Response {

@@ -1,11 +1,11 @@
 import HTTPCore
 import SnapshotKit
 
-/// Mints a thin client's token for sessions, which need not exist yet.
+/// Mints a client's token for sessions, which need not exist yet.
 enum PostTokens {
     private static let defaultSeconds = 3600
 
-    /// For the session of the path.
+    /// For the path's session.
     @Sendable
     static func prepare(_ call: Call) throws(Problem) -> Answer {
         { (body) throws(Problem) in
@@ -14,7 +14,7 @@ enum PostTokens {
         }
     }
 
-    /// For those that the body names.
+    /// For the sessions that the body names.
     @Sendable
     static func prepareForSeveral(_ call: Call) throws(Problem) -> Answer {
         { (body) throws(Problem) in
@@ -31,9 +31,9 @@ enum PostTokens {
         let token = try token(envelope, for: sessions)
         let signed = call.service.access.secrets.signed(token)
         guard signed.utf8.count <= Token.maxBytes else {
-            var problem = Problem(.limitExceeded, "a token has at most \(Token.maxBytes) bytes: shorten the view")
-            (problem.limit, problem.actual) = (Token.maxBytes, signed.utf8.count)
-            throw problem
+            throw Problem(
+                .limitExceeded, "a token has at most \(Token.maxBytes) bytes: shorten the view",
+                limit: Token.maxBytes, actual: signed.utf8.count)
         }
         var object = JSONObject()
         object.text("token", signed)
@@ -83,7 +83,7 @@ enum PostTokens {
         return token
     }
 
-    /// What every answer to the token will be seen through.
+    /// The view of every answer to the token.
     private static func view(_ envelope: Envelope) throws(Problem) -> StateView? {
         guard let value = envelope.values["view"] else { return nil }
         do throws(StateViewError) { return try StateView(value, at: "/view", hidesContents: true) } catch {

@@ -1,12 +1,12 @@
 import HTTPCore
 import SnapshotKit
 
-/// Makes a session, starts it over, or changes its settings.
+/// Creates or replaces a session, or changes its settings.
 final class PutSession: SessionEndpoint {
     private let call: Call
-    /// What the request says of the state's shape.
+    /// The shape in the query.
     private let shape: StateShape?
-    /// Set before the operation is carried out, and looked at when it was.
+    /// Set before the operation is carried out, and read afterwards.
     private nonisolated(unsafe) var warnings = Warnings()
 
     init(_ call: Call) throws(Problem) {

@@ -1,6 +1,6 @@
 import HTTPCore
 
-/// An endpoint that answers from a session's head and its past.
+/// An endpoint that only reads its session.
 protocol ReadingEndpoint: SessionEndpoint where Operation == ReadSession {
     var call: Call { get }
 
@@ -16,7 +16,7 @@ extension ReadingEndpoint {
 }
 
 extension SessionView {
-    /// A session as a transaction left it.
+    /// The session that a transaction has read or written.
     init(_ slot: SessionSlot?, _ session: Session, of table: SessionTable) {
         guard let slot else { preconditionFailure("a session that was read or written has a slot") }
         self.init(slot, session, of: table, isHead: true)

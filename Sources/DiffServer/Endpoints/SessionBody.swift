@@ -1,14 +1,13 @@
 import SnapshotKit
 
 extension Session.Settings {
-    /// Members of a body that say them.
+    /// The members of a body that set them.
     static let members = ["ttl", "ignore", "shape", "keep"]
-    /// These, and a state.
+    /// With a state.
     static let besideState = Envelope.Members(states: ["state"], values: members, shape: "shape")
 }
 
 extension Session.SettingsChange {
-    /// What an envelope says.
     init(_ envelope: Envelope) throws(StateError) {
         self.init()
         for name in Session.Settings.members {
@@ -16,7 +15,7 @@ extension Session.SettingsChange {
         }
     }
 
-    /// Takes what one of `Session.Settings.members` says. Pointers of errors begin at the object that holds it.
+    /// Sets what one of `Session.Settings.members` says. Pointers in errors start from the object that holds it.
     mutating func take(_ name: String, _ value: JSONSlice) throws(StateError) {
         switch name {
         case "ttl":
@@ -50,14 +49,13 @@ extension Session.SettingsChange {
 }
 
 extension StateError {
-    /// A member of the body, besides states and edits, that is not of its type.
+    /// A member, besides states and edits, that has the wrong type.
     static func wrongMember(_ pointer: String, _ detail: String) -> StateError {
         .wrongShape([Violation(pointer: pointer, code: "wrong-type", detail: detail)])
     }
 }
 
 extension Problem {
-    /// The same of a request.
     static func wrongMember(_ pointer: String, _ detail: String) -> Problem {
         Problem(StateError.wrongMember(pointer, detail))
     }

@@ -1,11 +1,11 @@
 import HTTPCore
 
-/// An endpoint that works on a session: it reads a request into an operation, and writes what comes of that as the
-/// answer. In between the operation is carried out, wherever sessions live.
+/// An endpoint that works on a session: it reads a request into an operation, and writes the operation's outcome as the
+/// answer. A transaction carries out the operation in between.
 protocol SessionEndpoint: Sendable {
     associatedtype Operation: SessionOperation
 
-    /// Reads the head, and refuses what it asks for before anybody sends a body in vain.
+    /// Checks the head, before the client sends its body.
     init(_ call: Call) throws(Problem)
 
     /// Reads the body.
@@ -13,12 +13,12 @@ protocol SessionEndpoint: Sendable {
 
     /// Writes the answer.
     ///
-    /// - Parameter slot: where the session is; nil where there was none.
+    /// - Parameter slot: the session's; nil if there is none.
     func reply(_ outcome: Operation.Outcome, in slot: SessionSlot?) throws(Problem) -> Reply
 }
 
 extension Call {
-    /// The way of a request from its body to its answer.
+    /// From a request's body to its answer.
     func respond<Endpoint: SessionEndpoint>(
         _ endpoint: Endpoint, _ body: consuming [UInt8]
     ) throws(Problem) -> Reply {

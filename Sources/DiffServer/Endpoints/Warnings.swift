@@ -1,21 +1,21 @@
 import SnapshotKit
 
-/// What a writer is told of what it sent, though that was accepted.
+/// What a writer is told about an accepted body.
 struct Warnings {
     private var places: [StateWarning]
-    /// Whether the ids are new of rows that are not.
+    /// Whether unchanged rows have new ids.
     private var hasIdentityChurn = false
 
     init(_ places: [StateWarning] = []) { self.places = places }
 
-    /// The same, and what there is to be told of a change.
+    /// Adds what a changeset reveals.
     func adding(_ changeset: Changeset) -> Warnings {
         var warnings = self
         warnings.hasIdentityChurn = changeset.showsIdentityChurn
         return warnings
     }
 
-    /// The same without those about items that a reader does not see in any of some states.
+    /// Drops warnings about items that the reader sees in none of some states.
     func seen(in states: @autoclosure () -> [Snapshot], _ sight: Sight) -> Warnings {
         guard !sight.views.isEmpty, !places.isEmpty else { return self }
         let states = states()
@@ -26,7 +26,7 @@ struct Warnings {
 
     var isEmpty: Bool { places.isEmpty && !hasIdentityChurn }
 
-    /// Writes them as the next member of an object; none are none. At most 20.
+    /// Writes them as the next member of an object, if there are any. At most 20.
     func write(into writer: inout JSONWriter) {
         if isEmpty { return }
         writer.append(",\"warnings\":[")

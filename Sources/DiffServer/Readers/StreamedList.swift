@@ -3,37 +3,37 @@ import Synchronization
 
 /// One session on a stream: what was sent of it, and whether there is more. Confined to the stream's loop.
 final class StreamedList: SessionReader, @unchecked Sendable {
-    // Sendable to be handed to the slot; everything but `isWoken` is confined to the loop.
+    // Sendable for the slot; everything but `isWoken` is confined to the loop.
 
     let name: String
     private let stream: EventStream
     private var slot: SessionSlot?
-    /// What the reader has: where the last event led, or, where that is not adopted, what it came with.
+    /// What the reader has: the last event's revision, or the request's if events are not adopted.
     private var sent: Since
-    /// What that shows the same as by now, if nothing it shows has changed since.
+    /// The newest base that shows the same as `sent`, if it is known.
     private var base: ReaderBase?
-    /// Whether `sent` is not what the request says.
+    /// Whether `sent` differs from what the request says.
     private var hasMoved = false
-    /// How events are written; a window's anchor is what it came to.
+    /// With the current anchor of a window.
     private var options: ChangesOptions
-    /// Whether a stream goes on that broke, and no session was found yet.
+    /// Whether a broken stream is resumed, and no session has been found yet.
     private var isResumed: Bool
-    /// Keeps what the reader sees, to be carried along.
+    /// Keeps the reader's view up to date.
     private var seen: SeenView?
-    /// The head of which the reader was told last.
+    /// The head that the reader was last told of.
     private var told: Revision?
     /// Whether the last event said that the session's source is silent.
     private var isToldStale = false
     private var isDirty = true
-    /// Whether the next event is being made: the store was asked for the session, or a worker compares states.
+    /// Whether the next event is being made, by the store or by a worker.
     private var isBusy = false
     private var lastWrite: Instant?
     private var timer: Timer?
     private let isWoken = Atomic<Bool>(false)
 
-    /// What one takes besides its slot, in bytes.
+    /// Its memory in bytes, besides its slot's.
     static let footprint = 256
-    /// Until a store that did not bring the session is asked again.
+    /// Until the store is asked again after a failure.
     private static let retry = Duration.seconds(1)
 
     init(_ stream: EventStream, _ base: FollowedBase) {
@@ -44,23 +44,24 @@ final class StreamedList: SessionReader, @unchecked Sendable {
     private var service: DiffService { stream.call.service }
     private var writer: StreamWriter { stream.writer }
 
-    /// Where the reader is, if that is not what the request says.
+    /// What the reader has, if the request says something else.
     var moved: Revision? {
         if hasMoved, case .revision(let revision) = sent { revision } else { nil }
     }
 
     // MARK: Life
 
-    /// Waits where the session is, or will be; in vain, where too many wait already.
+    /// Registers with the session's slot, or with the slot where the session will appear.
     ///
-    /// - Parameter known: where it was found.
+    /// - Parameter known: the slot, if it has been found.
+    /// - Returns: why it could not.
     func join(at known: SessionSlot?) -> Problem? {
         var known = known
         while true {
             guard let slot = known ?? service.table.slotToAwait(name) else { return .tooManyAwaited }
             switch slot.add(self, limit: service.table.bounds.readers) {
             case .tooMany: return Problem(.tooManyStreams, "too many readers wait already")
-            // It was deleted just now.
+            // The session has just been deleted.
             case .gone: known = nil
             case .added:
                 self.slot = slot
@@ -79,21 +80,21 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         (self.slot, seen) = (nil, nil)
     }
 
-    /// Looks for the session, and sends what is new.
+    /// Reads the session, and sends what is new.
     func begin() {
         (isDirty, told) = (true, nil)
         _ = send()
     }
 
-    /// The same for one that was looked for already.
+    /// The same if the session has been read.
     ///
     /// - Parameters:
-    ///   - view: what was found.
-    ///   - prime: is given the base that changes can start from, before anything is sent.
+    ///   - view: the head; nil if there is no session.
+    ///   - prime: called with the base that changes can start from, before anything is sent.
     func begin(from view: SessionView?, prime: (Revision?) -> Void) {
         let isUsable = view?.isUsable(sent, options.sight) == true
         if isUsable, case .revision(let revision) = sent { prime(revision) } else { prime(nil) }
-        // A commit may have come since.
+        // There may have been a commit since.
         guard slot?.revision == view?.session.head.revision else { return begin() }
         isDirty = false
         if let view { _ = send(view) }
@@ -108,7 +109,6 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         }
     }
 
-    /// The next event says so, even if it has nothing else to say.
     func sourceChanged() { sessionChanged() }
 
     /// Whether the reader has to be told that the session's source is silent, or is heard again.
@@ -118,9 +118,9 @@ final class StreamedList: SessionReader, @unchecked Sendable {
 
     // MARK: Sending
 
-    /// Sends one changeset to the head, if there is news, the last one has left, and it was long enough ago.
+    /// Sends one changeset to the head, if there is news and the last one was long enough ago.
     ///
-    /// - Returns: how many bytes were written.
+    /// - Returns: the bytes written.
     func send() -> Int {
         guard isDirty, !isBusy, let slot else { return 0 }
         if let lastWrite, .now - lastWrite < stream.form.pace {
@@ -134,8 +134,8 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         return send(view)
     }
 
-    /// Goes on from what the reader shows before it is forgotten, though it is too early for another event: nothing is
-    /// said, but where it is.
+    /// Moves the base on before it is forgotten, though it is too early for another event. At most the reader's
+    /// revision is sent.
     private func keepUp(with slot: SessionSlot) -> Int {
         guard !options.sight.showsAll, let base, let session = slot.awakeSession else { return 0 }
         let view = SessionView(slot, session, of: service.table)
@@ -146,10 +146,10 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         return refresh(view)
     }
 
-    /// Has the store look for the session. A stream stays open while the store is out of reach.
+    /// Reads the session from the store. The stream stays open while the store is unreachable.
     private func fetch() {
         (isDirty, isBusy) = (false, true)
-        // One that was here once, and is away.
+        // If the session was in memory before.
         let known = slot?.revision
         let call = stream.form.isOfMany ? stream.call.of(name) : stream.call
         call.find().whenDone { [self] result in
@@ -159,9 +159,8 @@ final class StreamedList: SessionReader, @unchecked Sendable {
                 switch result {
                 case .success(let view?): _ = send(view)
                 case .success(nil):
-                    // It has ended where nobody said so.
+                    // It has ended without notice, or does not exist yet.
                     if let slot, let known { _ = service.table.drop(slot, at: known) }
-                    // Or nobody had made it yet.
                     _ = send()
                 case .failure:
                     isDirty = true
@@ -194,11 +193,11 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         return 0
     }
 
-    /// What there is to tell, and how what follows is to be written.
+    /// What there is to tell, and the options of what follows.
     private func news(of view: SessionView) -> (news: News, ChangesOptions) {
         let options = isResumed ? view.resuming(options, since: sent) : options
-        // Of all there is each commit is told, but that the reader has what it came for; of what counts, each that
-        // is seen.
+        // A reader of the whole session is told of each commit once it has its first answer; one of counts, of each
+        // that it sees.
         if let told, options.sight.showsAll || !options.form.dialect.isAdopted {
             let isSame = !options.sight.showsAll && view.isSame(since: told, options.sight)
             let head = ReaderBase(revision: view.session.head.revision)
@@ -227,7 +226,7 @@ final class StreamedList: SessionReader, @unchecked Sendable {
             base = same
             return options.sight.showsAll ? 0 : refresh(view)
         case .changes(let answer):
-            // A source that was silent may have been heard again while a worker wrote that down.
+            // The source may have been heard again while a worker wrote that it is silent.
             if isOfSource, !isNewsOfSource { return 0 }
             let answer = service.told(answer, of: name)
             isToldStale = answer.isStale
@@ -241,11 +240,11 @@ final class StreamedList: SessionReader, @unchecked Sendable {
             let now = Instant.now
             lastWrite = now
             service.metrics.streamLagged(now - head.made)
-            return answer.write(to: writer, behind: stream.form.isOfMany ? Event.begin(stream.cursor) : [])
+            return answer.write(to: writer, after: stream.form.isOfMany ? Event.begin(stream.cursor) : [])
         }
     }
 
-    /// Tells where the reader is by now, before what it has is forgotten.
+    /// Sends the reader's newer revision before the one that it has is forgotten.
     func refresh() {
         guard !isBusy, !options.sight.showsAll, let slot, writer.isWritable, let session = slot.awakeSession,
             session.head.revision == told
@@ -263,7 +262,7 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         return event.count
     }
 
-    /// What the store brought may have been overtaken on the way, and that wake was for nothing then.
+    /// The session may have changed while the store was reading it, too early for `sessionChanged`.
     private func checkOvertaken(_ view: SessionView) {
         guard let now = slot?.revision, now.sequence > view.session.head.revision.sequence else { return }
         isDirty = true
@@ -281,6 +280,5 @@ final class StreamedList: SessionReader, @unchecked Sendable {
 }
 
 extension Problem {
-    /// More sessions that do not exist are waited for than may be.
     static var tooManyAwaited: Problem { Problem(.capacity, "too many readers wait for sessions that do not exist") }
 }

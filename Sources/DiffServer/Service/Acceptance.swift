@@ -1,5 +1,5 @@
-// Content negotiation (RFC 9110 §12.5.1): of what can be sent, the type with the highest weight; of equal weights, the
-// one that the client named first and most exactly.
+// Content negotiation (RFC 9110 §12.5.1): of the types that can be sent, the one with the highest weight; of equal
+// weights, the one that the client named most exactly, and then first.
 
 import HTTPCore
 import SnapshotKit
@@ -8,13 +8,12 @@ import SnapshotKit
 struct Acceptance: Sendable {
     private let ranges: [Preference]
 
-    /// Reads all `Accept` fields; none means anything. A range whose weight is malformed is left out.
+    /// Reads all `Accept` fields; without one, anything is accepted. Ranges with malformed weights are left out.
     init(_ head: RequestHead) { ranges = head.weightedList("accept") }
 
-    /// Whether the client does not care.
     var isAnything: Bool { ranges.isEmpty }
 
-    /// The weight of a media type: that of the most exact range that matches. 0 if none does.
+    /// The weight of a media type: that of the most exact range that matches, or 0.
     private func weight(of type: String) -> (weight: Int, place: Int, exactness: Int) {
         if ranges.isEmpty { return (1000, 0, 0) }
         let family = type.prefix { $0 != "/" } + "/*"
@@ -27,7 +26,7 @@ struct Acceptance: Sendable {
 
     func accepts(_ type: String) -> Bool { weight(of: type).weight > 0 }
 
-    /// The best of several types, earlier ones first where the client does not care; nil if it wants none.
+    /// The best of several types, and the first of equal ones; nil if none is accepted.
     func best(of types: [String]) -> String? {
         if ranges.isEmpty { return types.first }
         let rated = types.map { (type: $0, rating: weight(of: $0)) }.filter { $0.rating.weight > 0 }
@@ -42,18 +41,18 @@ struct Acceptance: Sendable {
 }
 
 extension Substring {
-    /// Without blanks at either end.
+    /// Without blanks at the ends.
     var trimmed: String { String(FieldList.trimmed(self)) }
 }
 
 /// The form of an answer with changes.
 struct ChangesForm: Sendable, Hashable {
     var dialect: Dialect
-    /// The patch alone, in place of the envelope.
+    /// Whether it is the patch alone, without the envelope.
     var isBarePatch = false
-    /// One event of a stream, in place of a body.
+    /// Whether it is an event of a stream, and not a body.
     var isEvent = false
-    /// Whether the stream is of several sessions: what such an event begins with is its reader's alone.
+    /// Whether the stream is of several sessions: the beginning of such an event is its reader's own.
     var isOfMany = false
     var mediaType: String
 
@@ -68,14 +67,13 @@ struct ChangesForm: Sendable, Hashable {
 
     static let eventType = "text/event-stream"
 
-    /// An event of a stream.
     init(event dialect: Dialect) {
         self.dialect = dialect
         isEvent = true
         mediaType = Self.eventType
     }
 
-    /// `?dialect=` wins, then what is accepted, then `keyed`.
+    /// `?dialect=` wins, then `Accept`, then `keyed`.
     init(named: Dialect?, _ acceptance: Acceptance) throws(Problem) {
         if let dialect = named {
             let own = Self.mediaType(dialect)
@@ -99,7 +97,6 @@ struct ChangesForm: Sendable, Hashable {
 }
 
 extension Problem {
-    /// None of the types that can be sent is wanted.
     static func notAcceptable(_ types: [String]) -> Problem {
         Problem(.notAcceptable, "can be sent: \(types.joined(separator: ", "))")
     }

@@ -1,64 +1,58 @@
 import HTTPCore
 
-/// A request that was let in: what an endpoint may look at besides the body. An object, since all that is done for the
-/// request holds on to it.
+/// An admitted request, without its body. A reference, which everything that is done for the request holds.
 final class Call: Errand {
     let head: RequestHead
-    let peer: Peer
     /// The loop of its connection.
     let loop: EventLoop
     let route: Route
     let place: RouteParameters
-    /// The session's name, looked up in `place` once: every step asks for it.
+    /// The session's name, looked up in `place` once.
     private let named: String?
     let identity: Identity
     let parameters: Parameters
     let acceptance: Acceptance
     let service: DiffService
-    /// What the body takes of the memory for messages, until the call goes. This and the next are written only by
-    /// whoever carries the call on, before it is handed to the next one.
+    /// The body's share of the memory for messages, until the call is gone. This and the next are only written by the
+    /// thread that works on the call, before it hands it on.
     nonisolated(unsafe) var share: MemoryShare?
-    /// Whether what is done for the request takes so long that no loop should wait for it.
+    /// Whether the work for the request is too long for a loop.
     nonisolated(unsafe) var isLong = false
-    /// How often the contents of the session are looked through for the answer.
+    /// How often the answer reads through the session's contents.
     nonisolated(unsafe) var passes = 1
     private(set) nonisolated(unsafe) var patience = SourcedList.patience
-    /// Where the session was when its weight was looked at, to read a body upon it.
+    /// Where `findsLongSession` found the session, for `expected`.
     private nonisolated(unsafe) var found: SessionSlot?
 
-    /// The same request, of one of several sessions that it names.
+    /// The same request, about one of the sessions that its query names.
     ///
     /// - Parameter deadline: until when it waits for sources.
     func of(_ session: String, until deadline: Instant = .now + SourcedList.patience) -> Call {
         let call = Call(
-            head: head, peer: peer, loop: loop, route: route, place: place, session: session, identity: identity,
+            head: head, loop: loop, route: route, place: place, session: session, identity: identity,
             parameters: parameters, acceptance: acceptance, service: service)
         call.patience = max(.zero, deadline - .now)
         return call
     }
 
     init(
-        head: RequestHead, peer: Peer, loop: EventLoop, route: Route, place: RouteParameters, session: String?,
-        identity: Identity,
-        parameters: Parameters,
-        acceptance: Acceptance, service: DiffService
+        head: RequestHead, loop: EventLoop, route: Route, place: RouteParameters, session: String?,
+        identity: Identity, parameters: Parameters, acceptance: Acceptance, service: DiffService
     ) {
-        (self.head, self.peer, self.loop, self.route, self.place, named, self.identity) = (
-            head, peer, loop, route, place, session, identity
-        )
-        (self.parameters, self.acceptance, self.service) = (parameters, acceptance, service)
+        (self.head, self.loop, self.route, self.place, named) = (head, loop, route, place, session)
+        (self.identity, self.parameters, self.acceptance) = (identity, parameters, acceptance)
+        self.service = service
     }
 
-    /// The name of the session that the path names. To ask where it names none is a mistake in the service.
+    /// The session's name. Its route must have one.
     var session: String {
         guard let named else { preconditionFailure("\(route.name) names no session") }
         return named
     }
 
-    /// The path without its query, for problems.
     var instance: String { head.instance }
 
-    /// Looks whether the session is so large that work on it takes long, however small the request is.
+    /// Whether the session is so large that work on it takes long, however small the request is.
     func findsLongSession() -> Bool {
         guard let named, let (slot, bytes) = service.table.peek(named) else { return false }
         guard bytes < SessionView.long else { return true }
@@ -66,8 +60,8 @@ final class Call: Errand {
         return false
     }
 
-    /// What a write most likely follows: what one under way makes of the session, else what the table holds of it, be
-    /// it over or not the head. Good to read a body upon, and for nothing else.
+    /// The session that a write is likely to follow: what a pending write makes of it, or what the table holds, even if
+    /// that is not the head. Only good for a first reading of a body.
     func expected() -> Session? {
         let table = service.table
         let slot = exchange(&found, with: nil)
@@ -75,27 +69,27 @@ final class Call: Errand {
         return (slot ?? table.peek(session)?.slot).flatMap { table.session(in: $0) }
     }
 
-    /// Does what follows something that was waited for. Where that takes long, it was done by a worker already, but for
-    /// one case: the worker was faster than the loop in asking for the result.
+    /// Continues after a wait. Long work is on a worker's thread already, unless the worker was done before the loop
+    /// asked for the result.
     func offLoopIfLong(_ work: @escaping @Sendable () -> Void) {
         if isLong, loop.isCurrent { service.workers.run(work) } else { work() }
     }
 
-    /// Reads the session's head, wherever that has to come from.
+    /// Reads the session's head, from the store if need be.
     func view() -> Progress<SessionView, Problem> {
         Transaction(ReadSession(), for: self).run().map { [table = service.table] in
             SessionView($0.slot, $0.outcome, of: table)
         }
     }
 
-    /// The same, where there may be none.
+    /// The same; nil if there is no session.
     func find() -> Progress<SessionView?, Problem> {
         Transaction(FindSession(), for: self).run().map { [table = service.table] done in
             done.outcome.map { SessionView(done.slot, $0, of: table) }
         }
     }
 
-    /// Has a reader that came with a token told when that is revoked, until it leaves.
+    /// Ends a reader when the token that it came with is revoked; until `leave`.
     func follow(_ reader: any SessionReader) {
         if case .client(let token, _) = identity { service.table.revocations.follow(token, reader) }
     }
@@ -104,29 +98,41 @@ final class Call: Errand {
         if case .client(let token, _) = identity { service.table.revocations.leave(token, reader) }
     }
 
-    /// Gives the answer to a request that was waiting.
-    func answer(_ pending: Pending, _ reply: () throws(Problem) -> Reply) {
+    /// The finished reply of an endpoint.
+    func reply(_ work: (Call) throws(Problem) -> Reply) -> Reply {
         do throws(Problem) {
-            switch try reply() {
-            case .now(let response): pending.answer(finish(response))
-            case .later(let begin): begin(pending)
+            switch try work(self) {
+            case .now(let response): return .now(finish(response))
+            case .later(let begin): return .later(begin)
             }
-        } catch {
-            pending.answer(refusal(error))
+        } catch { return .now(refusal(error)) }
+    }
+
+    /// Answers a request that has been waiting.
+    func answer(_ pending: Pending, _ work: () throws(Problem) -> Reply) {
+        switch reply({ (_) throws(Problem) in try work() }) {
+        case .now(let response): pending.answer(response)
+        case .later(let begin): begin(pending)
         }
     }
 
-    /// An answer about the session, counted.
     func told(_ answer: consuming ChangesAnswer) -> ChangesAnswer { service.told(answer, of: session) }
 
-    /// The answer to a request that is refused.
     func refusal(_ problem: Problem) -> Response { finish(problem.response(instance: instance)) }
 
-    /// What every answer gets.
+    /// What a store answered.
+    func get<Value>(_ result: Result<Value, StoreFailure>) throws(Problem) -> Value {
+        do throws(StoreFailure) { return try result.get() } catch {
+            service.metrics.count(error)
+            throw Problem(error)
+        }
+    }
+
+    /// Adds what every answer gets.
     func finish(_ response: consuming Response) -> Response { service.finish(response, head, route: route.name) }
 }
 
-/// A request for what is open to all.
+/// A request to a route that is open to all.
 struct OpenCall {
     let head: RequestHead
     let place: RouteParameters

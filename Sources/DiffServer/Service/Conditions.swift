@@ -1,19 +1,18 @@
-// Conditions (RFC 9110 §13.1). A tag is a revision in quotes; a gzip answer's tag ends with `;gzip`, and names the
-// same state. Weak tags are taken as well: a cache between may have weakened ours.
+// Conditions (RFC 9110 §13.1). A tag is a revision in quotes. The tag of a gzip answer ends with `;gzip` and names the
+// same state. Weak tags are accepted, since a cache on the way may have weakened ours.
 
 import HTTPCore
 import SnapshotKit
 
 extension RevisionTags {
-    /// The value of `If-Match` or `If-None-Match`; nil without such a field. A value that is no list of tags matches
-    /// nothing.
+    /// The value of `If-Match` or `If-None-Match`; nil without the field. A malformed value matches nothing.
     init?(_ head: RequestHead, _ name: String) {
         let values = head.values(of: name)
         guard !values.isEmpty else { return nil }
         self.init(isAny: values.count == 1 && values[0] == "*", texts: head.list(name).map(Self.opaque))
     }
 
-    /// What stands between the quotes, less what a coding added.
+    /// What is between the quotes, without a coding's suffix.
     private static func opaque(_ tag: String) -> String {
         var text = tag[...]
         if text.hasPrefix("W/") { text = text.dropFirst(2) }
@@ -24,15 +23,14 @@ extension RevisionTags {
 }
 
 extension WriteCondition {
-    /// What a request's fields demand.
     init(_ call: Call) {
         self.init(match: call)
         noneMatch = RevisionTags(call.head, "if-none-match")
     }
 
-    /// The same, where `If-None-Match` means nothing.
+    /// Without `If-None-Match`.
     ///
-    /// - Parameter views: through which the client sees the states that it names.
+    /// - Parameter views: those through which the client sees the session.
     init(match call: Call, through views: [StateView] = []) {
         self.init(match: RevisionTags(call.head, "if-match"), isRequired: call.service.options.requiresIfMatch)
         match?.views = views

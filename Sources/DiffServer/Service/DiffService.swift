@@ -1,44 +1,40 @@
-// The walk of a request through the service, in the order of CONTRACT §7: the path is matched, who asks, whether they
-// may, how often, then whether there is such a route, its query, what is accepted, what is sent; then the body, and the
-// endpoint. A path that nobody knows is as protected as one that is known, so that nothing can be found out without
-// credentials.
+// The walk of a request through the service, in the order of CONTRACT §7: path, identity, permission, rate, route,
+// query, accepted types, the body's type, the body, the endpoint. Unknown paths are as protected as known ones, so that
+// nothing can be found out without credentials.
 
 import HTTPCore
 import SnapshotKit
+import Synchronization
 
-/// The service: lets requests in, and gives them to their endpoints.
+/// The service: admits requests and hands them to their endpoints.
 final class DiffService: Service {
     let options: Options
     let store: any SessionStore
-    /// Sessions in memory, and who waits for them.
+    /// The sessions in memory, and their readers.
     let table: SessionTable
     let access: Authenticator
     let journal: Journal
     let metrics = Metrics()
-    /// What the sockets count, once they are open.
-    private let sockets = Locked<Server?>(nil)
-    /// Requests of a key or a token, and of a peer.
+    private let server = Locked<Server?>(nil)
+    /// By key or token, and by peer.
     private let rateLimit: RateLimit<String>
     private let peerRateLimit: RateLimit<PeerNetwork>
     private let messages: MessageMemory
-    let readiness = Readiness()
+    private let isDraining = Atomic<Bool>(false)
     private let crossOrigin: CrossOrigin
     let workers: Workers
-    /// Lists that fetch themselves; nil where there is no file of them. Set before the first request comes.
+    /// Lists that fetch themselves; nil without a file of them. Set before the first request.
     private(set) nonisolated(unsafe) var upstream: Upstream?
 
     init(
         options: Options, store: any SessionStore, messages: MessageMemory, access: Authenticator, journal: Journal,
         workers: Workers
     ) {
-        self.options = options
-        self.store = store
-        table = store.table
+        (self.options, self.store, table, self.workers) = (options, store, store.table, workers)
         (self.messages, self.access, self.journal) = (messages, access, journal)
         rateLimit = RateLimit(perSecond: options.rate)
         peerRateLimit = RateLimit(perSecond: options.peerRate)
         crossOrigin = CrossOrigin(origins: access.origins)
-        self.workers = workers
     }
 
     // MARK: The walk
@@ -71,7 +67,7 @@ final class DiffService: Service {
     private func admit(
         _ head: RequestHead, _ peer: Peer, _ loop: EventLoop, to route: Route, _ place: RouteParameters
     ) throws(Problem) -> Admission {
-        // A body that means nothing (RFC 9110 §9.3.1) is read and forgotten.
+        // A body without a meaning (RFC 9110 §9.3.1) is read and dropped.
         switch route.work {
         case .open(let work):
             if !route.isProbe { try checkRate(nil, peer) }
@@ -81,9 +77,9 @@ final class DiffService: Service {
         case .withoutBody(let work):
             let call = try call(route, place, head, peer, loop)
             guard head.bodyLength == .none else {
-                return .read(maxBytes: Self.strayBody) { [self] _, _ in answer(call, work) }
+                return .read(maxBytes: Self.strayBody) { _, _ in call.reply(work) }
             }
-            switch answer(call, work) {
+            switch call.reply(work) {
             case .now(let response): return .answer(response)
             case .later(let begin): return .read(maxBytes: 0) { _, _ in .later(begin) }
             }
@@ -95,23 +91,21 @@ final class DiffService: Service {
         }
     }
 
-    /// Lets a request in that has to say who makes it.
+    /// Admits a request to a route that is not open.
     private func call(
         _ route: Route, _ place: RouteParameters, _ head: RequestHead, _ peer: Peer, _ loop: EventLoop
     ) throws(Problem) -> Call {
         let session = place.value(of: "session")
-        let identity = try admitted(route, to: session, head, peer)
         let call = Call(
-            head: head, peer: peer, loop: loop, route: route, place: place, session: session, identity: identity,
+            head: head, loop: loop, route: route, place: place, session: session,
+            identity: try admitted(route, to: session, head, peer),
             parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
             acceptance: Acceptance(head), service: self)
-        if !route.mediaTypes.isEmpty, call.acceptance.best(of: route.mediaTypes) == nil {
-            throw .notAcceptable(route.mediaTypes)
-        }
+        if route.isJSON, !call.acceptance.accepts("application/json") { throw .notAcceptable(["application/json"]) }
         return call
     }
 
-    /// OPTIONS, a preflight or not; nil for another method.
+    /// The answer to OPTIONS, a preflight or not; nil for other methods.
     private func options(_ head: RequestHead, _ match: borrowing Router<Route>.Match) -> Response? {
         guard case .options = head.method else { return nil }
         let allow: String
@@ -150,9 +144,9 @@ final class DiffService: Service {
         return identity
     }
 
-    /// The peer's rate comes first, so that one address cannot use up the rate of a key that others hold too.
+    /// The peer's rate comes first, so that one address cannot use up the rate of a key that others share.
     ///
-    /// - Parameter identity: nil for a page that is open to all: its address alone is counted.
+    /// - Parameter identity: nil for open pages, which count for the address alone.
     private func checkRate(_ identity: Identity?, _ peer: Peer) throws(Problem) {
         if let network = peer.network, let wait = peerRateLimit.refuses(network) {
             let reason = "more than \(options.peerRate ?? 0) requests a second from one address"
@@ -167,8 +161,16 @@ final class DiffService: Service {
         guard SessionName.isWhole(session) else { throw .malformed(SessionName.rule) }
     }
 
+    /// - Throws: 503 once the server is shutting down.
+    func checkDraining() throws(Problem) {
+        if isDraining.load(ordering: .relaxed) { throw Problem(.draining, "the server is shutting down") }
+    }
+
+    /// From now on, writes and `/readyz` are refused.
+    func drain() { isDraining.store(true, ordering: .relaxed) }
+
     private func checkBody(_ head: RequestHead) throws(Problem) {
-        guard readiness.isReady else { throw Problem(.draining, "the server is shutting down") }
+        try checkDraining()
         if head.value(of: "content-type", is: "application/json") == false, let type = head["content-type"] {
             let name = type.prefix { $0 != ";" }.trimmed.lowercased()
             let isJSON =
@@ -187,17 +189,18 @@ final class DiffService: Service {
 
     // MARK: Answers
 
-    /// The longest body that is read where none is wanted, in bytes.
+    /// The longest body that is read without being wanted, in bytes.
     private static let strayBody = 16 * 1024
 
-    /// Bodies above this take longer than other requests of the loop should wait: about 0.3 ms.
+    /// Larger bodies, in bytes, take longer than other requests of the loop should wait: about 0.3 ms.
     static let largeBody = 256 * 1024
 
-    /// Answers a request with a body. Where it takes long, that is done by a worker, so that small requests on its loop
-    /// keep their latency; where the answer comes later, for either reason, the body stays counted until it is there.
+    /// Answers a request with a body. Long work is a worker's, so that small requests on the loop keep their latency.
+    /// If the answer comes later, because of that or of the store, the body stays counted until then.
     private func take(
         _ call: Call, _ prepared: @escaping Answer, _ body: consuming [UInt8], _ share: MemoryShare?
     ) -> Reply {
+        var body = body
         call.isLong = body.count * call.passes > Self.largeBody || call.findsLongSession()
         if call.isLong || table.isCache {
             call.share = share ?? MemoryShare(of: messages.incoming)
@@ -205,9 +208,11 @@ final class DiffService: Service {
                 return .now(call.refusal(Problem(Refusal.memoryExhausted)))
             }
         }
-        guard call.isLong else { return answer(call, prepared, body) }
-        // Taken out again, so that nobody else holds it, and what is read from it needs no copy.
-        let handed = Locked(body)
+        guard call.isLong else {
+            // Moved out, so that there is one reference and reading needs no copy.
+            return call.reply { (_) throws(Problem) in try prepared(exchange(&body, with: [])) }
+        }
+        let handed = Locked(exchange(&body, with: []))
         return .later { [self] pending in
             workers.run {
                 call.answer(pending) { () throws(Problem) in
@@ -215,14 +220,6 @@ final class DiffService: Service {
                 }
             }
         }
-    }
-
-    private func answer(_ call: Call, _ prepared: Answer, _ body: consuming [UInt8]) -> Reply {
-        do throws(Problem) { return finish(try prepared(body), call) } catch { return .now(call.refusal(error)) }
-    }
-
-    private func answer(_ call: Call, _ work: (Call) throws(Problem) -> Reply) -> Reply {
-        do throws(Problem) { return finish(try work(call), call) } catch { return .now(call.refusal(error)) }
     }
 
     private func answer(
@@ -233,21 +230,14 @@ final class DiffService: Service {
         }
     }
 
-    private func finish(_ reply: consuming Reply, _ call: Call) -> Reply {
-        switch consume reply {
-        case .now(let response): .now(call.finish(response))
-        case .later(let begin): .later(begin)
-        }
-    }
-
-    /// What every answer gets.
+    /// Adds what every answer gets.
     func finish(_ response: consuming Response, _ head: RequestHead, route: String) -> Response {
         response.route = route
         crossOrigin.decorate(&response, for: head)
         return response
     }
 
-    /// Counts what an answer carries, and says with it whether the session that it is about is old.
+    /// Counts an answer, and adds to it how long the session's source has been silent.
     func told(_ answer: consuming ChangesAnswer, of session: String) -> ChangesAnswer {
         metrics.count(answer)
         guard let staleness = upstream?.staleness(of: session) else { return answer }
@@ -263,30 +253,29 @@ final class DiffService: Service {
         journal.record(exchange)
     }
 
-    /// Has sessions fetch themselves by a file of lists.
+    /// Begins to fetch the lists of a file.
     func fetch(_ lists: ListsFile) throws(ListenError) {
         let upstream = try Upstream(lists, for: self, incoming: messages.incoming)
         table.isFetched = { upstream.hasSource($0) }
         self.upstream = upstream
     }
 
-    /// Has all that depends on a slot's readers look how many there are.
+    /// The number of a slot's readers has changed.
     func watch(_ slot: SessionSlot) {
         store.watch(slot)
         upstream?.watch(slot)
     }
 
-    /// Takes away what nobody used in time. Called each second.
+    /// Removes what has expired. Called each second.
     func sweep() {
         store.sweep()
         upstream?.sweep()
     }
 
-    /// Gives the service the server that it runs in.
-    func run(in server: Server) { sockets.withLock { $0 = server } }
+    func run(in server: Server) { self.server.withLock { $0 = server } }
 
-    /// What the sockets count.
-    var connections: Server.Counters? { sockets.withLock { $0 }?.counters }
+    /// What the sockets count; nil before they are open.
+    var connections: Server.Counters? { server.withLock { $0 }?.counters }
 
     /// Whether the next connection would be refused.
     var isFull: Bool { connections.map { $0.openConnections >= $0.connectionLimit } ?? false }

@@ -1,11 +1,13 @@
 import HTTPCore
 import SnapshotKit
 
-/// The query of a request: every name known, and given once where it has one value.
+/// The query of a request: every name is known, and none is repeated that has one value.
 struct Parameters: Sendable {
     private let items: [QueryItem]
 
-    /// Checks names against what the endpoint knows, which may repeat only those in `lists`.
+    /// - Parameters:
+    ///   - known: the endpoint's parameters.
+    ///   - lists: those of them that may be repeated.
     init(_ items: [QueryItem], known: Set<String>, lists: Set<String> = []) throws(Problem) {
         var seen: Set<String> = []
         for item in items {
@@ -27,10 +29,10 @@ struct Parameters: Sendable {
 
     subscript(name: String) -> String? { items.first { $0.name == name }?.value }
 
-    /// Names and values in the query's order, for parameters that are lists.
+    /// Parameters of some names, in the query's order.
     func all(_ names: Set<String>) -> [QueryItem] { items.filter { names.contains($0.name) } }
 
-    /// A parameter that is one of the cases of an enumeration.
+    /// A case of an enumeration.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws(Problem) -> Choice?
     where Choice.RawValue == String {
         guard let value = self[name] else { return nil }
@@ -46,7 +48,7 @@ struct Parameters: Sendable {
         return count
     }
 
-    /// A number of seconds, with decimals if need be, within bounds that are milliseconds.
+    /// A decimal number of seconds, within bounds in milliseconds.
     func seconds(_ name: String, milliseconds bounds: ClosedRange<Int>) throws(Problem) -> Duration? {
         guard let value = self[name] else { return nil }
         let isDecimal = value.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: ".") }
@@ -59,7 +61,7 @@ struct Parameters: Sendable {
         return .milliseconds(Int((seconds * 1000).rounded()))
     }
 
-    /// `true` or `false`; what is not given is not so.
+    /// `true` or `false`, the default.
     func flag(_ name: String) throws(Problem) -> Bool {
         switch self[name] {
         case nil, "false": return false
@@ -68,30 +70,26 @@ struct Parameters: Sendable {
         }
     }
 
-    /// Where the reader stands.
+    /// What the reader has.
     func since() throws(Problem) -> Since {
         guard let value = self["since"] else { return .absent }
-        if value.isEmpty { return .nothing }
-        guard let revision = Revision(value) else {
-            throw Problem(.malformedRevision, "\"\(value)\" is not a revision")
-        }
-        return .revision(revision)
+        return try Since(named: value)
     }
 
-    /// Members of a shape, and `shape`, which says that a body has none of its own.
+    /// The members of a shape, and `shape`, which overrides the session's.
     static let shape = Set(shapeNames)
     private static let shapeNames = StateShape.Member.allCases.map(\.rawValue) + [nativeShape]
-    /// Those that may be given more than once.
+    /// Those that may be repeated.
     static let shapeLists: Set<String> = [StateShape.Member.idAt.rawValue]
     private static let nativeShape = "shape"
 
-    /// What is said of the body's shape, by name; parts of an id in their order.
+    /// What the query says of the body's shape, by name; parts of an id in order.
     var shapeMembers: [String] {
         if items.isEmpty { return [] }
         return Self.shapeNames.flatMap { name in items.filter { $0.name == name }.map { "\(name)=\($0.value)" } }
     }
 
-    /// Where the list stands in the body; nil where nothing is said of it.
+    /// The body's shape; nil if the query does not say.
     func shape() throws(Problem) -> StateShape? {
         let members = items.compactMap { item in StateShape.Member(rawValue: item.name).map { ($0, item.value) } }
         if let value = self[Self.nativeShape] {
@@ -104,10 +102,22 @@ struct Parameters: Sendable {
     }
 }
 
+extension Since {
+    /// A revision as a client names it, or the empty text, which is nothing.
+    init(named text: String) throws(Problem) { self = text.isEmpty ? .nothing : .revision(try Revision(named: text)) }
+}
+
+extension Revision {
+    init(named text: String) throws(Problem) {
+        guard let revision = Revision(text) else { throw Problem(.malformedRevision, "\"\(text)\" is not a revision") }
+        self = revision
+    }
+}
+
 extension JSONPointer {
-    /// Segments of a pointer that a client names.
+    /// Segments of a client's pointer.
     static let maxServed = StateShape.maxSegments
 
-    /// Whether a client may name it. A longer one leads nowhere.
+    /// Whether a client may send it.
     var isServed: Bool { tokens.count <= Self.maxServed }
 }

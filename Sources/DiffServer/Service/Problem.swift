@@ -1,25 +1,29 @@
 import HTTPCore
 import SnapshotKit
 
-/// What went wrong, as a client is told (RFC 9457).
+/// An error as clients get it (RFC 9457).
 struct Problem: Error, Sendable {
     var type: ProblemType
     var detail: String
     var errors: [Violation] = []
-    /// Byte of the body.
+    /// In the body, in bytes.
     var offset: Int?
     var limit: Int?
     var actual: Int?
-    /// The session's head where a precondition failed; `.some(nil)` where there is no session.
+    /// The session's head if a precondition failed; `.some(nil)` if there is no session.
     var current: Revision??
-    /// Which of several sessions it is of.
+    /// Which of several sessions has the problem.
     var session: String?
     /// Fields of the answer besides its type.
     var fields: [Field] = []
 
-    /// - Parameter retryAfter: seconds after which to try again, where that helps.
-    init(_ type: ProblemType, _ detail: String, fields: [Field] = [], retryAfter: Int = 1) {
+    /// - Parameter retryAfter: seconds to wait before the next try, for statuses that say so.
+    init(
+        _ type: ProblemType, _ detail: String, fields: [Field] = [], retryAfter: Int = 1, limit: Int? = nil,
+        actual: Int? = nil, errors: [Violation] = []
+    ) {
         (self.type, self.detail, self.fields) = (type, detail, fields)
+        (self.limit, self.actual, self.errors) = (limit, actual, errors)
         switch type.status {
         case 429, 503: self.fields.append(Field("Retry-After", "\(retryAfter)"))
         case 401: self.fields.append(Field("WWW-Authenticate", "Bearer"))
@@ -27,14 +31,14 @@ struct Problem: Error, Sendable {
         }
     }
 
-    /// The answer. `instance` is the path that was asked for.
+    /// - Parameter instance: the request's path.
     func response(instance: String? = nil) -> Response {
         Response(
             status: type.status, fields: [Field("Content-Type", "application/problem+json")] + fields,
             body: .bytes(json(instance: instance)), isCompressible: true)
     }
 
-    /// The problem as JSON on one line.
+    /// As JSON, on one line.
     func json(instance: String?) -> [UInt8] {
         var object = JSONObject()
         object.text("type", "/problems/\(type.rawValue)")
@@ -62,7 +66,7 @@ struct Problem: Error, Sendable {
     }
 }
 
-// MARK: Problems that more than one place knows
+// MARK: Problems of more than one place
 
 extension Problem {
     static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail) }
@@ -70,7 +74,7 @@ extension Problem {
     static func notPermitted(_ operations: [EditOperation]) -> Problem {
         Problem(.forbidden, "this token does not allow \(operations.map(\.rawValue).joined(separator: ", "))")
     }
-    /// Says what the caller's own credentials lack, and nothing of what is here.
+    /// Says what the caller's credentials lack, and nothing about the session.
     static func forbidden(_ identity: Identity, _ permission: Permission, _ session: String?) -> Problem {
         guard case .client(let token, _) = identity else {
             return Problem(.forbidden, "this key is for sessions whose names start with another prefix")
@@ -91,21 +95,19 @@ extension Problem {
         Problem(.sessionNotFound, "the session \"\(name)\" was evicted to make room")
     }
 
-    /// Too much waits for readers.
     static var crowded: Problem { Problem(.capacity, "too many bytes of answers are in flight; try again") }
 
     static func hasSource(_ name: String) -> Problem {
         Problem(.hasSource, "\"\(name)\" is fetched from its source; only edits are accepted")
     }
 
-    /// What an operator is told, on one line.
+    /// For an operator, on one line.
     var summary: String {
         guard let first = errors.first, first.detail != detail || !first.pointer.isEmpty else { return detail }
         return first.detail == detail
             ? "\(detail), at \(first.pointer)" : "\(detail) (\(first.pointer): \(first.detail))"
     }
 
-    /// Why an operation on a session is refused.
     init(_ error: SessionError) {
         switch error {
         case .noSession(let name): self = .noSession(name)
@@ -124,7 +126,7 @@ extension Problem {
         }
     }
 
-    /// What a client is told where a store did not do what it was asked; a conflict is never told, but tried again.
+    /// A conflict never gets here: the operation is tried again.
     init(_ failure: StoreFailure) {
         switch failure {
         case .conflict: self.init(.internalError, "a conflict was not resolved")
@@ -135,7 +137,6 @@ extension Problem {
         }
     }
 
-    /// What a body that is no state is told.
     init(_ error: StateError) {
         switch error {
         case .unwanted: self = .statesNeedKey
@@ -143,17 +144,29 @@ extension Problem {
             self.init(.malformedJSON, error.description)
             offset = error.offset
         case .wrongShape(let violations):
-            self.init(.wrongShape, violations.first?.detail ?? "")
-            errors = violations
-        case .invalid(let violations):
-            self.init(.invalidState, violations.count == 1 ? violations[0].detail : "\(violations.count) violations")
-            errors = violations
+            self.init(.wrongShape, violations.first?.detail ?? "", errors: violations)
+        case .invalid(let violations): self.init(.invalidState, violations)
         case .limitExceeded(let what, let limit, let actual, let pointer):
-            self.init(.limitExceeded, "at most \(limit) \(what) are taken")
-            self.limit = limit
-            self.actual = actual
-            errors = [Violation(pointer: pointer, code: "limit-exceeded", detail: detail)]
+            let detail = "at most \(limit) \(what) are taken"
+            self.init(
+                .limitExceeded, detail, limit: limit, actual: actual,
+                errors: [Violation(pointer: pointer, code: "limit-exceeded", detail: detail)])
         }
+    }
+
+    /// A batch of edits that cannot be read or applied.
+    init(_ error: EditError) {
+        switch error {
+        case .json(let error): self.init(StateError.json(error))
+        case .limitExceeded(let what, let limit, let actual, let pointer):
+            self.init(StateError.limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer))
+        case .wrongShape(let violations), .refused(let violations): self.init(.invalidEdit, violations)
+        }
+    }
+
+    private init(_ type: ProblemType, _ violations: [Violation]) {
+        let detail = violations.count == 1 ? violations[0].detail : "\(violations.count) violations"
+        self.init(type, detail, errors: violations)
     }
 
     /// What HTTPCore refused.
@@ -162,46 +175,23 @@ extension Problem {
         case .malformed(let reason): self.init(.malformedRequest, reason.rawValue)
         case .malformedContent: self.init(.malformedRequest, "the body is not gzip")
         case .uriTooLong(let limit):
-            self.init(.uriTooLong, "the request line has more than \(limit) bytes")
-            self.limit = limit
+            self.init(.uriTooLong, "the request line has more than \(limit) bytes", limit: limit)
         case .headersTooLarge(let limit, let unit):
-            self.init(
-                .headersTooLarge, unit == .octets ? "more than \(limit) bytes of headers" : "more than \(limit) headers"
-            )
-            self.limit = limit
+            let amount = unit == .octets ? "more than \(limit) bytes of headers" : "more than \(limit) headers"
+            self.init(.headersTooLarge, amount, limit: limit)
         case .unsupportedTransferCoding: self.init(.unsupportedTransferCoding, "the only transfer coding is chunked")
         case .unsupportedVersion: self.init(.httpVersionNotSupported, "this server speaks HTTP/1.1")
         case .expectationFailed: self.init(.expectationFailed, "the only expectation is 100-continue")
         case .timeout(let part):
             self.init(.requestTimeout, part == .head ? "the headers took too long" : "the body came too slowly")
         case .contentTooLarge(let limit, let actual):
-            self.init(.contentTooLarge, "the body has more than \(limit) bytes")
-            self.limit = limit
-            self.actual = actual
+            self.init(.contentTooLarge, "the body has more than \(limit) bytes", limit: limit, actual: actual)
         case .contentTooDense(let ratio):
             self.init(.contentTooLarge, "the body inflates to more than \(ratio) times what was sent")
-        case .memoryExhausted:
-            self.init(.capacity, "too many bytes of requests are in flight; try again")
-        case .tooManyConnections(let limit):
-            self.init(.capacity, "more than \(limit) connections")
-            self.limit = limit
+        case .memoryExhausted: self.init(.capacity, "too many bytes of requests are in flight; try again")
+        case .tooManyConnections(let limit): self.init(.capacity, "more than \(limit) connections", limit: limit)
         case .tooManyOfPeer(let limit):
-            self.init(.capacity, "more than \(limit) connections from one address")
-            self.limit = limit
-        }
-    }
-}
-
-extension Problem {
-    /// What a batch of edits that does not fit is told.
-    init(_ error: EditError) {
-        switch error {
-        case .json(let error): self.init(StateError.json(error))
-        case .limitExceeded(let what, let limit, let actual, let pointer):
-            self.init(StateError.limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer))
-        case .wrongShape(let violations), .refused(let violations):
-            self.init(.invalidEdit, violations.count == 1 ? violations[0].detail : "\(violations.count) violations")
-            errors = violations
+            self.init(.capacity, "more than \(limit) connections from one address", limit: limit)
         }
     }
 }

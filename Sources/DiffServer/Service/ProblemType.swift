@@ -1,4 +1,4 @@
-/// Everything that can go wrong, by the name that its type ends with (RFC 9457).
+/// Everything that can go wrong, by the name at the end of its type (RFC 9457).
 enum ProblemType: String, CaseIterable, Sendable {
     case malformedRequest = "malformed-request"
     case malformedJSON = "malformed-json"
@@ -41,80 +41,55 @@ enum ProblemType: String, CaseIterable, Sendable {
     case editRefused = "edit-refused"
     case hookUnavailable = "hook-unavailable"
 
-    var status: Int {
+    var status: Int { summary.status }
+    var title: String { summary.title }
+
+    private var summary: (status: Int, title: String) {
         switch self {
-        case .malformedRequest, .malformedJSON, .malformedRevision, .unknownParameter: 400
-        case .unauthenticated: 401
-        case .forbidden: 403
-        case .sessionNotFound, .itemNotFound, .sectionNotFound, .routeNotFound: 404
-        case .methodNotAllowed: 405
-        case .notAcceptable: 406
-        case .requestTimeout: 408
-        case .hasSource: 409
-        case .revisionGone: 410
-        case .revisionMismatch, .sessionExists: 412
-        case .contentTooLarge: 413
-        case .uriTooLong: 414
-        case .unsupportedMediaType, .unsupportedEncoding: 415
-        case .expectationFailed: 417
-        case .invalidState, .invalidEdit, .wrongShape, .limitExceeded, .idempotencyKeyReused, .editRefused: 422
-        case .preconditionRequired: 428
-        case .tooManyRequests, .tooManyStreams: 429
-        case .headersTooLarge: 431
-        case .internalError: 500
-        case .unsupportedTransferCoding: 501
-        case .draining, .capacity, .storeUnavailable, .sourceUnavailable, .hookUnavailable: 503
-        case .httpVersionNotSupported: 505
+        case .malformedRequest: (400, "The request is malformed")
+        case .malformedJSON: (400, "The body is not JSON")
+        case .malformedRevision: (400, "That is not a revision")
+        case .unknownParameter: (400, "A query parameter is unknown")
+        case .unauthenticated: (401, "Credentials are missing or wrong")
+        case .forbidden: (403, "That is not allowed")
+        case .sessionNotFound: (404, "There is no such session")
+        case .itemNotFound: (404, "There is no such item")
+        case .sectionNotFound: (404, "There is no such section")
+        case .routeNotFound: (404, "There is nothing at this path")
+        case .methodNotAllowed: (405, "The method is not allowed here")
+        case .notAcceptable: (406, "None of the accepted media types can be sent")
+        case .requestTimeout: (408, "The request took too long")
+        case .revisionGone: (410, "That revision is no longer kept")
+        case .revisionMismatch: (412, "The session is not at that revision")
+        case .sessionExists: (412, "The session exists")
+        case .contentTooLarge: (413, "The body is too large")
+        case .uriTooLong: (414, "The request line is too long")
+        case .unsupportedMediaType: (415, "The body's media type is not supported")
+        case .unsupportedEncoding: (415, "The body's encoding is not supported")
+        case .expectationFailed: (417, "The expectation cannot be met")
+        case .invalidState: (422, "The state is invalid")
+        case .invalidEdit: (422, "An edit cannot be applied")
+        case .wrongShape: (422, "The body has the wrong shape")
+        case .limitExceeded: (422, "A limit is exceeded")
+        case .idempotencyKeyReused: (422, "The idempotency key was used for another request")
+        case .preconditionRequired: (428, "A precondition is required")
+        case .tooManyRequests: (429, "Too many requests")
+        case .tooManyStreams: (429, "Too many readers wait for this session")
+        case .headersTooLarge: (431, "The headers are too large")
+        case .internalError: (500, "The server failed")
+        case .unsupportedTransferCoding: (501, "The transfer coding is not supported")
+        case .httpVersionNotSupported: (505, "The HTTP version is not supported")
+        case .draining: (503, "The server is shutting down")
+        case .capacity: (503, "The server is full")
+        case .storeUnavailable: (503, "The store is unavailable")
+        case .hasSource: (409, "The list fetches itself")
+        case .sourceUnavailable: (503, "The source of the list does not answer")
+        case .editRefused: (422, "The list's owner refuses the edit")
+        case .hookUnavailable: (503, "The list's owner cannot be asked")
         }
     }
 
-    /// What went wrong, in a few words.
-    var title: String {
-        switch self {
-        case .malformedRequest: "The request is malformed"
-        case .malformedJSON: "The body is not JSON"
-        case .malformedRevision: "That is not a revision"
-        case .unknownParameter: "A query parameter is unknown"
-        case .unauthenticated: "Credentials are missing or wrong"
-        case .forbidden: "That is not allowed"
-        case .sessionNotFound: "There is no such session"
-        case .itemNotFound: "There is no such item"
-        case .sectionNotFound: "There is no such section"
-        case .routeNotFound: "There is nothing at this path"
-        case .methodNotAllowed: "The method is not allowed here"
-        case .notAcceptable: "None of the accepted media types can be sent"
-        case .requestTimeout: "The request took too long"
-        case .revisionGone: "That revision is no longer kept"
-        case .revisionMismatch: "The session is not at that revision"
-        case .sessionExists: "The session exists"
-        case .contentTooLarge: "The body is too large"
-        case .uriTooLong: "The request line is too long"
-        case .unsupportedMediaType: "The body's media type is not supported"
-        case .unsupportedEncoding: "The body's encoding is not supported"
-        case .expectationFailed: "The expectation cannot be met"
-        case .invalidState: "The state is invalid"
-        case .invalidEdit: "An edit cannot be applied"
-        case .wrongShape: "The body has the wrong shape"
-        case .limitExceeded: "A limit is exceeded"
-        case .idempotencyKeyReused: "The idempotency key was used for another request"
-        case .preconditionRequired: "A precondition is required"
-        case .tooManyRequests: "Too many requests"
-        case .tooManyStreams: "Too many readers wait for this session"
-        case .headersTooLarge: "The headers are too large"
-        case .internalError: "The server failed"
-        case .unsupportedTransferCoding: "The transfer coding is not supported"
-        case .httpVersionNotSupported: "The HTTP version is not supported"
-        case .draining: "The server is shutting down"
-        case .capacity: "The server is full"
-        case .storeUnavailable: "The store is unavailable"
-        case .hasSource: "The list fetches itself"
-        case .sourceUnavailable: "The source of the list does not answer"
-        case .editRefused: "The list's owner refuses the edit"
-        case .hookUnavailable: "The list's owner cannot be asked"
-        }
-    }
-
-    /// What it means and what to do, for its page.
+    /// What it means and what to do, for the problem's page.
     var advice: String {
         switch self {
         case .malformedRequest:

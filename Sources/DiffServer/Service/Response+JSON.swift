@@ -1,7 +1,7 @@
 import HTTPCore
 
 extension Response {
-    /// A JSON text that no cache keeps.
+    /// JSON that no cache keeps.
     init(status: Int = 200, json: [UInt8], fields: [Field] = [], isCompressible: Bool = true) {
         self.init(
             status: status,

@@ -1,74 +1,50 @@
 import HTTPCore
 import SnapshotKit
 
-/// What an endpoint does once the body is there.
+/// What an endpoint does once the body has arrived.
 typealias Answer = @Sendable (_ body: consuming [UInt8]) throws(Problem) -> Reply
 
-/// One row of the service: who may, what the query may hold, what is done.
+/// One row of the service: who may use it, what its query may hold, and what it does.
 final class Route: Sendable {
     /// Its label in logs and metrics.
     let name: String
-    /// Nil where the route is open to all.
+    /// Nil for a route that is open to all.
     let permission: Permission?
-    /// Whether it may be asked for however often: who asks decides by the answer whether to restart the process, or to
-    /// send it work.
+    /// Probes are never rate-limited: by their answers, supervisors restart the process or send it work.
     let isProbe: Bool
     let parameters: Set<String>
-    /// Parameters that may be given more than once.
+    /// Parameters that may be repeated.
     let lists: Set<String>
-    /// What the answers are made of; empty where the endpoint negotiates by itself.
-    let mediaTypes: [String]
+    /// Whether all answers are `application/json`; otherwise the endpoint negotiates.
+    let isJSON: Bool
     let work: Work
 
     /// What an endpoint does.
     enum Work: Sendable {
-        /// Reads the query, and what is accepted, before anybody sends a body in vain.
+        /// Checks the query and what is accepted before the client sends its body.
         case withBody(@Sendable (Call) throws(Problem) -> Answer)
         case withoutBody(@Sendable (Call) throws(Problem) -> Reply)
-        /// Asks nobody who they are, and negotiates by itself. Has no parameters, and takes any: what is asked for
-        /// cannot be misunderstood.
+        /// Without authentication or negotiation. It has no parameters and ignores those that are given.
         case open(@Sendable (OpenCall) throws(Problem) -> Response)
-    }
 
-    /// An endpoint that works on a session.
-    init<Endpoint: SessionEndpoint>(
-        name: String, _ permission: Permission, _ endpoint: Endpoint.Type, takesBody: Bool = false,
-        parameters: Set<String> = [], lists: Set<String> = [], mediaTypes: [String] = ["application/json"]
-    ) {
-        (self.name, self.permission, self.parameters, self.lists) = (name, permission, parameters, lists)
-        (self.mediaTypes, isProbe) = (mediaTypes, false)
-        work =
-            takesBody
-            ? .withBody { (call) throws(Problem) in
+        /// Works on a session.
+        static func session<Endpoint: SessionEndpoint>(_: Endpoint.Type, takesBody: Bool = false) -> Work {
+            guard takesBody else {
+                return .withoutBody { (call) throws(Problem) in try call.respond(try Endpoint(call), []) }
+            }
+            return .withBody { (call) throws(Problem) in
                 let endpoint = try Endpoint(call)
                 return { (body) throws(Problem) in try call.respond(endpoint, body) }
             }
-            : .withoutBody { (call) throws(Problem) in try call.respond(try Endpoint(call), []) }
+        }
     }
 
-    /// An endpoint that works on its body alone.
     init(
-        name: String, _ permission: Permission, parameters: Set<String> = [], lists: Set<String> = [],
-        mediaTypes: [String] = ["application/json"],
-        prepare: @escaping @Sendable (Call) throws(Problem) -> Answer
+        _ name: String, _ work: Work, _ permission: Permission? = nil, parameters: Set<String> = [],
+        lists: Set<String> = [], isJSON: Bool = true, isProbe: Bool = false
     ) {
-        (self.name, self.permission, self.parameters, self.lists) = (name, permission, parameters, lists)
-        (self.mediaTypes, work, isProbe) = (mediaTypes, .withBody(prepare), false)
-    }
-
-    /// One that looks at nothing but the head; without media types it negotiates by itself.
-    init(
-        name: String, _ permission: Permission, parameters: Set<String> = [], lists: Set<String> = [],
-        mediaTypes: [String] = [], answer: @escaping @Sendable (Call) throws(Problem) -> Reply
-    ) {
-        (self.name, self.permission, self.parameters, self.lists) = (name, permission, parameters, lists)
-        (self.mediaTypes, work, isProbe) = (mediaTypes, .withoutBody(answer), false)
-    }
-
-    /// One that is open to all.
-    init(name: String, isProbe: Bool = false, open: @escaping @Sendable (OpenCall) throws(Problem) -> Response) {
-        (self.name, permission, self.isProbe, parameters, lists) = (name, nil, isProbe, [], [])
-        (mediaTypes, work) = ([], .open(open))
+        (self.name, self.permission, self.work, self.parameters) = (name, permission, work, parameters)
+        (self.lists, self.isJSON, self.isProbe) = (lists, isJSON, isProbe)
     }
 }
 
@@ -77,73 +53,74 @@ let routes = Router<Route>([
     .init(
         .post, "/v1/diff",
         Route(
-            name: "diff", .compute, parameters: ChangesOptions.parameters.union(Parameters.shape).union(Sight.view),
-            lists: Parameters.shapeLists, mediaTypes: [], prepare: PostDiff.prepare)),
+            "diff", .withBody(PostDiff.prepare), .compute,
+            parameters: ChangesOptions.parameters.union(Parameters.shape).union(Sight.view),
+            lists: Parameters.shapeLists, isJSON: false)),
     .init(
         .get, "/v1/sessions",
-        Route(
-            name: "list", .list, parameters: ["prefix", "after", "limit"], mediaTypes: ["application/json"],
-            answer: GetSessions.answer)),
+        Route("list", .withoutBody(GetSessions.answer), .list, parameters: ["prefix", "after", "limit"])),
     .init(
         .put, "/v1/sessions/{session}",
         Route(
-            name: "session", .write, PutSession.self, takesBody: true, parameters: Parameters.shape,
+            "session", .session(PutSession.self, takesBody: true), .write, parameters: Parameters.shape,
             lists: Parameters.shapeLists)),
-    .init(.get, "/v1/sessions/{session}", Route(name: "session", .read, GetSession.self, parameters: Sight.view)),
-    .init(.delete, "/v1/sessions/{session}", Route(name: "session", .write, DeleteSession.self, mediaTypes: [])),
+    .init(.get, "/v1/sessions/{session}", Route("session", .session(GetSession.self), .read, parameters: Sight.view)),
+    .init(.delete, "/v1/sessions/{session}", Route("session", .session(DeleteSession.self), .write, isJSON: false)),
     .init(
         .post, "/v1/sessions/{session}/changes",
         Route(
-            name: "changes", .edit, PostChanges.self, takesBody: true,
+            "changes", .session(PostChanges.self, takesBody: true), .edit,
             parameters: ChangesOptions.parameters.union(Parameters.shape).union(Sight.parameters)
                 .union(["since", "reload"]),
-            lists: Parameters.shapeLists, mediaTypes: [])),
+            lists: Parameters.shapeLists, isJSON: false)),
     .init(
         .get, "/v1/sessions/{session}/changes",
         Route(
-            name: "changes", .read, GetChanges.self,
+            "changes", .session(GetChanges.self), .read,
             parameters: ChangesOptions.parameters.union(Sight.parameters).union(["since", "wait", "every"]),
-            mediaTypes: [])),
+            isJSON: false)),
     .init(
         .post, "/v1/sessions/{session}/fetch",
         Route(
-            name: "fetch", .write, parameters: ChangesOptions.parameters.union(["since"]), mediaTypes: [],
-            answer: PostFetch.answer)),
+            "fetch", .withoutBody(PostFetch.answer), .write, parameters: ChangesOptions.parameters.union(["since"]),
+            isJSON: false)),
     .init(
         .get, "/v1/changes",
         Route(
-            name: "changesOfMany", .read, parameters: ChangesOptions.parameters.union(["session", "every"]),
-            lists: ["session"], answer: GetManyChanges.answer)),
+            "changesOfMany", .withoutBody(GetManyChanges.answer), .read,
+            parameters: ChangesOptions.parameters.union(["session", "every"]), lists: ["session"], isJSON: false)),
     .init(
         .get, "/v1/sessions/{session}/items/{item}",
-        Route(name: "item", .read, GetElement<StateItem>.self, parameters: ["revision", "view"])),
+        Route("item", .session(GetElement<StateItem>.self), .read, parameters: ["revision", "view"])),
     .init(
         .get, "/v1/sessions/{session}/items",
         Route(
-            name: "items", .read, GetElements<StateItem>.self, parameters: ["at", "id", "revision", "view"],
+            "items", .session(GetElements<StateItem>.self), .read, parameters: ["at", "id", "revision", "view"],
             lists: ["at", "id"])),
     .init(
         .get, "/v1/sessions/{session}/sections/{section}",
-        Route(name: "section", .read, GetElement<StateSection>.self, parameters: ["revision", "view"])),
+        Route("section", .session(GetElement<StateSection>.self), .read, parameters: ["revision", "view"])),
     .init(
         .get, "/v1/sessions/{session}/sections",
         Route(
-            name: "sections", .read, GetElements<StateSection>.self, parameters: ["at", "id", "revision", "view"],
+            "sections", .session(GetElements<StateSection>.self), .read, parameters: ["at", "id", "revision", "view"],
             lists: ["at", "id"])),
-    .init(.post, "/v1/sessions/{session}/tokens", Route(name: "tokens", .write, prepare: PostTokens.prepare)),
-    .init(.delete, "/v1/sessions/{session}/tokens", Route(name: "tokens", .write, answer: DeleteTokens.answer)),
-    .init(.post, "/v1/tokens", Route(name: "tokens", .write, prepare: PostTokens.prepareForSeveral)),
-    .init(.get, "/livez", Route(name: "livez", isProbe: true, open: GetHealth.live)),
-    .init(.get, "/readyz", Route(name: "readyz", isProbe: true, open: GetHealth.ready)),
-    .init(.get, "/", Route(name: "page", open: GetFile.page.answer)),
-    .init(.get, "/playground/{file}", Route(name: "page", open: GetFile.module)),
-    .init(.get, "/client.js", Route(name: "page", open: GetFile.client.answer)),
-    .init(.get, "/apply.js", Route(name: "page", open: GetFile.apply.answer)),
-    .init(.get, "/bind.js", Route(name: "page", open: GetFile.bind.answer)),
-    .init(.get, "/updates.js", Route(name: "page", open: GetFile.updates.answer)),
-    .init(.get, "/edits.js", Route(name: "page", open: GetFile.edits.answer)),
-    .init(.get, "/client.d.ts", Route(name: "page", open: GetFile.clientTypes.answer)),
-    .init(.get, "/openapi.json", Route(name: "openapi", open: GetFile.description.answer)),
-    .init(.get, "/metrics", Route(name: "metrics", .operate, answer: GetMetrics.answer)),
-    .init(.get, "/problems/{name}", Route(name: "problems", open: GetProblem.answer)),
+    .init(.post, "/v1/sessions/{session}/tokens", Route("tokens", .withBody(PostTokens.prepare), .write)),
+    .init(
+        .delete, "/v1/sessions/{session}/tokens",
+        Route("tokens", .withoutBody(DeleteTokens.answer), .write, isJSON: false)),
+    .init(.post, "/v1/tokens", Route("tokens", .withBody(PostTokens.prepareForSeveral), .write)),
+    .init(.get, "/livez", Route("livez", .open(GetHealth.live), isProbe: true)),
+    .init(.get, "/readyz", Route("readyz", .open(GetHealth.ready), isProbe: true)),
+    .init(.get, "/", Route("page", .open(GetFile.page.answer))),
+    .init(.get, "/playground/{file}", Route("page", .open(GetFile.module))),
+    .init(.get, "/client.js", Route("page", .open(GetFile.client.answer))),
+    .init(.get, "/apply.js", Route("page", .open(GetFile.apply.answer))),
+    .init(.get, "/bind.js", Route("page", .open(GetFile.bind.answer))),
+    .init(.get, "/updates.js", Route("page", .open(GetFile.updates.answer))),
+    .init(.get, "/edits.js", Route("page", .open(GetFile.edits.answer))),
+    .init(.get, "/client.d.ts", Route("page", .open(GetFile.clientTypes.answer))),
+    .init(.get, "/openapi.json", Route("openapi", .open(GetFile.description.answer))),
+    .init(.get, "/metrics", Route("metrics", .withoutBody(GetMetrics.answer), .operate, isJSON: false)),
+    .init(.get, "/problems/{name}", Route("problems", .open(GetProblem.answer))),
 ])

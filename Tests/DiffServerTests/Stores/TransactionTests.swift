@@ -87,11 +87,9 @@ import Testing
             journal: journal, workers: Workers(count: 2))
         let head = try RequestHead(parsing: "GET /v1/sessions/s HTTP/1.1\r\nHost: a\r\n\r\n")
         guard case .found(let route, let place) = routes.match(head) else { throw Missing() }
-        let address = SocketAddress.v4(address: 0x7F00_0001, port: 4000)
         return Call(
-            head: head, peer: Peer(remote: address), loop: .ofTests, route: route, place: place, session: "s",
-            identity: .anyone, parameters: try Parameters([], known: []), acceptance: Acceptance(head),
-            service: service)
+            head: head, loop: .ofTests, route: route, place: place, session: "s", identity: .anyone,
+            parameters: try Parameters([], known: []), acceptance: Acceptance(head), service: service)
     }
 
     private struct Missing: Error {}

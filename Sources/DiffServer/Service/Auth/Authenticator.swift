@@ -1,25 +1,23 @@
-// Who may. Keys if there are any; without keys, whoever is on this machine and is neither a web page nor a proxy: a
-// page in a browser reaches the loopback too, with a Host, an Origin or a Sec-Fetch-Site that gives it away, and most
-// proxies say that they are one. A proxy that adds no field and sends the loopback's own Host cannot be told from a
-// program on this machine, so behind any proxy a key is needed, and the warning at the start says so.
+// Who may use the server: holders of keys or, without keys, programs on this machine. Web pages in a browser reach the
+// loopback too, but their Host, Origin or Sec-Fetch-Site gives them away, as `Forwarded` and the like do most proxies.
+// A proxy that adds no such field and sends the loopback's Host looks like a program on this machine. So behind any
+// proxy a key is needed, and a warning at the start says so.
 
 import HTTPCore
 
 /// Tells who makes a request.
 struct Authenticator: Sendable {
-    /// Never empty where others than this machine can reach the server.
+    /// Never empty if other machines can reach the server.
     var keys: KeyRing
-    /// Whether only this machine can reach the server: it listens on the loopback and on Unix sockets alone.
+    /// Whether the server only listens on the loopback and on Unix sockets.
     var isLocal: Bool
-    /// Whether no authentication is wanted: then whoever reaches the server may do everything.
+    /// Whether authentication is off, and anyone may do anything.
     var isOpen = false
     var secrets: TokenSecrets
-    /// Origins of pages that may call from a browser, as `https://example.org`.
+    /// Origins of web pages that may call, such as `https://example.org`.
     var origins: Set<String>
 
-    /// Who asks.
-    ///
-    /// - Throws: 401 without good credentials; 403 where only this machine may ask, and it was not.
+    /// - Throws: 401 without good credentials; 403 if only programs on this machine may ask, and this is none.
     func identity(_ head: RequestHead, _ peer: Peer, for permission: Permission) throws(Problem) -> Identity {
         if isOpen { return .anyone }
         if let authorization = head["authorization"] {
@@ -54,7 +52,7 @@ struct Authenticator: Sendable {
             throw Problem(
                 .forbidden, "the origin \"\(origin)\" is not allowed; allow it with --origin, or configure a key")
         }
-        // A page of a named origin is cross-site too, and says which it is.
+        // A page of a named origin is cross-site, too.
         if !isNamed, head.values(of: "sec-fetch-site").contains("cross-site") {
             throw Problem(
                 .forbidden,
@@ -65,17 +63,16 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// Fields by which a proxy says that it is one, besides X-Forwarded-* (RFC 7239, RFC 9110 §7.6.3, nginx,
-    /// Cloudflare).
+    /// Fields of proxies, besides X-Forwarded-* (RFC 7239, RFC 9110 §7.6.3, nginx, Cloudflare).
     private static let proxyFields: [StaticString] = ["forwarded", "via", "x-real-ip", "cf-connecting-ip"]
 
-    /// Whether a page that this server sent makes the request.
+    /// Whether the request comes from a page of this server.
     private func isOwn(origin: String, _ head: RequestHead) -> Bool {
         guard let host = head.host else { return false }
         return origin == "http://" + host || origin == "https://" + host
     }
 
-    /// Whether a Host names this machine by its loopback.
+    /// Whether a Host is a name or an address of the loopback.
     static func isLoopback(host: String) -> Bool {
         if host.utf8.first == UInt8(ascii: "[") {
             let name = host.dropFirst().prefix { $0 != "]" }.lowercased()

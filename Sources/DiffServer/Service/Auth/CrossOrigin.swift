@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPCore
 
-/// Cross-origin resource sharing (the Fetch standard), for the origins that are named and no others.
+/// Cross-origin resource sharing (the Fetch standard) with the origins of `--origin`.
 struct CrossOrigin: Sendable {
     var origins: Set<String>
 
@@ -11,8 +11,7 @@ struct CrossOrigin: Sendable {
         "Accept, Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, "
         + "Traceparent"
 
-    /// The answer to a preflight, but for what `decorate` adds to every answer; nil if the request is none, or of an
-    /// origin that is not named.
+    /// The answer to a preflight, without what `decorate` adds; nil if the request is none, or of another origin.
     func preflight(_ head: RequestHead, allow: String) -> Response? {
         guard head.method == .options, allowedOrigin(head) != nil, head["access-control-request-method"] != nil
         else { return nil }
@@ -25,9 +24,9 @@ struct CrossOrigin: Sendable {
             ])
     }
 
-    /// Whether a text is an origin of http or https as browsers write it (the URL standard's serialization): scheme and
-    /// host in lower case, a port unless it is the scheme's own, nothing behind it. In any other form it would never
-    /// equal what a browser sends.
+    /// Whether a text is an http or https origin as browsers write it (serialized by the URL standard): scheme and host
+    /// in lower case, the port unless it is the scheme's, and nothing else. Any other text would never equal what they
+    /// send.
     static func isOrigin(_ text: String) -> Bool {
         guard let given = URLComponents(string: text), given.scheme == "http" || given.scheme == "https",
             let host = given.encodedHost, given.port != (given.scheme == "http" ? 80 : 443),
@@ -35,13 +34,13 @@ struct CrossOrigin: Sendable {
         else { return false }
         var origin = URLComponents()
         (origin.scheme, origin.encodedHost, origin.port) = (given.scheme, host, given.port)
-        // As it is written: whether Punycode is decoded depends on ICU, which only tests link.
+        // Encoded, since decoding Punycode depends on ICU, which only tests link.
         let isAddress = host.hasPrefix("[")
         let letters = isAddress ? "[0123456789abcdef:]" : "abcdefghijklmnopqrstuvwxyz0123456789.-_"
         return origin.string == text && host.allSatisfy(letters.contains) && host.utf8.count > (isAddress ? 2 : 0)
     }
 
-    /// Adds what a browser needs to hand an answer to a page.
+    /// Adds the fields that let a browser hand an answer to a page.
     func decorate(_ response: inout Response, for head: RequestHead) {
         guard !origins.isEmpty else { return }
         response.fields.append(Field("Vary", "Origin"))

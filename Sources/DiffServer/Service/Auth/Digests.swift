@@ -8,17 +8,17 @@ enum Digests {
         digest(32) { EVP_Digest(bytes, bytes.count, $0, nil, algorithm, nil) == 1 }
     }
 
-    /// SHA-256 once looked up: `SHA256` does it again for each digest, which costs more than to digest a key.
+    /// Fetched once: `SHA256` fetches it for each digest, which costs more than digesting a key.
     private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
 
-    /// SHA-1, for what others name by it; it proves nothing any more.
+    /// SHA-1, only for names that others derive with it: it is broken.
     static func sha1(_ bytes: [UInt8]) -> [UInt8] { digest(20) { SHA1(bytes, bytes.count, $0) != nil } }
 
     static func hmacSHA256(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
         digest(32) { HMAC(EVP_sha256(), key, Int32(key.count), bytes, bytes.count, $0, nil) != nil }
     }
 
-    /// - Parameter write: whether it could; an OpenSSL without these functions is none to go on with.
+    /// - Parameter write: returns whether it succeeded.
     private static func digest(_ count: Int, _ write: (UnsafeMutablePointer<UInt8>?) -> Bool) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, written in
             guard write(buffer.baseAddress) else { preconditionFailure("OpenSSL has no SHA-1, SHA-256 or HMAC") }
@@ -26,12 +26,12 @@ enum Digests {
         }
     }
 
-    /// Whether two digests are the same, in a time that does not depend on where they differ.
+    /// Compares digests in constant time.
     static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
         one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
     }
 
-    /// Bytes that nobody can guess.
+    /// Cryptographically random bytes.
     static func random(_ count: Int) -> [UInt8] {
         var random = SystemRandomNumberGenerator()
         return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
@@ -45,16 +45,17 @@ enum Base64URL {
         return String(decoding: standard.map(swapped), as: UTF8.self)
     }
 
-    /// Nil for what `encode` never writes: a letter outside the alphabet, padding, or bits left over that are not zero.
+    /// Nil for what `encode` never writes: letters outside of the alphabet, padding, or trailing bits that are not
+    /// zero.
     static func decode(_ letters: some Collection<UInt8>) -> [UInt8]? {
         let padding = [UInt8](repeating: UInt8(ascii: "="), count: -letters.count & 3)
         guard let bytes = Data(base64Encoded: Data(letters.map(swapped) + padding)).map(Array.init) else { return nil }
-        // What is left over behind the last whole group is written in one way alone.
+        // The incomplete last group must be as `encode` writes it.
         let end = encode(bytes.suffix(bytes.count % 3)).utf8
         return letters.suffix(end.count).elementsEqual(end) ? bytes : nil
     }
 
-    /// A letter of either alphabet as one of the other: they differ in the last two.
+    /// Translates between the alphabets of Base64 and this one, which differ in two letters.
     private static func swapped(_ letter: UInt8) -> UInt8 {
         switch letter {
         case UInt8(ascii: "+"): UInt8(ascii: "-")

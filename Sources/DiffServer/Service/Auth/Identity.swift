@@ -2,15 +2,14 @@ import SnapshotKit
 
 /// Who makes a request.
 enum Identity: Sendable {
-    /// Somebody, where nobody is asked: on the loopback, without keys.
+    /// Anyone, where authentication is not needed: on the loopback without keys, or with `--open`.
     case anyone
-    /// A writer with a key, for sessions with a prefix.
+    /// A writer with a key, for sessions whose names start with a prefix.
     case writer(name: String, prefix: String)
-    /// A thin client with a token, which its signature tells from others of its session.
+    /// A client with a token; the signature identifies the token.
     case client(Token, signature: String)
 
-    /// A name to remember requests to a session by: a client that was given a new token repeats a request under the
-    /// same.
+    /// For idempotency keys of a session. A client may repeat a request with a new token.
     func name(in session: String) -> String {
         switch self {
         case .anyone: ""
@@ -19,7 +18,7 @@ enum Identity: Sendable {
         }
     }
 
-    /// A name to count requests by: one client of a session does not use up what another may ask.
+    /// For the rate limit, which each token has for itself.
     var bucket: String {
         switch self {
         case .anyone: ""
@@ -28,13 +27,14 @@ enum Identity: Sendable {
         }
     }
 
-    /// Nil for who needs none.
     var token: Token? { if case .client(let token, _) = self { token } else { nil } }
 
-    /// When the identity ends by itself.
+    /// When the token expires.
     var expires: WallTime? { token?.expires }
 
-    /// Whether it has a permission for a session (nil: for some session, which whoever asks has to ask for then).
+    /// Whether it has a permission for a session.
+    ///
+    /// - Parameter session: nil for a request about several, each of which is checked later.
     func has(_ permission: Permission, session: String?) -> Bool {
         switch (self, permission) {
         case (.anyone, _), (.writer, .operate), (.writer, .compute), (.writer, .list): return true
@@ -48,18 +48,18 @@ enum Identity: Sendable {
         }
     }
 
-    /// What every answer is seen through; nil: all there is is shown.
+    /// The view of every answer; nil for the whole session.
     var view: StateView? { token?.view }
 
-    /// What the names of its sessions start with; empty for all.
+    /// The start of its sessions' names; empty for all.
     var prefix: String {
         if case .writer(_, let prefix) = self { return prefix }
         return ""
     }
 
-    /// Whether it may send whole states, not edits alone.
+    /// Whether it may send whole states, and not only edits.
     var maySendStates: Bool { if case .client = self { false } else { true } }
 
-    /// What its edits may do; nil: anything.
+    /// What its edits may do; nil for anything.
     var operations: Set<EditOperation>? { token?.operations }
 }

@@ -1,14 +1,14 @@
-/// The keys of writers, as hashes: `name:sha256-hex`, or `name:sha256-hex:prefix` for sessions whose names start with
+/// The hashed keys of writers: `name:sha256-hex`, or `name:sha256-hex:prefix` for sessions whose names start with
 /// `prefix`.
 struct KeyRing: Sendable {
     struct Key: Sendable {
         var name: String
         var hash: [UInt8]
-        /// What the names of its sessions start with; empty for all.
+        /// The start of its sessions' names; empty for all.
         var prefix: String
 
-        /// Reads the written form; nil for anything else. A prefix that is written is not empty: what a script meant to
-        /// put there, and did not, would else be a key for everything.
+        /// Reads the written form; nil for anything else. An empty prefix is refused: a script that failed to fill it
+        /// in would have made a key for everything.
         init?(_ text: some StringProtocol) {
             let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard parts.count >= 2, !parts[0].isEmpty, parts[1].count == 64, let hash = Hex.decode(parts[1]) else {
@@ -16,21 +16,17 @@ struct KeyRing: Sendable {
             }
             let prefix = parts.count > 2 ? String(parts[2]) : nil
             guard prefix.map(SessionName.isStart) ?? true else { return nil }
-            name = String(parts[0])
-            self.hash = hash
-            self.prefix = prefix ?? ""
+            (name, self.hash, self.prefix) = (String(parts[0]), hash, prefix ?? "")
         }
 
         init(name: String, secret: String) {
-            self.name = name
-            hash = Digests.sha256(Array(secret.utf8))
-            prefix = ""
+            (self.name, hash, prefix) = (name, Digests.sha256(Array(secret.utf8)), "")
         }
     }
 
     var keys: [Key]
 
-    /// The key that a secret belongs to. All are compared, so that the time tells nothing.
+    /// The key of a secret. All are compared, so that the time reveals nothing.
     func key(for secret: String) -> Key? {
         let hash = Digests.sha256(Array(secret.utf8))
         var found: Key?
@@ -38,6 +34,6 @@ struct KeyRing: Sendable {
         return found
     }
 
-    /// A new secret: 256 bits that nobody can guess.
+    /// A new secret of 256 random bits.
     static func newSecret() -> String { "dsk_" + Base64URL.encode(Digests.random(32)) }
 }

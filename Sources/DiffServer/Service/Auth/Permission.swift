@@ -1,15 +1,15 @@
-/// What an endpoint needs that is not open to all.
+/// What an endpoint requires unless it is open to all.
 enum Permission: Sendable {
-    /// A key, or to be on this machine.
+    /// Operating the server: a key, or a program on this machine.
     case operate
-    /// A key that is good for any session.
+    /// Work without a session: any key.
     case compute
-    /// To see which sessions there are: a key, which sees those that it is good for.
+    /// Listing sessions: a key, which sees those with its prefix.
     case list
-    /// To read one session.
+    /// Reading a session.
     case read
-    /// To write one session: edits, and with a key whole states.
+    /// Editing a session, and with a key posting whole states.
     case edit
-    /// To make, replace or delete one session, or mint tokens for it.
+    /// Creating, replacing or deleting a session, or minting tokens for it.
     case write
 }

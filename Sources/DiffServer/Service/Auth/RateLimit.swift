@@ -1,18 +1,18 @@
 import HTTPCore
 
-/// Token buckets, one a writer or a peer: so many requests a second, and as many at once.
+/// Token buckets, one per writer or peer: so many requests per second, and as many at once.
 ///
-/// A request costs a lock and a look-up. Buckets that are full are forgotten, and each is full a second after its last
-/// request, so there are never more than 10,000, or than twice those of about one second.
+/// A request costs a lock and a look-up. Full buckets are dropped, and each is full a second after its last request. So
+/// there are at most 10,000, or twice those used within about a second.
 final class RateLimit<Key: Hashable & Sendable>: Sendable {
-    /// Requests a second; nil for no limit.
+    /// Requests per second; nil for no limit.
     private let rate: Double?
     private let content = Locked(Content())
 
     private struct Content {
         var buckets: [Key: Bucket] = [:]
-        /// With so many buckets the full ones are forgotten, which changes nothing; twice as many as were left, so that
-        /// each costs O(1).
+        /// The number of buckets at which full ones are dropped. Twice as many as were left, so that it is amortized
+        /// O(1).
         var sweepsAt = 10_000
     }
 
@@ -23,7 +23,7 @@ final class RateLimit<Key: Hashable & Sendable>: Sendable {
 
     init(perSecond rate: Int?) { self.rate = rate.map(Double.init) }
 
-    /// Takes one request; nil if it may go on, else the seconds after which to try again.
+    /// Counts a request; nil if it is allowed, or else the seconds after which to try again.
     func refuses(_ key: @autoclosure () -> Key, at time: @autoclosure () -> Instant = Instant.now) -> Int? {
         guard let rate else { return nil }
         let (key, now) = (key(), time())
@@ -40,7 +40,7 @@ final class RateLimit<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Buckets that are remembered. For tests.
+    /// The number of buckets. For tests.
     var count: Int { content.withLock { $0.buckets.count } }
 
     private static func refilled(_ bucket: Bucket, _ rate: Double, _ now: Instant) -> Bucket {

@@ -1,37 +1,35 @@
-// A thin client's token: a compact JWS (RFC 7515) by HS256 (RFC 7518 §3.2), bound to sessions, a scope and an end. The
-// header must say HS256: every other algorithm, and none, is refused before anything else is looked at.
+// A client's token: a compact JWS (RFC 7515) with HS256 (RFC 7518 §3.2), bound to sessions, a scope and an expiry. Any
+// other algorithm, and `none`, is refused before anything else is looked at.
 
 import SnapshotKit
 
 /// What a token allows, and for how long.
 struct Token: Sendable, Equatable {
     enum Scope: Hashable, Sendable {
-        /// Every GET below the session.
+        /// Any GET of the session.
         case read
         /// POST of edits.
         case edit
-        /// POST of edits that do nothing else.
+        /// POST of edits that only do this.
         case operation(EditOperation)
     }
 
-    /// The sessions that it is good for, at least one.
+    /// At least one.
     var sessions: [String]
     var scopes: Set<Scope>
     var expires: WallTime
     /// When it was made, in milliseconds since 1970; nil counts as before all others.
     var made: Int?
-    /// What every answer to it is seen through; nil: all there is is shown.
+    /// The view of every answer to it; nil for the whole session.
     var view: StateView?
 
-    /// Sessions of one token, at most.
     static let maxSessions = 64
-    /// Room for the longest names of so many.
+    /// Enough for so many sessions with the longest names.
     static let maxBytes = 16 * 1024
-    /// How far ahead the clock of whoever makes tokens may be, in seconds.
+    /// How far ahead the clock that made a token may be, in seconds.
     private static let clockSkew: Int64 = 60
 
-    /// Signs the token, under an id of its own (RFC 7519 §4.1.7), so that two of one session that end at the same time
-    /// are two.
+    /// Signs the token with a new id (RFC 7519 §4.1.7), so that two tokens of one session and expiry differ.
     func signed(by secret: [UInt8]) -> String {
         var claims = JSONObject()
         if sessions.count == 1 {
@@ -49,9 +47,9 @@ struct Token: Sendable, Equatable {
         return text + "." + Base64URL.encode(Digests.hmacSHA256(Array(text.utf8), key: secret))
     }
 
-    /// Reads and checks a token; nil unless it is whole, signed by one of the secrets, and valid at `now`.
+    /// Reads a token; nil unless it is well-formed, signed by one of the secrets, and valid at `now`.
     init?(_ text: String, secrets: [[UInt8]], at now: WallTime) {
-        // By octets: to split a string by characters costs more than all the rest of the check.
+        // By octets: splitting a string by characters costs more than the rest of the check.
         let octets = Array(text.utf8)
         let parts = octets.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, octets.count <= Self.maxBytes,
@@ -62,7 +60,7 @@ struct Token: Sendable, Equatable {
             let scope = claims["scope"]?.string, let expires = claims["exp"]?.number, expires > Double(now.seconds)
         else { return nil }
         if let claim = claims["view"] {
-            // One that is not understood, or not kept to, would show too much.
+            // To ignore a view would show too much.
             guard let view = try? StateView(claim, hidesContents: true) else { return nil }
             self.view = view
         }
@@ -74,7 +72,7 @@ struct Token: Sendable, Equatable {
             self.made = Self.milliseconds(made)
         }
         self.sessions = sessions
-        // A word that is not known permits nothing.
+        // Unknown words permit nothing.
         scopes = Set(scope.split(separator: " ").compactMap(Scope.init))
         self.expires = WallTime(seconds: expires < 1e15 ? Int64(expires) : 1_000_000_000_000_000)
         guard view == nil || !mayEdit else { return nil }
@@ -85,7 +83,7 @@ struct Token: Sendable, Equatable {
         self.view = view
     }
 
-    /// Whether some of its scopes are good for edits: of what is not seen, nobody may change anything.
+    /// Whether some scope permits edits. A token with a view must not have one, or it could change what it cannot see.
     var mayEdit: Bool { scopes.contains { $0 != .read } }
 
     /// What its edits may do.
@@ -94,8 +92,7 @@ struct Token: Sendable, Equatable {
         return Set(scopes.compactMap { if case .operation(let operation) = $0 { operation } else { nil } })
     }
 
-    /// The sessions that the claims name: one as the subject, or some in a list; nil for both at once, which would mean
-    /// different things to different readers.
+    /// The sessions of the claims: the subject or a list; nil for both, which would be ambiguous.
     private static func sessions(_ claims: [String: JSONSlice]) -> [String]? {
         guard let list = claims["sessions"] else { return claims["sub"]?.string.map { [$0] } }
         guard claims["sub"] == nil, let names = list.strings, (1...maxSessions).contains(names.count) else {
@@ -104,8 +101,8 @@ struct Token: Sendable, Equatable {
         return names
     }
 
-    /// A NumericDate in whole milliseconds, rounded down: what was made later than it says is only refused sooner. A
-    /// thousandth is added, since decimal fractions have no exact double.
+    /// A NumericDate in whole milliseconds, rounded down, so that a token is at most revoked too early. A thousandth is
+    /// added, since decimal fractions have no exact double.
     private static func milliseconds(_ seconds: Double) -> Int {
         Int(min(max((seconds * 1000 + 0.001).rounded(.down), -1e15), 1e15))
     }
@@ -121,7 +118,7 @@ struct Token: Sendable, Equatable {
 }
 
 extension Token.Scope {
-    /// A word of the claim; nil for any other.
+    /// A word of the claim `scope`.
     init?(_ text: some StringProtocol) {
         switch text {
         case "read": self = .read
@@ -144,7 +141,7 @@ extension Token.Scope {
 
     private static let editPrefix = "edit:"
 
-    /// The words that there are, for who writes another.
+    /// The valid words, for error messages.
     static let words =
         "read, edit, or edit: with one of "
         + EditOperation.allCases.map(\.rawValue).joined(separator: ", ")

@@ -1,11 +1,12 @@
 import HTTPCore
 
-/// The secrets of tokens. The first one signs and all verify, so that one can take another's place without refusing
-/// anybody: it is put behind the old one on all nodes, then before it, and the old one goes when its tokens have ended.
+/// The secrets of tokens. The first one signs and all verify, which allows a rotation without refusing anyone: the new
+/// one is added after the old one on all nodes, then moved before it, and the old one is removed when its tokens have
+/// expired.
 final class TokenSecrets: Sendable {
-    /// Of a secret: as long as what HS256 makes of it (RFC 7518 §3.2).
+    /// Of a secret, as HS256 requires (RFC 7518 §3.2).
     static let minBytes = 32
-    /// Who sends nonsense has it compared with each.
+    /// Limited, since an invalid token is checked against each.
     static let maxCount = 16
 
     private let secrets: Locked<[[UInt8]]>
@@ -18,19 +19,17 @@ final class TokenSecrets: Sendable {
 
     private var all: [[UInt8]] { secrets.withLock { $0 } }
 
-    /// Takes others in place of those that were there, at once for all who ask.
     func replace(by others: [[UInt8]]) {
         precondition(!others.isEmpty, "without a secret nothing can be signed")
         secrets.withLock { $0 = others }
     }
 
-    /// The token as it is given away.
     func signed(_ token: Token) -> String { token.signed(by: all[0]) }
 
-    /// Reads a token; nil unless one of the secrets signed it, and it is valid at `now`.
+    /// Reads a token; nil unless one of the secrets signed it and it is valid at `now`.
     func token(_ text: String, at now: WallTime) -> Token? { Token(text, secrets: all, at: now) }
 
-    /// The lines of a text that are not empty; nil unless each is long enough, and they are not too many.
+    /// The lines of a text, without empty ones; nil if one is too short or there are too many.
     static func read(_ text: some Sequence<UInt8>) -> [[UInt8]]? {
         let lines = Array(text).split(separator: UInt8(ascii: "\n")).compactMap { line -> [UInt8]? in
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
@@ -39,6 +38,6 @@ final class TokenSecrets: Sendable {
         return (1...maxCount).contains(lines.count) && lines.allSatisfy { $0.count >= minBytes } ? lines : nil
     }
 
-    /// What `read` wants, in words.
+    /// The requirements of `read`, for error messages.
     static let rule = "of at least \(minBytes) bytes each, and at most \(maxCount)"
 }

@@ -1,24 +1,21 @@
 import HTTPCore
 import SnapshotKit
 
-/// How log lines look.
+/// The format of log lines.
 enum LogFormat: String, Sendable {
     case text, json, none
 }
 
-/// What the service tells about itself: log lines to standard error. No body, no key and no token is ever in it.
+/// The log of the service, on standard error. It never contains bodies, keys or tokens.
 final class Journal: Sendable {
     let output: LogOutput
     private let format: LogFormat
     private let logsRequests: Bool
 
     init(format: LogFormat, logsRequests: Bool, output: LogOutput = .standardError) {
-        self.format = format
-        self.logsRequests = logsRequests
-        self.output = output
+        (self.format, self.logsRequests, self.output) = (format, logsRequests, output)
     }
 
-    /// One line.
     func log(_ message: String, level: String = "info", _ members: [(String, LogValue)] = []) {
         guard format != .none else { return }
         output.append(line(message, level, members)) { [self] count in
@@ -64,10 +61,7 @@ final class Journal: Sendable {
         return writer.bytes()
     }
 
-    // MARK: What happens
-
-    /// The line of a request. Without its query, in which a client may name what nobody else should read: an item, or
-    /// by mistake its token.
+    /// Logs a request, without its query, which may contain private names of items or, by mistake, a token.
     func record(_ exchange: ExchangeSummary) {
         guard logsRequests else { return }
         let trace = RequestTrace(exchange.head)
@@ -88,7 +82,7 @@ enum LogValue {
     case text(String)
     case number(Int)
 
-    /// Plain where it is one printable word, else as a JSON string, so that no value ends its line or passes for
+    /// Plain if it is one printable word, otherwise as a JSON string, so that no value can break its line or imitate
     /// another.
     var text: String {
         switch self {

@@ -1,6 +1,6 @@
-// Whoever reads the log may stop reading, and a disk may stall; requests go on. So lines go into a buffer, and a thread
-// that does nothing else writes them. What does not fit is dropped and counted. The descriptor stays as it was: made
-// non-blocking it would be so for whoever shares it.
+// The reader of the log may stop reading, and a disk may stall, but requests must go on. So lines go into a buffer, and
+// a thread of its own writes them. What does not fit is dropped and counted. The descriptor is not made non-blocking,
+// since it would be that for all processes that share it.
 
 import Dispatch
 import Glibc
@@ -8,10 +8,9 @@ import HTTPCore
 
 /// A bounded buffer of lines in front of a descriptor, and the thread that writes them.
 final class LogOutput: Sendable {
-    /// What the process says of itself.
     static let standardError = LogOutput(descriptor: STDERR_FILENO)
 
-    /// Bytes that may wait: some thousand lines.
+    /// The size of the buffer, enough for some thousand lines.
     static let maxWaitingBytes = 1 << 20
 
     private let descriptor: Int32
@@ -22,7 +21,7 @@ final class LogOutput: Sendable {
         var waiting: [UInt8] = []
         var isWriting = false
         var hasThread = false
-        /// Lines dropped since the last one that was taken.
+        /// Lines dropped since the buffer was last emptied.
         var gap = 0
         var dropped = 0
         var gapEnded: (@Sendable (Int) -> [UInt8])?
@@ -33,10 +32,10 @@ final class LogOutput: Sendable {
     /// Lines dropped since the start.
     var dropped: Int { content.withLock { $0.dropped } }
 
-    /// Puts a line behind those that wait, or drops it. Never blocks.
+    /// Adds a line to the buffer, or drops it. Never blocks.
     ///
-    /// - Parameter notice: makes the line that stands where lines are missing: with nil once when that begins, which
-    ///   always fits, and with their number once when it ends.
+    /// - Parameter notice: makes the lines that mark a gap: the first, which always fits, with nil, and the last with
+    ///   the number of dropped lines.
     func append(_ line: [UInt8], notice: @escaping @Sendable (Int?) -> [UInt8] = { _ in [] }) {
         let (isFirst, needsThread) = content.withLock { content in
             if content.waiting.count + line.count > Self.maxWaitingBytes {
@@ -57,7 +56,7 @@ final class LogOutput: Sendable {
         if isFirst { arrivals.signal() }
     }
 
-    /// Waits until everything is written, for a moment at most: for the end of the process.
+    /// Waits until everything is written, before the process ends.
     func flush(within limit: Duration = .seconds(1)) {
         let deadline = Instant.now + limit
         while content.withLock({ !$0.waiting.isEmpty || $0.isWriting }), Instant.now < deadline { usleep(1000) }
@@ -70,7 +69,7 @@ final class LogOutput: Sendable {
         }
     }
 
-    /// What waits; nil if there is nothing.
+    /// Empties the buffer; nil if it was empty.
     private func taken() -> [UInt8]? {
         content.withLock { content in
             let lines = content.waiting
@@ -82,7 +81,7 @@ final class LogOutput: Sendable {
         }
     }
 
-    /// What cannot be written is lost: there is nobody to tell.
+    /// Drops what cannot be written.
     private func write(_ lines: [UInt8]) {
         var start = 0
         while start < lines.count {
