@@ -2,47 +2,38 @@ import HTTPCore
 import SnapshotKit
 import Synchronization
 
-/// Encoded answers that lead to one head, so that many readers with the same base cost one diff, one encoding and one
-/// copy.
+/// Encoded answers that lead to a session's head, so that many readers with the same base cost one diff, one encoding
+/// and one copy.
 ///
-/// An answer is worth keeping for the moment in which all who were woken by a commit ask for the same. So all are let
-/// go each second; one that is still on its way to somebody is found for as long as that lasts, since it takes its
-/// memory anyway.
+/// An answer is useful for the moment in which all readers that a commit has woken ask for it. So all are released each
+/// second. One that is still being sent can be found until it is sent, since it takes its memory anyway.
 final class AnswerCache: Sendable {
-    /// All that shapes a body besides the head.
+    /// What a body depends on besides the head.
     enum Key: Hashable, Sendable {
-        /// What changed since a base.
+        /// The changes since a base.
         case changes(from: Revision, ChangesOptions)
-        /// The state as a reset carries it, without what tells one reader from another.
+        /// The part of a reset that is the same for all readers.
         case state(ChangesForm, [StateView])
-        /// The state as GET answers it.
+        /// The answer to GET of the session.
         case document([StateView])
     }
 
-    /// An answer besides its body, and the body.
     private struct Entry {
+        /// Without its body.
         let answer: ChangesAnswer?
-        var kept: SharedBody?
-        weak var sent: SharedBody?
-
-        var isAlive: Bool { kept != nil || sent != nil }
-    }
-
-    /// What changed since a base, whichever way it is written.
-    private struct Changes {
-        var kept: Changeset?
-        weak var used: Changeset?
+        var body: Releasable<SharedBody>
     }
 
     private struct Content {
         var head: Revision?
         var entries: [Key: Entry] = [:]
-        var changes: [Revision: Changes] = [:]
-        /// Whether the list of all caches knows that there is something to let go here.
+        /// What changed since a base, however it is written.
+        var changes: [Revision: Releasable<Changeset>] = [:]
+        /// Whether `caches` will release this one.
         var isListed = false
     }
 
-    /// Of one session at once: a head with more readers' bases than this computes some of them again.
+    /// Per session. If readers have more bases than this, some answers are computed more than once.
     private static let maxEntries = 64
 
     private let content = Locked(Content())
@@ -57,13 +48,13 @@ final class AnswerCache: Sendable {
         return seen
     }
 
-    /// A commit made another state the head.
+    /// A commit has made a new head.
     func moved(to head: Session.Head) {
         seen.move(to: head.revision, over: head.change)
         if !seen.isEmpty { list() }
     }
 
-    /// Has what is here released before long.
+    /// Has the contents released before long.
     private func list() {
         let isNew = content.withLock { content in
             defer { content.isListed = true }
@@ -72,72 +63,74 @@ final class AnswerCache: Sendable {
         if isNew { caches.add(self) }
     }
 
-    /// Lets go of everything, as the session leaves memory: readers hold on to what they see through.
+    /// Releases everything, as the session leaves memory. Readers keep their views.
     func forget() {
         seen.forget()
         release()
     }
 
-    /// The answer from a base to a head, if it was computed already.
+    /// The answer from a base to a head, if it has been computed.
     func answer(_ key: Key, at head: Revision) -> ChangesAnswer? {
         guard let (answer, body) = find(key, at: head) else { return nil }
         return answer?.with(body)
     }
 
-    /// A body that needs no more to be told of, if it was written already.
+    /// A body, if it has been written.
     func body(_ key: Key, at head: Revision) -> SharedBody? { find(key, at: head)?.body }
 
     private func find(_ key: Key, at head: Revision) -> (answer: ChangesAnswer?, body: SharedBody)? {
         content.withLock { content in
-            guard content.head == head, let entry = content.entries[key], let body = entry.kept ?? entry.sent else {
-                return nil
-            }
-            return (entry.answer, body)
+            guard content.head == head, let entry = content.entries[key] else { return nil }
+            return entry.body.object.map { (entry.answer, $0) }
         }
     }
 
-    /// What changed from a base to a head, which is computed once for all who ask at about the same time.
+    /// What changed from a base to a head, computed once for all readers that ask at about the same time.
     func changes(from base: Revision, at head: Revision, _ compute: () -> Changeset?) -> Changeset? {
-        let known = content.withLock { content in
-            content.head == head ? content.changes[base].flatMap { $0.kept ?? $0.used } : nil
-        }
+        let known = content.withLock { $0.head == head ? $0.changes[base]?.object : nil }
         if let known { return known }
         guard let changes = compute() else { return nil }
         let isKept = caches.keeps(changes.footprint)
-        let isNew = content.withLock { content in
+        content.withLock { content in
             if content.head != head { content = Content(head: head, isListed: content.isListed) }
-            guard content.changes.count < Self.maxEntries else { return false }
-            content.changes[base] = Changes(kept: isKept ? changes : nil, used: changes)
-            defer { content.isListed = true }
-            return !content.isListed
+            guard content.changes.count < Self.maxEntries else { return }
+            content.changes[base] = Releasable(changes, isKept: isKept)
         }
-        if isNew { caches.add(self) }
+        list()
         return changes
     }
 
-    /// Remembers a body, and the answer that it belongs to; those to an older head go.
+    /// Remembers an answer.
+    ///
+    /// - Returns: the same, with a body that can be sent to others.
+    func remember(_ answer: ChangesAnswer, _ key: Key, at head: Revision) -> ChangesAnswer {
+        let (answer, body) = answer.shared(in: caches.budget)
+        remember(body, of: answer.withoutBody, key, at: head)
+        return answer
+    }
+
+    /// Remembers a body, and the answer that it belongs to. Those of an older head are dropped.
     func remember(_ body: SharedBody, of answer: ChangesAnswer? = nil, _ key: Key, at head: Revision) {
-        let (isNew, old) = content.withLock { content -> (Bool, Content) in
+        let old = content.withLock { content in
             let old = content
             if content.head != head { content = Content(head: head, isListed: content.isListed) }
             if content.entries.count >= Self.maxEntries {
-                content.entries = content.entries.filter { $0.value.isAlive }
+                content.entries = content.entries.filter { $0.value.body.object != nil }
             }
-            guard content.entries.count < Self.maxEntries else { return (false, old) }
-            content.entries[key] = Entry(answer: answer, kept: caches.keeps(body.count) ? body : nil, sent: body)
-            defer { content.isListed = true }
-            return (!content.isListed, old)
+            guard content.entries.count < Self.maxEntries else { return old }
+            content.entries[key] = Entry(answer: answer, body: Releasable(body, isKept: caches.keeps(body.count)))
+            return old
         }
-        // What goes, goes outside the lock.
+        // Freed outside of the lock.
         _ = consume old
-        if isNew { caches.add(self) }
+        list()
     }
 
-    /// Lets go of all bodies; those that are on their way stay to be found.
+    /// Releases all bodies. Those that are being sent can still be found.
     func release() {
         let old = content.withLock { content in
             let old = content
-            for key in old.entries.keys { content.entries[key]?.kept = nil }
+            for key in old.entries.keys { content.entries[key]?.body.release() }
             content.changes = [:]
             content.isListed = false
             return old
@@ -150,22 +143,20 @@ final class AnswerCache: Sendable {
 /// The caches of all sessions that hold something.
 final class AnswerCaches: Sendable {
     private let caches = Locked<[AnswerCache]>([])
-    /// Where the bodies are counted.
+    /// Counts bodies.
     let budget: MemoryBudget
-    /// Where it is counted what views show.
+    /// Counts what views show.
     let views: MemoryBudget
-    /// What was kept for others to come since all were let go, in bytes.
+    /// What has been kept for later readers since the last release, in bytes.
     private let kept = Atomic<Int>(0)
-
-    /// As much may be kept, in bytes.
     private let mostKept: Int
 
-    /// - Parameter mostKept: so little that no session has to leave for it.
+    /// - Parameter mostKept: in bytes; so little that no session is evicted for it.
     init(budget: MemoryBudget, views: MemoryBudget, mostKept: Int) {
         (self.budget, self.views, self.mostKept) = (budget, views, mostKept)
     }
 
-    /// Whether a body of this size may be kept for others to come.
+    /// Whether a body of this size may be kept for later readers.
     func keeps(_ bytes: Int) -> Bool {
         guard kept.add(bytes, ordering: .relaxed).newValue > mostKept else { return true }
         kept.subtract(bytes, ordering: .relaxed)
@@ -174,7 +165,6 @@ final class AnswerCaches: Sendable {
 
     func add(_ cache: AnswerCache) { caches.withLock { $0.append(cache) } }
 
-    /// Has all caches let go.
     func release() {
         let all = caches.withLock { caches in
             defer { caches = [] }
@@ -183,4 +173,16 @@ final class AnswerCaches: Sendable {
         }
         for cache in all { cache.release() }
     }
+}
+
+/// A reference that is kept until it is released, and can be found for as long as anyone holds the object.
+struct Releasable<Object: AnyObject> {
+    private var kept: Object?
+    private weak var found: Object?
+
+    init(_ object: Object, isKept: Bool = true) { (kept, found) = (isKept ? object : nil, object) }
+
+    var object: Object? { kept ?? found }
+
+    mutating func release() { kept = nil }
 }

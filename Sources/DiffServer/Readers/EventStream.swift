@@ -1,26 +1,25 @@
-// A stream has no queue: of each list that it follows it is (last sent, dirty). Whatever happened since the last event,
-// the next one leads from there to the head; a slow reader gets fewer and larger steps, and costs no memory that grows.
-// All of it runs on the connection's loop.
+// A stream has no queue. For each list it knows what it sent last, and whether that is still the head. Whatever has
+// happened since, the next event leads from there to the head: a slow reader gets fewer and larger events, and its
+// memory does not grow. All of this runs on the connection's loop.
 
 import HTTPCore
 
 /// One reader's stream of events: of one session, or of several that it follows on one connection.
 final class EventStream: @unchecked Sendable {
-    // Sendable to be handed on with its lists; everything is confined to the loop of `writer`.
+    // Sendable, since its lists are; everything is confined to the loop of `writer`.
 
     static let heartbeat = Duration.seconds(15)
-    /// As much is written before the peer has taken what was written before, in bytes.
+    /// What is written before the peer has to take it, in bytes.
     private static let batch = 64 * 1024
 
     let call: Call
     let form: EventForm
     let writer: StreamWriter
     private(set) var lists: [StreamedList] = []
-    /// The list that is asked first when something can be written.
+    /// The list whose turn it is to be sent first.
     private var first = 0
     private var timers: [Purpose: Timer] = [:]
 
-    /// What a timer is for; there is one each at most.
     private enum Purpose {
         case heartbeat, expiry, life
     }
@@ -33,7 +32,7 @@ final class EventStream: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - bases: the sessions, and what the reader has of each.
-    ///   - view: the head of the first, where it was looked for; nil if there is none.
+    ///   - view: the head of the first one, if it has been read and exists.
     static func response(_ call: Call, _ bases: [FollowedBase], _ form: EventForm, first view: SessionView? = nil)
         throws(Problem) -> Response
     {
@@ -46,7 +45,7 @@ final class EventStream: @unchecked Sendable {
             status: 200,
             fields: [
                 Field("Content-Type", ChangesForm.eventType), Field("Cache-Control", "no-store"),
-                // Asks nginx not to collect the stream before it passes it on.
+                // Asks nginx not to buffer the stream.
                 Field("X-Accel-Buffering", "no"),
             ],
             body: .stream { writer in EventStream(call, form, writer).begin(bases, view) }, isCompressible: true)
@@ -76,15 +75,15 @@ final class EventStream: @unchecked Sendable {
             after(left, .expiry) { $0.end(Problem(.unauthenticated, "the token has expired")) }
         }
         if let life = call.service.options.streamLife {
-            // Not all at once: readers that came together would also come back together.
+            // Spread out, since readers that came together would also come back together.
             after(life * Double.random(in: 0.8...1), .life) { $0.close() }
         }
     }
 
-    /// Where the reader is with all lists, for a stream of several.
+    /// What the reader has of all lists, on a stream of several.
     var cursor: String { StreamCursor.text(lists.map(\.moved)) }
 
-    /// Has the lists send what is new, each if its last event was long enough ago.
+    /// Has the lists send what is new, unless their last events were too recent.
     func send() {
         guard !writer.isClosed, writer.isWritable else { return }
         var room = Self.batch
@@ -113,7 +112,7 @@ final class EventStream: @unchecked Sendable {
         }
     }
 
-    /// A session has ended. Of several, the others go on, and the stream waits for it.
+    /// A session has ended. A stream of several goes on, and waits for the session.
     func ended(_ list: StreamedList, _ problem: Problem) {
         guard !writer.isClosed else { return }
         guard form.isOfMany, problem.type == .sessionNotFound else { return end(problem) }
@@ -148,31 +147,30 @@ final class EventStream: @unchecked Sendable {
 /// How a stream writes its events, and how often.
 struct EventForm: Sendable {
     let options: ChangesOptions
-    /// Between two events of one session, at least.
+    /// The least time between two events of one session.
     let pace: Duration
 
-    /// Whether each event has to say which of several sessions it is of, and where the reader is with all of them.
+    /// Whether each event names its session, and the reader's cursor in all of them.
     var isOfMany: Bool { options.form.isOfMany }
 
-    /// Between two events of one session, at least, where a client asks for nothing else, in milliseconds.
-    private static let leastPace = 50
+    /// The shortest and the default pace, in milliseconds.
+    private static let minPace = 50
 
     /// - Parameter isOfMany: whether the stream is of several sessions.
     init(_ options: ChangesOptions, _ parameters: Parameters, isOfMany: Bool = false) throws(Problem) {
         var options = options
         options.form.isOfMany = isOfMany
         self.options = options
-        pace =
-            try parameters.seconds("every", milliseconds: Self.leastPace...60_000) ?? .milliseconds(Self.leastPace)
+        pace = try parameters.seconds("every", milliseconds: Self.minPace...60_000) ?? .milliseconds(Self.minPace)
     }
 }
 
-/// A session that a reader follows, and what it has of it.
+/// A session that a stream follows, and what its reader has of it.
 struct FollowedBase: Sendable {
     let session: String
     var since: Since
-    /// Whether the reader said so by a cursor, not by the request.
+    /// Whether `since` comes from a cursor, and not from the query.
     var isOfCursor = false
-    /// Whether a stream goes on that broke.
+    /// Whether a broken stream is resumed.
     var isResumed = false
 }

@@ -1,7 +1,7 @@
 import HTTPCore
 import Synchronization
 
-/// A request that is held until its session changes, or comes to be, or its time is up (a long poll).
+/// A request that is held until its session changes or is created, or its time is up (a long poll).
 final class HeldRequest: SessionReader {
     private let call: Call
     private let slot: SessionSlot
@@ -10,15 +10,17 @@ final class HeldRequest: SessionReader {
     private let pending: Pending
     private let timer = Locked<Timer?>(nil)
     private let isDone = Atomic<Bool>(false)
-    private let look: Locked<Look>
+    private let state: Locked<State>
 
-    /// Where the reader is, and whether it is being found out if there is something to tell.
-    private struct Look {
+    /// How far the reader has been brought without an answer.
+    private struct State {
+        /// The newest base that shows what the reader has.
         var base: ReaderBase?
+        /// Whether that is being compared with the head.
         var isBusy = false
         /// Whether the session has changed meanwhile.
         var isDirty = false
-        /// Keeps what the reader sees, to be carried along.
+        /// Keeps the reader's view up to date.
         var seen: SeenView?
     }
 
@@ -27,14 +29,14 @@ final class HeldRequest: SessionReader {
         _ pending: Pending
     ) {
         (self.call, self.slot, self.since, self.options, self.pending) = (call, slot, since, options, pending)
-        look = Locked(Look(base: base))
+        state = Locked(State(base: base))
     }
 
-    /// Holds a request for at most `time`. Called on its loop, or by a worker where the session is large.
+    /// Holds a request for at most `time`. Called on its loop, or by a worker if the session is large.
     ///
     /// - Parameters:
-    ///   - view: the head; nil if there is no such session yet.
-    ///   - base: what the reader has shows the same as this.
+    ///   - view: the head; nil if there is no session yet.
+    ///   - base: shows the same as what the reader has.
     static func hold(
         _ call: Call, _ view: SessionView?, _ since: Since, from base: ReaderBase?, _ options: ChangesOptions,
         for time: Duration, _ pending: Pending
@@ -52,10 +54,10 @@ final class HeldRequest: SessionReader {
         call.follow(request)
         request.timer.withLock { $0 = pending.loop.schedule(after: time) { request.finish() } }
         pending.onGone { request.leave() }
-        // It may have been answered since it was added.
+        // It may already be answered.
         if request.isDone.load(ordering: .relaxed) { request.stopTimer() }
         if let view { request.watch(view) }
-        // A commit may have come between the look and the registration.
+        // A commit may have come before the registration.
         guard slot.revision != view?.session.head.revision else { return }
         if options.sight.showsAll, request.view?.hasNothing(since: since) == true { return }
         request.wake()
@@ -63,35 +65,35 @@ final class HeldRequest: SessionReader {
 
     private var view: SessionView? { SessionView(slot, of: call.service.table) }
 
-    /// Has what the reader sees carried along.
+    /// Keeps the reader's view up to date.
     private func watch(_ view: SessionView) {
         let seen = view.seen(of: options.sight)
-        look.withLock { $0.seen = seen }
+        state.withLock { $0.seen = seen }
     }
 
     func sessionChanged() { pending.loop.execute { self.wake() } }
 
     func sessionEnded(_ problem: Problem) { refuse(problem) }
 
-    /// Answers, unless the reader sees nothing of what changed.
+    /// Answers, unless the reader sees nothing of the change.
     private func wake() {
         guard !options.sight.showsAll, let view, case .revision(let named) = since else { return finish() }
-        let base = look.withLock { look -> ReaderBase? in
-            if look.isBusy { look.isDirty = true }
-            guard !look.isBusy, look.base != nil else { return nil }
-            look.isBusy = true
-            return look.base
+        let base = state.withLock { state -> ReaderBase? in
+            if state.isBusy { state.isDirty = true }
+            guard !state.isBusy, state.base != nil else { return nil }
+            state.isBusy = true
+            return state.base
         }
-        guard let base else { return look.withLock({ $0.base }) == nil ? finish() : () }
+        guard let base else { return state.withLock({ $0.base }) == nil ? finish() : () }
         watch(view)
         if view.isLong(options.sight, from: base.revision) { call.isLong = true }
         call.goOn { [self] in
             let news = view.news(since: since, from: base, options)
-            if look.withLock({ $0.seen?.isRefused == true }) { return refuse(.crowded) }
+            if state.withLock({ $0.seen?.isRefused == true }) { return refuse(.crowded) }
             guard case .nothing(let same) = news, !view.isFading(named) else { return finish() }
-            let isDirty = look.withLock { look in
-                (look.base, look.isBusy) = (same, false)
-                return exchange(&look.isDirty, with: false)
+            let isDirty = state.withLock { state in
+                (state.base, state.isBusy) = (same, false)
+                return exchange(&state.isDirty, with: false)
             }
             if isDirty { sessionChanged() }
         }
@@ -100,11 +102,11 @@ final class HeldRequest: SessionReader {
     private func finish() {
         guard leave() else { return }
         if let view { return answer(view) }
-        // It has left memory.
+        // The session has left memory.
         call.view().whenDone { [self] result in
             switch result {
             case .success(let view): answer(view)
-            // Nobody has made it in time; whoever asks again waits again.
+            // Not created in time. The next request may wait again at once.
             case .failure(let problem) where slot.isAwaited && problem.type == .sessionNotFound:
                 var problem = problem
                 problem.fields.append(Field("Retry-After", "0"))
@@ -119,7 +121,7 @@ final class HeldRequest: SessionReader {
         call.goOn { [self] in
             call.answer(pending) { () throws(Problem) in
                 try view.checkRoom(since: since, options)
-                let base = look.withLock { $0.base }
+                let base = state.withLock { $0.base }
                 return .now(call.told(view.answer(since: since, from: base, options)).response())
             }
         }
@@ -132,22 +134,21 @@ final class HeldRequest: SessionReader {
 
     private func answer(_ problem: Problem) { pending.answer(call.refusal(problem)) }
 
-    /// Stops waiting; true for the first caller.
+    /// Stops waiting.
+    ///
+    /// - Returns: whether this is the first call.
     @discardableResult
     private func leave() -> Bool {
         guard !isDone.exchange(true, ordering: .relaxed) else { return false }
         call.service.table.remove(self, from: slot)
         call.leave(self)
         call.service.watch(slot)
-        look.withLock { $0.seen = nil }
+        state.withLock { $0.seen = nil }
         stopTimer()
         return true
     }
 
     private func stopTimer() {
-        timer.withLock { timer in
-            timer?.cancel()
-            timer = nil
-        }
+        timer.withLock { exchange(&$0, with: nil) }?.cancel()
     }
 }

@@ -4,17 +4,18 @@ import SnapshotKit
 /// What views show of a session at one revision.
 final class SeenState: Sendable {
     let revision: Revision
-    /// Revisions of which the same is shown, this one last. Not sequences: a session that is made again has them again.
+    /// Revisions of which the views show the same, this one last. Sequences would not do: they begin again when a
+    /// session is deleted and created.
     private let same: [Revision]
-    /// What each view sees, of what the one before it shows; at least one.
+    /// What each view shows of what the one before it shows; at least one.
     private let steps: [ViewedState]
-    /// What is shown as a state of its own, for as long as others are likely to want it.
+    /// The result as a state of its own, while other readers are likely to want it.
     private let whole = Locked<Snapshot?>(nil)
     private let share: MemoryShare
-    /// Whether what a view behind the first sees was made of an older state, whose text it holds.
+    /// Whether a view after the first was applied to an older state, and keeps the text of that.
     private let isPinned: Bool
 
-    /// - Parameter same: of which the same is shown besides.
+    /// - Parameter same: other revisions of which the views show the same.
     private init(
         _ revision: Revision, same: [Revision] = [], _ steps: [ViewedState], in budget: MemoryBudget,
         isPinned: Bool = false
@@ -24,7 +25,7 @@ final class SeenState: Sendable {
         share = MemoryShare(of: budget)
     }
 
-    /// Looks at a whole state. O(n), O(n log n) where a view has orders.
+    /// Applies views to a whole state. O(n), or O(n log n) if a view has orders.
     convenience init(_ views: [StateView], of snapshot: Snapshot, at revision: Revision, in budget: MemoryBudget) {
         var steps: [ViewedState] = []
         for view in views.isEmpty ? [.all] : views {
@@ -39,11 +40,11 @@ final class SeenState: Sendable {
     /// The state that the first view sees.
     var source: Snapshot { steps[0].source }
 
-    /// Takes memory for as long as this is there.
+    /// Reserves memory until this is freed.
     ///
-    /// - Returns: false if there is none left.
-    func takesMemory() -> Bool {
-        // What each view behind the first sees is a state of its own.
+    /// - Returns: false if none is left.
+    func reserveMemory() -> Bool {
+        // Each view after the first is applied to a state of its own.
         let between = zip(steps, steps.dropFirst()).reduce(0) { sum, pair in
             let source = pair.1.source
             return sum + (isPinned || pair.0.view.cutsContents ? source.footprint : source.footprintBesidesText)
@@ -52,15 +53,15 @@ final class SeenState: Sendable {
         return share.resize(to: 512 + known + between + steps.reduce(0) { $0 + $1.footprint })
     }
 
-    /// Whether the same was shown at another revision.
+    /// Whether the views showed the same of another revision.
     func isSame(since revision: Revision) -> Bool { same.contains(revision) }
 
-    /// Revisions that are remembered to show the same. A reader whose base is older than these has it made again.
+    /// For readers with older bases the views are applied again.
     private static let maxSame = 32
 
-    /// What the reader sees as a state of its own. O(rows seen), or O(1) if it was asked for just now.
+    /// What the reader sees, as a state of its own. O(rows seen), or O(1) if it was asked for just now.
     ///
-    /// - Parameter caches: say whether it may be kept for the next who asks.
+    /// - Parameter caches: decides whether it is kept for the next reader.
     func shown(keptIn caches: AnswerCaches) -> Snapshot {
         if let known = whole.withLock({ $0 }) { return known }
         let made = seen.snapshot
@@ -71,13 +72,10 @@ final class SeenState: Sendable {
         return made
     }
 
-    /// Lets go of what can be made again.
-    func release() {
-        let old = whole.withLock { exchange(&$0, with: nil) }
-        _ = consume old
-    }
+    /// Releases what can be made again.
+    func release() { _ = whole.withLock { exchange(&$0, with: nil) } }
 
-    /// What is seen of a later revision, of the same state.
+    /// What is seen of a later revision of the same state.
     func relabeled(_ revision: Revision, marks: Marks, in budget: MemoryBudget) -> SeenState {
         SeenState(revision, same: isMarked(marks) ? [] : same, steps, in: budget, isPinned: isPinned)
     }
@@ -86,7 +84,7 @@ final class SeenState: Sendable {
     ///
     /// - Parameters:
     ///   - step: leads there from `source`.
-    ///   - marks: of the revisions between.
+    ///   - marks: those of the revisions in between.
     func advanced(
         to revision: Revision, over step: StateStep, marks: Marks, in budget: MemoryBudget
     ) -> SeenState {
@@ -96,12 +94,11 @@ final class SeenState: Sendable {
             let (seen, isSame) = old.advanced(over: step)
             next.append(seen)
             if isSame {
-                // What those behind it see is the same state.
+                // The later views see the same state as before.
                 next += steps[(index + 1)...]
                 let isPinned = index + 1 < steps.count
                 let state = SeenState(revision, same: same, next, in: budget, isPinned: isPinned)
-                return state.isMarked(marks)
-                    ? SeenState(revision, next, in: budget, isPinned: isPinned) : state
+                return state.isMarked(marks) ? SeenState(revision, next, in: budget, isPinned: isPinned) : state
             }
             guard index + 1 < steps.count else { break }
             step = StateStep(Changeset(from: steps[index + 1].source, to: seen.snapshot))
@@ -109,7 +106,7 @@ final class SeenState: Sendable {
         return SeenState(revision, next, in: budget)
     }
 
-    /// Whether something that is seen has to be drawn again.
+    /// Whether a visible row has to be drawn again.
     private func isMarked(_ marks: Marks) -> Bool {
         marks.isReload || !marks.isEmpty && !seen.shown(of: marks).isEmpty
     }

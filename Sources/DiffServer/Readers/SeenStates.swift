@@ -1,9 +1,9 @@
-// What readers' views show of a session's head is kept for as long as somebody reads through them, and carried along: a
-// commit costs a view what it changed. What they showed of the revision before is kept for a moment, for all whose next
-// answer leads on from there.
+// What readers' views show of a session's head is kept while there are such readers, and advanced by each commit at the
+// cost of what that changed. What the views showed of the previous revision is kept for a moment, for all readers whose
+// next answer starts from there.
 //
-// All of it refers to the states that are seen. So what is seen of a state that is no longer the head takes as much of
-// the budget as that state does, once for all views; and readers who do not go on from there lose it.
+// It refers to the text of the states that it shows. So what shows a state that is no longer the head counts as much as
+// that state, once for all views; readers that do not continue from there lose it.
 
 import HTTPCore
 import SnapshotKit
@@ -14,57 +14,49 @@ final class SeenStates: Sendable {
     private let budget: MemoryBudget
 
     private struct Content {
-        /// The newest revision that is known here, and what holds its state.
+        /// The newest known revision, and its state's generation.
         var head: Revision?
         weak var generation: Generation?
-        var views: [[StateView]: Entry] = [:]
-        /// Holds what the last commit changed, for the first who goes on from there: `Head.change` is weak.
+        /// Only readers keep them after the next release.
+        var views: [[StateView]: Releasable<SeenView>] = [:]
+        /// Keeps what the last commit changed until the first view has advanced: `Head.change` is weak.
         var arrived: Changeset?
         var step: (from: Revision, to: Revision, StateStep)?
 
-        struct Entry {
-            /// Until the next release; behind that only readers hold it.
-            var kept: SeenView?
-            weak var watched: SeenView?
-
-            var view: SeenView? { kept ?? watched }
-        }
-
-        var all: [SeenView] { views.values.compactMap(\.view) }
+        var all: [SeenView] { views.values.compactMap(\.object) }
     }
 
-    /// A state that is seen: counted from when it is no longer the head until nobody holds it.
+    /// A state that views show. It counts from when it is no longer the head until no view shows it.
     fileprivate final class Generation: Sendable {
         private let bytes: Int
         private let share: MemoryShare
 
         init(_ source: Snapshot, in budget: MemoryBudget) {
-            // States that were posted whole have texts of their own, those that edits made share most of it.
+            // An upper bound: a state made by edits shares most of its text with the one before.
             (bytes, share) = (source.footprint, MemoryShare(of: budget))
         }
 
-        /// - Returns: false if there is no room for it.
+        /// - Returns: false if there is no memory for it.
         func count() -> Bool { share.resize(to: bytes) }
     }
 
     init(in budget: MemoryBudget) { self.budget = budget }
 
-    /// Whether nobody reads through views.
+    /// Whether there are no readers with views.
     var isEmpty: Bool { content.withLock { $0.views.isEmpty } }
 
-    /// What some views show, for as long as the result is held.
+    /// What some views show, kept up to date while the result is held.
     func view(_ views: [StateView]) -> SeenView {
         content.withLock { content in
-            let entry = content.views[views]
-            let view = entry?.kept ?? entry?.watched ?? SeenView()
-            content.views[views] = Content.Entry(kept: view, watched: view)
+            let view = content.views[views]?.object ?? SeenView()
+            content.views[views] = Releasable(view)
             return view
         }
     }
 
-    /// Another state has become the head.
+    /// There is a new head.
     ///
-    /// - Parameter change: leads there from the one before, if that is known.
+    /// - Parameter change: from the previous head, if that is known.
     func move(to head: Revision, over change: Changeset? = nil) {
         let (left, old) = content.withLock { content -> (Generation?, (Changeset?, StateStep?)) in
             guard content.head != head else { return (nil, (nil, nil)) }
@@ -79,9 +71,9 @@ final class SeenStates: Sendable {
         for view in content.withLock({ $0.all }) { view.forget(left) }
     }
 
-    /// What leads from a state that was seen to the head, found out once for all views.
+    /// The step from a state that views show to the head, computed once for all views.
     ///
-    /// - Parameter change: one that may lead there.
+    /// - Parameter change: used if it leads from one to the other.
     func step(
         from source: Snapshot, at revision: Revision, to head: Session.Head, over change: Changeset?
     ) -> StateStep {
@@ -99,7 +91,7 @@ final class SeenStates: Sendable {
         return step
     }
 
-    /// Puts what is seen of the head in place of what was seen before.
+    /// Replaces what a view shows by what it shows of the head.
     func advance(_ view: SeenView, to next: SeenState) {
         if content.withLock({ $0.head.map { $0.sequence < next.revision.sequence } ?? true }) {
             move(to: next.revision)
@@ -111,19 +103,17 @@ final class SeenStates: Sendable {
             return generation
         }
         guard let generation else { return }
-        if next.takesMemory() { view.move(to: next, generation) } else { view.refuse() }
+        if next.reserveMemory() { view.move(to: next, generation) } else { view.refuse() }
     }
 
-    /// Lets go of what nobody reads through, and of what its readers have not gone on from since the last release.
+    /// Releases views without readers, and states from which no reader has continued since the last release.
     ///
-    /// - Returns: whether something is left that may have to go with the next one.
+    /// - Returns: whether something is left for the next release.
     func release() -> Bool {
         let (views, old) = content.withLock { content -> ([SeenView], (Changeset?, StateStep?)) in
             let (views, old) = (content.all, (content.arrived, content.step?.2))
             (content.arrived, content.step) = (nil, nil)
-            content.views = content.views.compactMapValues { entry in
-                entry.watched.map { Content.Entry(kept: nil, watched: $0) }
-            }
+            content.views = content.views.compactMapValues { $0.object.map { Releasable($0, isKept: false) } }
             return (views, old)
         }
         withExtendedLifetime(old) {}
@@ -131,7 +121,7 @@ final class SeenStates: Sendable {
         return views.reduce(false) { $1.release(at: head) || $0 }
     }
 
-    /// Lets go of everything, as the session leaves memory.
+    /// Releases everything, as the session leaves memory.
     func forget() {
         let (views, old) = content.withLock { content in
             let old = exchange(&content, with: Content())
@@ -142,14 +132,14 @@ final class SeenStates: Sendable {
     }
 }
 
-/// What some views show of a session now, and showed just before.
+/// What some views show of a session now, and what they showed just before.
 final class SeenView: Sendable {
     private let content = Locked(Content())
 
     private struct Content {
         var now: Kept?
         var before: Kept?
-        /// What there was at the last release, though it was not of the head.
+        /// What `now` was at the last release, if that was behind the head.
         var stale: SeenState?
         var isRefused = false
     }
@@ -159,14 +149,13 @@ final class SeenView: Sendable {
         let generation: SeenStates.Generation
     }
 
-    /// Of the newest revision that somebody asked for.
+    /// Of the newest revision that a reader has asked for.
     var now: SeenState? { content.withLock { $0.now?.state } }
 
-    /// Whether there was no room for what was seen last: whoever goes on reading has all of a list looked at for each
-    /// commit.
+    /// Whether there was no memory for the last state. To read on would cost O(n) for each commit.
     var isRefused: Bool { content.withLock { $0.isRefused } }
 
-    /// What was shown at a revision, if that is known.
+    /// What was shown of a revision, if that is still known.
     func state(at revision: Revision) -> SeenState? {
         content.withLock { content in
             [content.now, content.before].lazy.compactMap { $0?.state }.first { $0.isSame(since: revision) }
@@ -191,7 +180,7 @@ final class SeenView: Sendable {
         }
     }
 
-    /// - Returns: whether what is left is not of the head.
+    /// - Returns: whether `now` is behind the head.
     fileprivate func release(at head: Revision?) -> Bool {
         change { content in
             content.before = nil
@@ -215,7 +204,7 @@ final class SeenView: Sendable {
 
     fileprivate func forget() { change { $0 = Content() } }
 
-    /// What goes, goes outside the lock.
+    /// Frees what is dropped outside of the lock.
     private func change(_ work: (inout Content) -> Void) {
         let old = content.withLock { content in
             let old = content

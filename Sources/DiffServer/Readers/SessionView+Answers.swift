@@ -1,23 +1,21 @@
 import HTTPCore
 import SnapshotKit
 
-/// What readers are answered.
+/// Answers to readers.
 extension SessionView {
     var destination: Destination {
         Destination(session: slot.name, revision: session.head.revision, snapshot: session.head.snapshot)
     }
 
-    /// Whether there is nothing to tell to a reader of all there is.
+    /// Whether a reader of the whole session is up to date.
     func hasNothing(since: Since) -> Bool {
         guard case .revision(let revision) = since, case .head(let marks) = resumePoint(revision) else { return false }
         return marks.isEmpty
     }
 
-    /// What there is to tell a reader.
-    ///
     /// - Parameters:
-    ///   - since: what it said that it has.
-    ///   - base: what that shows the same as, if that is known.
+    ///   - since: what the reader says that it has.
+    ///   - base: shows the same as that, if it is known.
     func news(since: Since, from base: ReaderBase? = nil, _ options: ChangesOptions) -> News {
         if options.sight.showsAll, since.place == nil, base?.place == nil {
             if hasNothing(since: since) { return .nothing(ReaderBase(revision: session.head.revision)) }
@@ -26,13 +24,13 @@ extension SessionView {
         return sightedNews(since: since, from: base, options, always: false)
     }
 
-    /// The answer from a reader's base to the head. The diff and its encoding are shared with other readers who want
-    /// the same.
+    /// The answer from a reader's base to the head. Readers with the same base and options share the diff and its
+    /// encoding.
     func answer(since: Since, from base: ReaderBase? = nil, _ options: ChangesOptions) -> ChangesAnswer {
         guard options.sight.showsAll, since.place == nil, base?.place == nil else {
             switch sightedNews(since: since, from: base, options, always: true) {
             case .changes(let answer): return answer
-            case .nothing: preconditionFailure("one who is always told is told that there is nothing")
+            case .nothing: preconditionFailure("a reader that always gets changes got none")
             }
         }
         guard case .revision(let revision) = since else {
@@ -52,7 +50,7 @@ extension SessionView {
         }
     }
 
-    /// The answer that another reader with the same base and options got, or else a new one.
+    /// The answer that another reader with the same base and options got, or a new one.
     private func shared(
         from revision: Revision, _ options: ChangesOptions, _ changes: () -> Changeset?
     ) -> ChangesAnswer? {
@@ -60,10 +58,8 @@ extension SessionView {
         let answers = slot.answers(in: table.answers)
         if let known = answers.answer(key, at: session.head.revision) { return known }
         guard let changeset = answers.changes(from: revision, at: session.head.revision, changes) else { return nil }
-        let made = ChangesAnswer(changeset, from: revision, to: destination, options)
-        let (answer, body) = made.shared(in: table.answers.budget)
-        answers.remember(body, of: answer.withoutBody, key, at: session.head.revision)
-        return answer
+        let answer = ChangesAnswer(changeset, from: revision, to: destination, options)
+        return answers.remember(answer, key, at: session.head.revision)
     }
 
     private func changes(from base: (snapshot: Snapshot, reused: ReusedRuns?), _ marks: Marks) -> Changeset {
@@ -72,7 +68,7 @@ extension SessionView {
             reused: base.reused)
     }
 
-    /// All that a reader shows, for one without a usable base; much is written once for all readers, whatever they had.
+    /// All that a reader without a usable base is to show. A large state is written once for all readers.
     func reset(_ reason: ResetReason, from revision: Revision?, _ options: ChangesOptions) -> ChangesAnswer {
         let form = options.form
         let destination = options.sight.showsAll ? destination : destination(options.sight, from: revision?.place)
@@ -87,33 +83,33 @@ extension SessionView {
         return ChangesAnswer(reset: reason, from: revision, to: destination, form, sharing: end)
     }
 
-    /// The body that another reader of this head got, or else a new one.
+    /// The body that another reader of this head got, or a new one.
     private func shared(_ key: AnswerCache.Key, _ destination: Destination, _ body: () -> SharedBody) -> SharedBody {
         let answers = slot.answers(in: table.answers)
         if let known = answers.body(key, at: session.head.revision) { return known }
-        // Counted while it is written, or each worker would find room for one more.
+        // Counted while it is written, or each worker would find memory for one more.
         let body = table.answers.budget.charging(destination.size, body)
         answers.remember(body, key, at: session.head.revision)
         return body
     }
 
-    // MARK: What takes long
+    // MARK: Large answers
 
-    /// From this footprint on a state is written once for all who get it.
+    /// From this size on, in bytes, a state is written once for all readers.
     private static let worthSharing = 32 * 1024
 
-    /// Whether another answer may be made: before a large one, those who do not read theirs have to go.
+    /// Whether there is memory for another answer. Large ones have to wait until slow readers are gone.
     var hasRoom: Bool { !isLong || !table.answers.budget.isExceeded }
 
-    /// - Throws: 503 where there is no room.
+    /// - Throws: 503 if there is no memory.
     func checkRoom() throws(Problem) { if !hasRoom { throw .crowded } }
 
-    /// The same, but that what holds nothing needs no room.
+    /// The same, except that an empty answer needs no memory.
     func checkRoom(since: Since, _ options: ChangesOptions) throws(Problem) {
         if !options.sight.showsAll || !hasNothing(since: since) { try checkRoom() }
     }
 
-    /// The state as GET answers it, written once for all readers of this revision if it is worth that.
+    /// The state as GET answers it. A large one is written once for all readers.
     func document(_ sight: Sight) -> Body {
         let destination = sight.showsAll ? destination : destination(sight)
         guard destination.size >= Self.worthSharing else { return .bytes(written(destination)) }

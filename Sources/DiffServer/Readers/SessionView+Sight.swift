@@ -1,30 +1,30 @@
-// A reader that shows less than there is gets changes from what it shows to what it is to show: both are states, made
-// of the base and of the head by the same pure function.
+// A reader that shows a part of a session gets changes from what it shows to what it is to show. Both are states, made
+// from the base and the head by the same pure function.
 
 import HTTPCore
 import SnapshotKit
 
-/// What a reader shows, by what the session calls it.
+/// What a reader shows, by the session's own revision.
 struct ReaderBase: Sendable {
     let revision: Revision
-    /// Which rows; nil for all that it sees.
+    /// Its window; nil for all that it sees.
     var place: WindowPlace?
 }
 
 /// What there is to tell a reader.
 enum News: Sendable {
-    /// It shows what is to be shown: this, by now.
+    /// The reader is up to date: what it has shows the same as this.
     case nothing(ReaderBase)
     case changes(ChangesAnswer)
 }
 
 extension SessionView {
-    /// Whether it takes long to tell a reader what is new.
+    /// Whether news of the head takes long to compute.
     ///
-    /// - Parameter base: what it shows, by the session's name; nil where that has to be found out.
+    /// - Parameter base: the session's revision that the reader shows; nil if it is not known.
     func isLong(_ sight: Sight, from base: Revision? = nil) -> Bool {
         guard isLong(passes: sight.passes) else { return false }
-        // What is carried along, and of little, is not.
+        // A single view that is kept up to date and shows little is quick.
         guard let seen = seen(of: sight), let known = seen.now, sight.views.count < 2,
             sight.window != nil || known.seen.itemCount <= Self.few, let base, seen.state(at: base) != nil
         else { return true }
@@ -33,10 +33,10 @@ extension SessionView {
             && (known.revision != head.parent || (head.change?.counts.total ?? .max) > Self.few)
     }
 
-    /// Items shown, and changes to carry a view over, that take some tens of microseconds.
+    /// Items or changes that take some tens of microseconds.
     private static let few = 512
 
-    /// Whether a reader of a revision of the session sees the same now.
+    /// Whether a reader sees the same of the head as of an earlier revision.
     func isSame(since revision: Revision, _ sight: Sight) -> Bool {
         seen(through: sight.views).head.isSame(since: revision)
     }
@@ -45,41 +45,41 @@ extension SessionView {
         session.resumePoint(revision, through: sight.views, at: .now, bounds: table.bounds.history)
     }
 
-    /// The same of a revision of the session, where what is ignored tells it from others.
+    /// The same for the session's own revision, which also differs by what is ignored.
     func resumePoint(of revision: Revision) -> ResumePoint {
         session.resumePoint(of: revision, at: .now, bounds: table.bounds.history)
     }
 
-    /// Whether changes can start from what a reader has; otherwise it gets the whole state.
+    /// Whether changes can start from what a reader has. Otherwise it gets the whole state.
     func isUsable(_ since: Since, _ sight: Sight) -> Bool {
         guard case .revision(let revision) = since else { return false }
         if case .none = resumePoint(revision, sight) { return false }
         return true
     }
 
-    /// Whether what a reader has will be forgotten before long.
+    /// Whether a reader's base will be forgotten before long.
     func isFading(_ revision: Revision) -> Bool {
         session.history.isFading(revision.sequence, at: .now, bounds: table.bounds.history)
     }
 
-    /// What a reader calls a base.
+    /// A base by the revision that its reader knows.
     func name(of base: ReaderBase, _ sight: Sight) -> Revision {
         session.name(of: base.revision, through: sight.views).showing(base.place)
     }
 
-    /// What there is to tell a reader who shows less than there is.
+    /// News for a reader that shows a part.
     ///
     /// - Parameters:
-    ///   - since: what it said that it has.
-    ///   - base: what that shows the same as, if that is known.
-    ///   - always: whether it is told, too, that there is nothing.
+    ///   - since: what the reader says that it has.
+    ///   - base: shows the same as that, if it is known.
+    ///   - always: whether the answer is changes even if there are none.
     func sightedNews(since: Since, from base: ReaderBase?, _ options: ChangesOptions, always: Bool) -> News {
         SightedReader(view: self, options: options, since: since, base: base).news(always: always)
     }
 
-    /// What a reader shows of the head without a usable base.
+    /// What a reader without a usable base is to show of the head.
     ///
-    /// - Parameter place: where its window stood.
+    /// - Parameter place: its last window.
     func destination(_ sight: Sight, from place: WindowPlace? = nil) -> Destination {
         let seen = seen(through: sight.views).head
         return destination(sight, seen, sight.window.map { seen.seen.window($0, since: WindowBase(nil, place)) })
@@ -92,7 +92,7 @@ extension SessionView {
             snapshot: window?.state ?? seen.shown(keptIn: table.answers), window: window, isPart: true)
     }
 
-    /// The same options for a reader that comes back to a stream: what was the anchor of its window is that still.
+    /// The options of a reader that resumes a stream: its window keeps the anchor that it had.
     func resuming(_ options: ChangesOptions, since: Since) -> ChangesOptions {
         guard case .around = options.sight.window?.anchor, case .revision(let revision) = since,
             let place = revision.place, let base = seen(at: revision, options.sight),
@@ -104,15 +104,15 @@ extension SessionView {
     }
 }
 
-// MARK: What is seen
+// MARK: Views
 
 extension SessionView {
-    /// What is carried along for a reader, for as long as the result is held; nil where that shows all there is.
+    /// What is kept up to date for a reader while the result is held; nil for a reader of the whole session.
     func seen(of sight: Sight) -> SeenView? {
         sight.showsAll ? nil : slot.answers(in: table.answers).seenStates.view(sight.views)
     }
 
-    /// What views show of the head, and of the revision that was seen last, if it was another.
+    /// What views show of the head, and what they showed before if that was of another revision.
     func seen(through views: [StateView]) -> (head: SeenState, before: SeenState?) {
         let states = slot.answers(in: table.answers).seenStates
         let view = states.view(views)
@@ -123,7 +123,7 @@ extension SessionView {
         return (next, known)
     }
 
-    /// What views show of a remembered revision that a reader named; nil where it is none.
+    /// What views show of a revision that a reader names; nil if that is not remembered.
     func seen(at revision: Revision, _ sight: Sight) -> SeenState? {
         switch resumePoint(revision, sight) {
         case .none: nil
@@ -132,7 +132,7 @@ extension SessionView {
         }
     }
 
-    /// What views show of a past state. O(n) unless it was the head just before.
+    /// What views show of a past state. O(n) unless that was the head until just now.
     fileprivate func seen(through views: [StateView], at place: Int, before: SeenState? = nil) -> SeenState? {
         let revision = session.history.revision(at: place)
         let known =
@@ -146,7 +146,7 @@ extension SessionView {
         SeenState(views, of: snapshot, at: revision, in: table.answers.views)
     }
 
-    /// What is seen of the head, from what was seen of an earlier revision; nil where nothing leads from there.
+    /// Advances what was seen of an earlier revision to the head; nil if nothing leads from there.
     private func advanced(_ known: SeenState, _ states: SeenStates) -> SeenState? {
         let head = session.head
         guard known.revision.sequence < head.revision.sequence else { return nil }
@@ -158,7 +158,7 @@ extension SessionView {
         if known.source.isIdentical(to: head.snapshot) {
             return known.relabeled(head.revision, marks: marks, in: table.answers.views)
         }
-        // What is ignored may be what a view looks at.
+        // A view may depend on what the session's changes ignore.
         let step = states.step(
             from: known.source, at: known.revision, to: head, over: session.settings.ignored.isEmpty ? head.change : nil
         )
@@ -183,7 +183,7 @@ private struct SightedReader {
             return .changes(view.reset(since == .unreadable ? .unknown : .initial, from: nil, options))
         }
         let place = base.map(\.place) ?? named.place
-        // A part is no document.
+        // A window is no document that a JSON patch could change.
         if place != nil, options.form.dialect == .jsonPatch { return reset(.unknown, named) }
         let point = base.map { view.resumePoint(of: $0.revision) } ?? view.resumePoint(named, sight)
         let marks: Marks
@@ -209,18 +209,16 @@ private struct SightedReader {
         let destination = view.destination(sight, seen, window)
         let changeset = Changeset(
             from: shown, to: destination.snapshot, marks: marks, ignoring: view.session.settings.ignored)
-        // One that asks for other rows than it shows is told where they stand, though they be the same.
+        // A reader that asks for another window than it shows is told the new place, even if the rows are the same.
         let isAsked = base == nil && self.window(of: past, since: past, place)?.place != place
         if !always, isEmpty(changeset), !isAsked {
             return .nothing(ReaderBase(revision: head, place: window?.place))
         }
-        let made = ChangesAnswer(changeset, from: named, to: destination, options)
-        let (answer, body) = made.shared(in: view.table.answers.budget)
-        answers.remember(body, of: answer.withoutBody, key, at: head)
-        return .changes(answer)
+        let answer = ChangesAnswer(changeset, from: named, to: destination, options)
+        return .changes(answers.remember(answer, key, at: head))
     }
 
-    /// Whether all that the reader sees is as it was.
+    /// Whether the reader sees what it saw.
     private func isSame(_ seen: SeenState, _ point: ResumePoint, _ marks: Marks) -> Bool {
         switch point {
         case .head: marks.isEmpty
@@ -229,7 +227,7 @@ private struct SightedReader {
         }
     }
 
-    /// Whether the reader has what a changeset leads to. Its rows do not say that of a document, which has hidden
+    /// Whether the reader has what a changeset leads to. For a document the rows do not tell, since it has hidden
     /// items.
     private func isEmpty(_ changeset: Changeset) -> Bool {
         changeset.isEmpty && (options.form.dialect != .jsonPatch || changeset.json(.jsonPatch).count == 2)

@@ -1,32 +1,32 @@
 import HTTPCore
 import SnapshotKit
 
-/// What a reader shows of a session: what it sees through views, or the rows of a window on that.
+/// The part of a session that a reader shows: what it sees through views, or a window of that.
 struct Sight: Hashable, Sendable {
-    /// The views that show less than there is, each of what the one before it shows: a token's, then the request's.
+    /// A token's view, and the request's view of what that shows; without those that show everything.
     var views: [StateView] = []
     var window: StateWindow?
 
-    /// Parameters that say what a reader sees.
+    /// Parameters that choose what a reader sees.
     static let view: Set<String> = ["view"]
-    /// The same, and which rows of that it shows.
+    /// The same, and those of a window.
     static let parameters = view.union(StateWindow.Parameter.allCases.map(\.rawValue))
 
-    /// Whether the reader shows all there is.
+    /// Whether the reader shows the whole session.
     var showsAll: Bool { views.isEmpty && window == nil }
 
-    /// How often the contents of a state are read to find what the reader shows of it.
+    /// How often it reads through a state's contents.
     var passes: Int { views.reduce(1) { $0 + $1.passes } }
 }
 
 extension Sight {
-    /// What a request sees, by who asks and by its query, and which rows of that it shows.
+    /// What a request shows, by its token and its query.
     init(windowOf call: Call) throws(Problem) {
         try self.init(viewOf: call)
         window = try call.parameters.window()
     }
 
-    /// The same where a request shows all that it sees.
+    /// The same without a window.
     init(viewOf call: Call) throws(Problem) {
         let asked = try call.parameters.view(of: call.head)
         if let view = call.identity.view, !view.isAll { views.append(view) }
@@ -36,8 +36,8 @@ extension Sight {
 }
 
 extension Parameters {
-    /// A view is JSON, so nobody writes one by hand: what encodes it may be of those that write `+` for a space, curl
-    /// and `URLSearchParams` among them, and all of them write `%2B` for a plus.
+    /// A view is JSON, and so is encoded by a program. Some of them, such as curl and `URLSearchParams`, write `+` for
+    /// a space, and all of them write `%2B` for a plus.
     fileprivate func view(of head: RequestHead) throws(Problem) -> StateView? {
         guard var text = self["view"] else { return nil }
         if text.contains("+") { text = head.formQuery.first { $0.name == "view" }?.value ?? text }
@@ -53,9 +53,9 @@ extension Parameters {
 }
 
 extension Problem {
-    /// What a view that is not understood whole is told.
+    /// A view that cannot be read.
     ///
-    /// - Parameter name: what it was given as.
+    /// - Parameter name: of the parameter or member.
     init(_ error: StateViewError, _ name: String) {
         switch error {
         case .json(let error): self = .malformed("\(name) is not JSON: \(error.description)")
