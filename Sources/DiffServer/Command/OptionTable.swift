@@ -55,9 +55,8 @@ enum OptionTable {
         .text("--key-file", "FILE", "file with such keys, one per line", \.keyFile),
         Option(
             flag: "--token-secret", value: "TEXT",
-            help:
-                "signs clients' tokens, at least \(TokenSecrets.minBytes) bytes (default: random at each start); may be "
-                + "repeated, or have several lines: the first signs, all verify",
+            help: "signs clients' tokens, at least \(TokenSecrets.minBytes) bytes (default: random at each start); may "
+                + "be repeated, or have several lines: the first signs, all verify",
             fault: "is shorter than \(TokenSecrets.minBytes) bytes, or there are more than \(TokenSecrets.maxCount)",
             isSecret: true
         ) {
