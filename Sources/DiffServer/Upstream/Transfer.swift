@@ -102,7 +102,7 @@ final class Transfer {
             Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// The authorities to trust instead of the system's, by the variable that OpenSSL's own tools know.
+    /// Authorities to trust besides the system's, by the variable that OpenSSL's own tools know.
     private static let certificates = getenv("SSL_CERT_FILE").map { String(cString: $0) }
 
     private func set(_ option: CURLoption, _ value: String) { cdiff_curl_set_text(easy, option, value) }

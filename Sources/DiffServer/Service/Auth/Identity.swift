@@ -2,7 +2,7 @@ import SnapshotKit
 
 /// Who makes a request.
 enum Identity: Sendable {
-    /// Anyone, where authentication is not needed: on the loopback without keys, or with `--open`.
+    /// Anyone, where no credentials are needed, such as on the loopback without keys.
     case anyone
     /// A writer with a key, for sessions whose names start with a prefix.
     case writer(name: String, prefix: String)
