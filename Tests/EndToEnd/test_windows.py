@@ -129,6 +129,17 @@ class Windows(ViewCase):
         told = self.followed(states[:1], around, [(state, around) for state in states[1:]])
         self.assertEqual(told, [("d", 2, 3), ("g", 2, 0), ("c", 1, 0), ("c", 3, 0), ("q", 0, 0), ("d", 0, 1)])
 
+    def test_an_anchor_that_goes_leaves_the_next_one_to_a_reader_of_all(self):
+        session, _ = self.made({"sections": [{"id": "s", "items": list("abcdefgh")}, {"id": "t", "items": ["x"]}]})
+        view = view_query({"fields": []})
+        bases = [(query, self.get_changes(session, query).json["to"]) for query in ({}, view)]
+        self.wrote(session, {"sections": [{"id": "s", "items": list("bgacf")}, {"id": "t", "expanded": False, "items": ["x"]}]})
+        for query, base in bases:
+            for around, anchor in {"c": "c", "d": "f", "h": "g", "x": "g", "none": "b"}.items():
+                with self.subTest(around, base=base):
+                    answer = self.get_changes(session, {**query, "around": around, "after": 0, "since": base}).json
+                    self.assertEqual((answer["from"], answer["window"]["anchor"]), (base, anchor))
+
     def test_an_anchor_that_hides_is_its_nearest_visible_ancestor(self):
         around = {"around": "p21", "before": 0, "after": 1}
         told = self.followed([THREE], around, [(SHUT, around), (THREE, around)])

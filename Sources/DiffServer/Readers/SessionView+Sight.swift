@@ -82,7 +82,7 @@ extension SessionView {
     /// - Parameter place: its last window.
     func destination(_ sight: Sight, from place: WindowPlace? = nil) -> Destination {
         let seen = seen(through: sight.views).head
-        return destination(sight, seen, sight.window.map { seen.seen.window($0, since: WindowBase(nil, place)) })
+        return destination(sight, seen, sight.window.map { seen.seen.window($0, since: WindowBase(nil, at: place)) })
     }
 
     fileprivate func destination(_ sight: Sight, _ seen: SeenState, _ window: WindowedState?) -> Destination {
@@ -234,17 +234,10 @@ private struct SightedReader {
     }
 
     private func window(of seen: SeenState, since base: SeenState, _ place: WindowPlace?) -> WindowedState? {
-        sight.window.map { seen.seen.window($0, since: place.map { WindowBase(base.seen, at: $0) }) }
+        sight.window.map { seen.seen.window($0, since: WindowBase(base.seen, at: place)) }
     }
 
     private func reset(_ reason: ResetReason, _ named: Revision) -> News {
         .changes(view.reset(reason, from: named, options))
-    }
-}
-
-extension WindowBase {
-    fileprivate init?(_ seen: ViewedState?, _ place: WindowPlace?) {
-        guard let place else { return nil }
-        self.init(seen, at: place)
     }
 }

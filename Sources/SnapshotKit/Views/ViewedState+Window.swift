@@ -69,7 +69,8 @@ extension ViewedState {
         let survivor = base.seen.flatMap { seen in
             seen.source.columns.withView { others -> Int? in
                 let count = seen.rowCount
-                let start = min(seen.row(ofAnchor: id, in: others) ?? base.place.anchor, count)
+                guard let old = seen.row(ofAnchor: id, in: others) ?? base.place?.anchor else { return nil }
+                let start = min(old, count)
                 let survivor = { (row: Int) -> Int? in
                     let other = others.id(ofItem: seen.item(at: seen.position(ofRow: row)))
                     return columns.item(withID: other.text).flatMap { self.row(ofItem: $0, in: columns) }
@@ -79,7 +80,7 @@ extension ViewedState {
                 return nil
             }
         }
-        return survivor ?? min(base.place.anchor, rowCount - 1)
+        return survivor ?? min(base.place?.anchor ?? 0, rowCount - 1)
     }
 
     // MARK: The rows as a state

@@ -30,11 +30,11 @@ public struct WindowedState: Sendable {
 public struct WindowBase: Sendable {
     /// What the window was a part of; nil if that is forgotten.
     public let seen: ViewedState?
-    /// The window's place in it.
-    public let place: WindowPlace
+    /// The window's place in it; nil if it showed all.
+    public let place: WindowPlace?
 
-    /// A window that a reader shows.
-    public init(_ seen: ViewedState?, at place: WindowPlace) { (self.seen, self.place) = (seen, place) }
+    /// What a reader shows: a window, or all.
+    public init(_ seen: ViewedState?, at place: WindowPlace?) { (self.seen, self.place) = (seen, place) }
 }
 
 extension Snapshot {
