@@ -122,7 +122,7 @@ class LookUpsAtARevision(ServiceCase):
         answer = self.get(session_path(session, "items"), f"revision={first}&at=0,0&id=b&id=x")
         self.assertEqual(answer.json["revision"], first)
         item, hidden = answer.json["items"]
-        self.assertEqual((item["id"], item["indexPath"]), ("a", [0, 0]))
+        self.assertEqual((item["id"], item["indexPath"], item["kind"]), ("a", [0, 0], "k"))
         self.assertNotIn("content", item)
         self.assertEqual((hidden["id"], hidden["parent"], hidden["visible"], hidden["indexPath"]), ("b", "p", False, None))
         self.assertEqual(answer.json["missing"], [{"id": "x"}])

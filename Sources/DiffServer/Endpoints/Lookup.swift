@@ -6,8 +6,8 @@ import SnapshotKit
 /// The state that is looked up in.
 struct LookupSubject {
     let revision: Revision
-    /// Whether the answer has kinds and contents. Only if no revision was named: an answer about a revision must not
-    /// depend on whether that is still the head.
+    /// Whether the answer has contents. Only if no revision was named: an answer about a revision must not depend on
+    /// whether that is still the head.
     let showsContent: Bool
     let state: Snapshot
 

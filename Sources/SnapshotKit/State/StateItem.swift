@@ -58,7 +58,7 @@ public struct StateItem: Sendable {
     /// the root), `level`, `indexPath` (null while hidden), `visible`, `expanded`, and if present, `kind` and
     /// `content`.
     ///
-    /// - Parameter showsContent: whether to write kind and content.
+    /// - Parameter showsContent: whether to write content.
     public func writeLookup(into writer: inout JSONWriter, showsContent: Bool = true) {
         columns.withView { view in
             writer.append("\"id\":")
@@ -73,12 +73,11 @@ public struct StateItem: Sendable {
             if let path { writer.append(path: path.section, path.row) } else { writer.append("null") }
             writer.append(isVisible ? ",\"visible\":true" : ",\"visible\":false")
             writer.append(isExpanded ? ",\"expanded\":true" : ",\"expanded\":false")
-            guard showsContent else { return }
             if node.flags.contains(.hasKind) {
                 writer.append(",\"kind\":")
                 writer.append(view.kind(ofItem: index))
             }
-            if node.flags.contains(.hasContent) {
+            if showsContent, node.flags.contains(.hasContent) {
                 writer.append(",\"content\":")
                 writer.append(view.content(ofItem: index))
             }

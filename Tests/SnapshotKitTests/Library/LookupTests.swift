@@ -25,7 +25,7 @@ struct LookupTests {
             id: "b",
             expected:
                 #""id":"b","section":"s","parent":null,"level":0,"indexPath":[0,1],"visible":true,"#
-                + #""expanded":true|,"kind":"k","content":[ 1 ]"#
+                + #""expanded":true,"kind":"k"|,"content":[ 1 ]"#
         ),
         LookupCase(
             id: "c",
