@@ -163,6 +163,13 @@ class Restarts(unittest.TestCase):
                 self.addCleanup(redis.close)
                 self.check(f"redis://127.0.0.1:{redis.port}", kill)
 
+    @unittest.skipUnless(IS_INSTALLED, MISSING)
+    def test_moments_that_nobody_wrote(self):
+        redis = Redis()
+        self.addCleanup(redis.close)
+        redis.say("ZADD", "diffserver:revoked", "-inf", "a", "+inf", "b", "-1e300", "c", "5", "")
+        self.check(f"redis://127.0.0.1:{redis.port}", kill=False)
+
 
 class Nodes:
     """Two nodes of one store."""

@@ -92,7 +92,7 @@ final class RedisRevocations: Sendable {
                     guard let session = members[index].text, !session.isEmpty,
                         let moment = members[index + 1].text.flatMap({ Double($0) })
                     else { continue }
-                    known.add(session, upTo: Int(min(moment, 1e15)))
+                    known.add(session, upTo: moment.isNaN ? .min : Int(min(max(moment, -1e15), 1e15)))
                 }
                 version.withLock { $0 = found }
                 tell(.success(()))

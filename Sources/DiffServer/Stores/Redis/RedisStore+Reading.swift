@@ -139,7 +139,7 @@ struct LargeRecord: Hashable {
 
     init?(_ reply: RedisReply, of name: String) {
         guard let parts = reply.elements, parts.count == 2, let version = parts[0].text,
-            case .integer(let size) = parts[1]
+            case .integer(let size) = parts[1], (0...1 << 40).contains(size)
         else { return nil }
         (self.name, self.version, self.size) = (name, version, Int(size))
     }
@@ -161,7 +161,8 @@ private struct FoundRecord: Sendable {
     init?(_ reply: RedisReply, behind known: UInt64) {
         guard let parts = reply.elements, [4, 6].contains(parts.count),
             let version = parts[0].text.flatMap({ UInt64($0, radix: 16) }),
-            let covered = parts[1].text.flatMap({ UInt64($0) }), let first = parts[2].text.flatMap({ UInt64($0) })
+            let covered = parts[1].text.flatMap({ UInt64($0) }), let first = parts[2].text.flatMap({ UInt64($0) }),
+            first < 1 << 62
         else { return nil }
         (self.version, self.covered, self.first, entries) = (version, covered, first, Self.entries(parts[3]))
         start = parts.count == 4 ? known + 1 : first

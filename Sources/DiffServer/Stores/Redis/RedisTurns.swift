@@ -102,7 +102,7 @@ extension SourceNote {
             let failures = Int(lines[3]), (0...1 << 40).contains(interval), (0...1 << 40).contains(failures),
             let origin = UInt64(lines[7], radix: 16)
         else { return nil }
-        let fetched = Int(lines[0]).map { min(max(0, now - $0), 1 << 50) }
+        let fetched = Int(lines[0]).map { min(max(0, now.subtractingReportingOverflow($0).partialValue), 1 << 50) }
         self.init(
             outcome: outcome, age: fetched.map { .milliseconds($0) }, interval: .milliseconds(interval),
             failures: failures, revision: lines[4].isEmpty ? nil : lines[4],

@@ -23,7 +23,7 @@ struct SlotMap: Sendable, Equatable {
     ///
     /// - Parameter speaker: the node that answered, which leaves out its own host if it does not know that.
     init?(_ reply: RedisReply, from speaker: ConnectAddress) {
-        guard let ranges = reply.elements, !ranges.isEmpty else { return nil }
+        guard let ranges = reply.elements, (1...Self.slotCount).contains(ranges.count) else { return nil }
         (primaries, owners) = ([], [Int16](repeating: -1, count: Self.slotCount))
         for range in ranges {
             guard let parts = range.elements, parts.count >= 3, case .integer(let first) = parts[0],

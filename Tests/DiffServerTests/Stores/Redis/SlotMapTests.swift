@@ -28,6 +28,11 @@ import Testing
         #expect(SlotMap.slot(of: key.utf8) == slot)
     }
 
+    @Test func thereAreNoMoreRangesThanSlots() {
+        let ranges = (0...SlotMap.slotCount).map { Self.range(0, 0, Self.node("h\($0)", 1)) }
+        #expect(SlotMap(.array(ranges), from: Self.speaker) == nil)
+    }
+
     @Test func onePrimaryHasAll() {
         let sole = SlotMap(sole: Self.place("a", 1))
         #expect(sole.primary(of: "foo") == Self.place("a", 1))
