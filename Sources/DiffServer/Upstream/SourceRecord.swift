@@ -155,12 +155,15 @@ struct SourceRecord: Sendable {
         guard !directives.contains("no-cache"), !directives.contains("no-store"),
             let text = directives.first(where: { $0.hasPrefix("max-age=") })?.dropFirst("max-age=".count)
         else { return .zero }
-        let seconds = Int(text.filter { $0 != "\"" }) ?? 0
-        return .seconds(
-            max(0, min(seconds, 1 << 31) - (answer.age.flatMap { Int(FieldList.trimmed(Substring($0))) } ?? 0)))
+        let age = answer.age.map { FieldList.trimmed(Substring($0)) }
+        return .seconds(max(0, seconds(text.filter { $0 != "\"" }) - (age.map { seconds($0) } ?? 0)))
     }
 
+    /// Whole seconds, within what can be computed with; 0 for what is no number.
+    private static func seconds(_ text: some StringProtocol) -> Int { min(max(0, Int(text) ?? 0), 1 << 31) }
+
+    /// A validator that can go back in a request as it came.
     private static func short(_ validator: String?) -> String? {
-        validator.flatMap { $0.utf8.count <= maxValidator ? $0 : nil }
+        validator.flatMap { $0.utf8.count <= maxValidator && RequestHeader.isValue($0) ? $0 : nil }
     }
 }

@@ -39,7 +39,9 @@ import Testing
             ("max-age=60", nil, 60.0), ("public, MAX-AGE=60", nil, 60), ("max-age=\"60\"", nil, 60),
             ("max-age=60", "20", 40), ("max-age=60", " 20 ", 40), ("max-age=60", "100", 5), ("max-age=2", nil, 5),
             ("max-age=999999999999", nil, 3600), ("max-age=-1", nil, 5), ("max-age=x", nil, 5),
-            ("no-cache, max-age=60", nil, 5),
+            ("no-cache, max-age=60", nil, 5), ("max-age=0", "-9223372036854775808", 5),
+            ("max-age=-9223372036854775808", "1", 5), ("max-age=60", "-9223372036854775808", 60),
+            ("max-age=60", "9223372036854775807", 5),
             ("no-store", nil, 5), ("s-maxage=60", nil, 5),
         ] as [(String, String?, Double)])
     func `the interval is the longer of its own and the answer's`(cache: String, age: String?, seconds: Double) {
@@ -84,6 +86,15 @@ import Testing
         #expect(!record.isFresh(at: start + .seconds(5)))
         record.succeed(answer(304), every: .seconds(5), revision: nil, asked: start, at: start + .seconds(20))
         #expect(record.staleness(at: start + .seconds(30)) == nil)
+    }
+
+    @Test(arguments: ["\"a\u{0B}\"", "\"a\rX: 1\"", "\"a\u{7F}\"", ""])
+    func `a validator that would not come back as it was is none`(text: String) {
+        let record = record {
+            $0.succeed(
+                answer(etag: text, date: text), every: .seconds(5), revision: nil, asked: start, at: start)
+        }
+        #expect(record.validators == SourceValidators())
     }
 
     @Test func `validators stay until another state has come`() {
