@@ -38,6 +38,7 @@ class HookCase(SourceCase):
             "h:{name}": {"hook": {**hook, "timeout": 10}},
             "signed:{name}": {"hook": hook},
             "quick:{name}": {"hook": {**hook, "timeout": 0.4}},
+            "other:{name}": {"hook": {**hook, "url": hook["url"].replace("127.0.0.1", "localhost"), "timeout": 10}},
             "b:{name}": {"source": {"url": f"{url}/b/{{name}}", "every": 0.2}, "hook": hook},
             "slow:{name}": {"source": {"url": f"{url}/slow/{{name}}", "every": 3600}, "hook": hook},
         }
@@ -249,7 +250,7 @@ class Lines(HookCase):
                 self.assertProblem(each, 503, "hook-unavailable")
                 self.assertTrue(each.headers["Retry-After"])
 
-    def test_sixty_four_of_a_node_at_a_time(self):
+    def test_sixty_four_of_a_list_at_a_time(self):
         held = Held(YES)
         names = [self.new_board(held)[0] for _ in range(64)]
         other, path = self.new_board()
@@ -259,6 +260,8 @@ class Lines(HookCase):
         wait_for(lambda: self.upstream.total == count + 64, "all are asked about")
         self.assertProblem(self.edit(other, insert("c")), 503, "hook-unavailable")
         self.assertEqual(self.upstream.count(path), 0)
+        # Another owner is asked all the same.
+        self.assertStatus(self.edit(self.new_board(kind="other")[0], insert("c")), 200)
         held.release()
         self.assertEqual({each.answer().status for each in asked}, {200})
         wait_for(lambda: self.edit(other, insert("c")).status == 200, "there is room again")

@@ -1,14 +1,21 @@
 import HTTPCore
 import SnapshotKit
 
-/// Calls of hooks: one per session at a time, over all nodes, and a limited number of them in this one. Confined to the
-/// loop of its `Upstream`, except where noted.
+/// Calls of hooks: one per session at a time, over all nodes, and a limited number per list in this one, so that a hook
+/// that does not answer takes no room from others. Confined to the loop of its `Upstream`, except where noted.
 final class HookCalls: @unchecked Sendable {
     private unowned let upstream: Upstream
-    /// Who waits to call the hook of a session. A session has an entry while its hook is being called.
-    private var queues: [String: [(promise: Promise<HookTurn, Problem>, timer: Timer)]] = [:]
+    /// Sessions whose hooks are being called, and who waits to call them next.
+    private var queues: [String: Queue] = [:]
+    /// How many calls are under way, by the names of their lists in the file.
+    private var calls: [String: Int] = [:]
 
-    /// Calls of this node at a time.
+    private struct Queue {
+        let list: String
+        var waiting: [(promise: Promise<HookTurn, Problem>, timer: Timer)] = []
+    }
+
+    /// Calls of one list in this node at a time.
     static let maxCalls = 64
     /// Edits of one session that wait for their call.
     private static let maxQueue = 8
@@ -36,19 +43,21 @@ final class HookCalls: @unchecked Sendable {
 
     private func enter(_ session: String, within time: Duration, _ promise: Promise<HookTurn, Problem>) {
         if let queue = queues[session] {
-            guard queue.count < Self.maxQueue else { return promise.keep(.failure(.hookBusy)) }
+            guard queue.waiting.count < Self.maxQueue else { return promise.keep(.failure(.hookBusy)) }
             let timer = loop.schedule(after: time * Self.maxQueue) { self.giveUp(promise, session) }
-            queues[session]!.append((promise, timer))
+            queues[session]!.waiting.append((promise, timer))
             return
         }
-        guard queues.count < Self.maxCalls else { return promise.keep(.failure(.hookBusy)) }
-        queues[session] = []
+        let list = upstream.match(session)?.definition.name.text ?? ""
+        guard calls[list] ?? 0 < Self.maxCalls else { return promise.keep(.failure(.hookBusy)) }
+        calls[list, default: 0] += 1
+        queues[session] = Queue(list: list)
         takeTurn(session, within: time, promise)
     }
 
     private func giveUp(_ promise: Promise<HookTurn, Problem>, _ session: String) {
-        guard let index = queues[session]?.firstIndex(where: { $0.promise === promise }) else { return }
-        queues[session]!.remove(at: index)
+        guard let index = queues[session]?.waiting.firstIndex(where: { $0.promise === promise }) else { return }
+        queues[session]!.waiting.remove(at: index)
         promise.keep(.failure(.hookBusy))
     }
 
@@ -84,8 +93,12 @@ final class HookCalls: @unchecked Sendable {
 
     /// Lets the next one in the queue have the turn.
     private func leave(_ session: String) {
-        guard queues[session]?.isEmpty == false else { return queues[session] = nil }
-        let (promise, timer) = queues[session]!.removeFirst()
+        guard queues[session]?.waiting.isEmpty == false else {
+            guard let list = queues.removeValue(forKey: session)?.list else { return }
+            calls[list] = calls[list].flatMap { $0 > 1 ? $0 - 1 : nil }
+            return
+        }
+        let (promise, timer) = queues[session]!.waiting.removeFirst()
         // It holds the promise, and so would hold the turn.
         timer.cancel()
         takeTurn(session, within: upstream.match(session)?.definition.hook?.timeout ?? .seconds(1), promise)
