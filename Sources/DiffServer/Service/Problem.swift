@@ -108,6 +108,12 @@ extension Problem {
             ? "\(detail), at \(first.pointer)" : "\(detail) (\(first.pointer): \(first.detail))"
     }
 
+    /// The problem without a word of a body, for the log: a detail may hold ids, and a pointer names.
+    var outline: String {
+        guard let first = errors.first else { return detail }
+        return errors.count == 1 ? first.code : "\(errors.count) violations, such as \(first.code)"
+    }
+
     init(_ error: SessionError) {
         switch error {
         case .noSession(let name): self = .noSession(name)

@@ -289,7 +289,9 @@ final class SourcedList: @unchecked Sendable {
             case .unusable(let problem):
                 // Readers that were answered meanwhile took the source to be back.
                 isToldStale = false
-                fail("its answer is unusable: \(problem.summary)", asked)
+                fail(
+                    "its answer is unusable: \(problem.outline)",
+                    detail: "its answer is unusable: \(problem.summary)", asked)
             case .overtaken: overtaken(asked)
             case .outdated: startOver()
             }
@@ -307,13 +309,16 @@ final class SourcedList: @unchecked Sendable {
         giveBack(.success(()))
     }
 
-    private func fail(_ reason: String, retryAfter: Int? = nil, _ asked: Asked) {
+    /// - Parameters:
+    ///   - reason: for the log.
+    ///   - detail: for those who may read the source's answers, if there is more to say.
+    private func fail(_ reason: String, detail: String? = nil, retryAfter: Int? = nil, _ asked: Asked) {
         let isFirst = known.withLock { record in
             record.fail(every: asked.every, retryAfter: retryAfter, jitter: .random(in: 0...1), at: .now)
             return record.failures == 1
         }
         upstream.tallies.count(.failed, asked.list)
-        obstacle.withLock { $0 = reason }
+        obstacle.withLock { $0 = detail ?? reason }
         // Once per outage, not per try.
         if isFirst { upstream.outages.begin(name, of: asked.list, because: reason) }
         giveBack(.failure(problem(known.withLock { $0 }, at: .now) ?? .noSession(name)))
