@@ -27,6 +27,11 @@ static inline CURLcode cdiff_curl_on_write(CURL *easy, curl_write_callback callb
     return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_WRITEDATA, context) : code;
 }
 
+static inline CURLcode cdiff_curl_on_header(CURL *easy, curl_write_callback callback, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, callback);
+    return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_HEADERDATA, context) : code;
+}
+
 static inline long cdiff_curl_number(CURL *easy, CURLINFO info) {
     long value = 0;
     curl_easy_getinfo(easy, info, &value);

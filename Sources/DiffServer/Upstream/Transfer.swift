@@ -45,6 +45,7 @@ final class Transfer {
     private let redirects: Int
     private var fields: UnsafeMutablePointer<curl_slist>?
     private let error = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    private var heads = AnswerHeads()
     private var body: [UInt8] = []
     private let share: MemoryShare
     /// Why the rest of the body was refused.
@@ -73,8 +74,7 @@ final class Transfer {
         set(CURLOPT_URL, request.url)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_USERAGENT, "diffserver/\(Version.text)")
-        // All encodings that libcurl can decode.
-        set(CURLOPT_ACCEPT_ENCODING, "")
+        set(CURLOPT_ACCEPT_ENCODING, AnswerHeads.codings)
         set(CURLOPT_NOSIGNAL, 1)
         // Otherwise clean-up waits for a name that is being resolved.
         set(CURLOPT_QUICK_EXIT, 1)
@@ -100,6 +100,9 @@ final class Transfer {
         cdiff_curl_on_write(
             easy, { Unmanaged<Transfer>.fromOpaque($3!).takeUnretainedValue().take($0, $1 * $2) },
             Unmanaged.passUnretained(self).toOpaque())
+        cdiff_curl_on_header(
+            easy, { Unmanaged<Transfer>.fromOpaque($3!).takeUnretainedValue().takeLine($0, $1 * $2) },
+            Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// Authorities to trust besides the system's, by the variable that OpenSSL's own tools know.
@@ -107,6 +110,12 @@ final class Transfer {
 
     private func set(_ option: CURLoption, _ value: String) { cdiff_curl_set_text(easy, option, value) }
     private func set(_ option: CURLoption, _ value: Int) { cdiff_curl_set_number(easy, option, value) }
+
+    /// Takes a line of a head, likewise.
+    private func takeLine(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
+        obstacle = obstacle ?? heads.take(UnsafeRawBufferPointer(start: bytes, count: count))
+        return obstacle == nil ? count : 0
+    }
 
     /// Takes bytes of the body.
     ///

@@ -1,0 +1,39 @@
+/// How much is taken of the heads of one answer: its own, those of interim answers before it, and its trailers.
+///
+/// libcurl keeps them all, looks through all of them for each field, and undoes as many codings as they name one in the
+/// other: 3 KB that were compressed three times can be 200 MB in between, and nothing in the end that a limit of the
+/// body would count.
+struct AnswerHeads: Equatable {
+    private var bytes = 0
+    private var fields = 0
+    /// That the body is in.
+    private var codings = 0
+
+    static let maxBytes = 64 * 1024
+    static let maxFields = 256
+    /// What is asked for, and all that is undone: each takes 40 KB at most while it is.
+    static let codings = "gzip, deflate"
+
+    /// Takes one line.
+    ///
+    /// - Returns: why nothing more is taken of the answer, if it is not.
+    mutating func take(_ line: some Collection<UInt8>) -> String? {
+        bytes += line.count
+        fields += 1
+        guard bytes <= Self.maxBytes, fields <= Self.maxFields else {
+            return "its headers are more than \(Self.maxBytes) bytes or \(Self.maxFields) lines"
+        }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
+        guard name == "content-encoding" || name == "transfer-encoding" else { return nil }
+        let value = String(decoding: line[line.index(after: colon)...], as: UTF8.self).lowercased()
+        for coding in value.split(whereSeparator: { ", \t\r\n".contains($0) }) {
+            switch coding {
+            case "identity", "chunked": break
+            case "gzip", "x-gzip", "deflate": codings += 1
+            default: return "its body is in a coding that it was not asked for"
+            }
+        }
+        return codings > 1 ? "its body is compressed more than once" : nil
+    }
+}
