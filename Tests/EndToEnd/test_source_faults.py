@@ -1,18 +1,21 @@
 """Sources that fail in every way there is: the list stays as it was, others go on, and nothing is lost. CONTRACT §11."""
 
 import gzip
+import socket
 import ssl
+import struct
 import subprocess
 import tempfile
 import time
 import unittest
 
+from support import redis
 from support.client import session_path
 from support.nginx import IS_INSTALLED, MISSING, PROGRAM
 from support.ports import free_port
 from support.redis import wait_for
 from support.sources import SourceCase, ids
-from support.upstream import Upstream, never_answers, refuses_by_reset, says, trickling, without_end
+from support.upstream import Held, Upstream, never_answers, refuses_by_reset, says, trickling, without_end
 
 LIMIT = 100_000
 
@@ -94,6 +97,13 @@ FAULTS = {
     "speaks HTTP 0.9": (raw(b'["b"]'), ""),
     "redirects to another place": (says(b"", 302, Location="http://127.0.0.2:1/"), "origin"),
     "redirects to nowhere": (says(b"", 302), "302"),
+    "is compressed twice": (says(gzip.compress(gzip.compress(b'["b"]')), Content_Encoding="gzip, gzip"), "more than once"),
+    "is in a coding that nobody asked for": (says(b'["b"]', Content_Encoding="br"), "not asked for"),
+    "has too many headers": (says(["b"], **{f"X{number}": "1" for number in range(300)}), "lines"),
+    "has headers without an end": (without_end(b"X: " + b"x" * 1000 + b"\r\n", lambda exchange: exchange.send("HTTP/1.1 200 OK\r\n")), "headers"),
+    "says to go on without an end": (without_end(b"HTTP/1.1 100 Continue\r\n\r\n", lambda exchange: None), "headers"),
+    "is as old as no number is": (says(["a"], Cache_Control="max-age=0", Age=str(-2**63)), None),
+    "is fresh for as long as no number is": (says(["a"], Cache_Control=f"max-age={-2**63}", Age="1"), None),
 }
 
 
@@ -104,7 +114,7 @@ class FaultCase(SourceCase):
     def lists(cls, url):
         """`h:NAME` is well. Of the others each test has its own, since so many of one list are told of at a time."""
         source = {"every": 0.2, "timeout": 0.5}
-        return {kind + ":{name}": {"source": {"url": f"{url}/{kind}/{{name}}", **source}} for kind in "fghm"}
+        return {kind + ":{name}": {"source": {"url": f"{url}/{kind}/{{name}}", **source}} for kind in "dfghm"}
 
     def number(self, count):
         self.upstream.set("/h/well", [f"{count}"])
@@ -174,6 +184,14 @@ class Faults(FaultCase):
         self.assertLess(self.server.resident_bytes() - before, 20_000_000)
         stream.close()
 
+    def test_no_word_of_a_body_is_in_the_log(self):
+        """Whoever has a key is told it."""
+        name, _ = self.new_list(says(["my-own-id", "my-own-id", {"id": "b", "my-member": 1}]), "d")
+        self.assertProblem(self.get_session(name), 503, "source-unavailable")
+        self.wait_for_lines(1, f"session={name}", "unusable: 3 violations, such as unknown-member")
+        self.assertEqual(self.lines("my-own-id") + self.lines("my-member"), [])
+        self.assertIn("my-member", self.request("POST", session_path(name, "fetch")).json["detail"])
+
     def test_an_envelope_may_bring_a_state(self):
         """It is a body like a POST's; settings are the file's."""
         name, path = self.new_list(says({"state": ["b"]}))
@@ -213,6 +231,65 @@ class Faults(FaultCase):
             self.get_session("h:well")
             return self.server.descriptors() <= before + 10
         wait_for(are_few, "its descriptors are few again")
+
+
+class LittleMemory(SourceCase):
+    """What is asked of sources at once has an end."""
+
+    options = ("--memory", "64MiB")
+
+    @classmethod
+    def lists(cls, url):
+        return {kind + ":{name}": {"source": {"url": f"{url}/{kind}/{{name}}", "timeout": 4}} for kind in "fn"}
+
+    def test_who_waits_for_a_source_takes_little(self):
+        """Readers who have gone: each has asked for a list that nobody had asked for."""
+        self.upstream.set("*", never_answers)
+        self.addCleanup(self.upstream.set, "*", says({}, 404))
+        before = self.server.resident_bytes()
+        readers = []
+        for number in range(4000):
+            readers.append(socket.create_connection((self.server.host, self.server.port)))
+            readers[-1].sendall(f"GET /v1/sessions/n:gone{number} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            if len(readers) > 50:
+                readers[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                readers.pop(0).close()
+        for each in readers:
+            each.close()
+        self.assertLess(self.server.resident_bytes() - before, 24 << 20)
+
+    def test_those_beyond_thirty_two_have_their_turn_or_are_told(self):
+        held = self.upstream.set("*", Held(["a"]))
+        self.addCleanup(self.upstream.set, "*", says({}, 404))
+        count = self.upstream.total
+        asked = [self.ask(session_path(f"n:{self.new_name()}")) for _ in range(40)]
+        wait_for(lambda: self.upstream.total == count + 32, "as many as may be are asked for")
+        held.release()
+        self.assertEqual([each.answer().status for each in asked], [200] * 40)
+        self.upstream.set("*", never_answers)
+        for each in [self.ask(session_path(f"n:{self.new_name()}")) for _ in range(40)]:
+            self.assertProblem(each.answer(), 503, "source-unavailable")
+
+
+@unittest.skipUnless(redis.IS_INSTALLED, redis.MISSING)
+class Notes(SourceCase):
+    """What nodes tell each other of a source, in a Redis in which somebody else has written."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.redis = redis.Redis()
+        cls.addClassCleanup(cls.redis.close)
+        cls.options = ("--store", f"redis://127.0.0.1:{cls.redis.port}")
+        super().setUpClass()
+
+    def test_they_may_say_anything(self):
+        least, most = -2**63, 2**63 - 1
+        for time, interval, failures in ((least, 5, 0), (most, 5, 0), (0, most, most), (0, least, least), (0, 1 << 40, 1 << 40), ("", "", "")):
+            name, _ = self.new_list(["a"])
+            lines = [time, "fetched", interval, failures, "1-0123456789abcdef", "etag", "date", "0"]
+            self.redis.say("SET", f"diffserver:{{{name}}}:note", "\n".join(map(str, lines)))
+            answer = self.get_session(name)
+            self.assertEqual((answer.status, ids(answer.json["state"])), (200, ["a"]))
 
 
 class OutOfReach(SourceCase):

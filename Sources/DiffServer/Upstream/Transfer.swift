@@ -127,8 +127,10 @@ final class Transfer {
             return 0
         }
         if length > body.capacity {
-            let capacity = max(length, min(2 * body.capacity, request.maxBytes), 16 * 1024)
-            guard share.resize(to: capacity) else {
+            let room = [2 * body.capacity, body.capacity + (1 << 20)].map {
+                max(length, min($0, request.maxBytes), 16 * 1024)
+            }
+            guard let capacity = room.first(where: hold) else {
                 obstacle = "no memory left for its answer"
                 return 0
             }
@@ -137,6 +139,12 @@ final class Transfer {
         body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: count))
         return count
     }
+
+    /// Long answers leave an eighth of the budget: those of one source must not refuse all others.
+    private func hold(_ bytes: Int) -> Bool { share.resize(to: bytes, sparing: bytes > Self.small ? 8 : 0) }
+
+    /// As many bytes of an answer as any may have.
+    private static let small = 32 * 1024
 
     private static func tooLong(_ limit: Int) -> String { "the answer has more than \(limit) bytes" }
 

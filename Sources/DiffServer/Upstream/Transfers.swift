@@ -14,15 +14,29 @@ final class Transfers: @unchecked Sendable {
     private var watches: [Int32: DescriptorWatch] = [:]
     private var timer: Timer?
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
+    /// Of origins that are asked something now. Who waits does so here: in libcurl each would take 13 KB.
+    private var lines: [Substring: Line] = [:]
+    private let maxOfHost: Int
+
+    private struct Line {
+        var active = 0
+        var waiting = Queue<Waiting>()
+    }
+
+    private struct Waiting {
+        let request: Transfer.Request
+        let deadline: Instant
+        let done: Transfer.Completion
+    }
 
     /// Connections to all hosts.
     private static let maxConnections = 256
 
-    /// - Parameter maxOfHost: connections to one host. Further requests wait, and their time passes.
+    /// - Parameter maxOfHost: requests to one origin at a time. Further ones wait, and their time passes.
     init(on loop: EventLoop, budget: MemoryBudget, maxOfHost: Int = 32) {
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         guard let multi = curl_multi_init() else { preconditionFailure("libcurl has no memory") }
-        (self.loop, self.budget, self.multi) = (loop, budget, multi)
+        (self.loop, self.budget, self.multi, self.maxOfHost) = (loop, budget, multi, maxOfHost)
         let context = Unmanaged.passUnretained(self).toOpaque()
         cdiff_curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, maxOfHost)
         cdiff_curl_multi_set_number(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, Self.maxConnections)
@@ -45,7 +59,35 @@ final class Transfers: @unchecked Sendable {
     /// Begins a request. `done` is called once, on the loop, and not before this returns.
     func start(_ request: Transfer.Request, _ done: @escaping Transfer.Completion) {
         precondition(loop.isCurrent, "confined to its loop")
-        add(Transfer(request, until: .now + request.timeout, share: MemoryShare(of: budget), done))
+        let origin = Self.origin(of: request.url)
+        let next = Waiting(request: request, deadline: .now + request.timeout, done: done)
+        guard lines[origin]?.active ?? 0 < maxOfHost else { return lines[origin]!.waiting.append(next) }
+        lines[origin, default: Line()].active += 1
+        begin(next, in: origin)
+    }
+
+    private func begin(_ next: Waiting, in origin: Substring) {
+        add(
+            Transfer(next.request, until: next.deadline, share: MemoryShare(of: budget)) { [self] result in
+                leave(origin)
+                next.done(result)
+            })
+    }
+
+    /// Lets the next one in the line have the place of one that is over.
+    private func leave(_ origin: Substring) {
+        while let next = lines[origin]?.waiting.popFirst() {
+            if next.deadline > .now { return begin(next, in: origin) }
+            next.done(.failure(Transfer.Failure(reason: "too many requests to it are under way")))
+        }
+        lines[origin]!.active -= 1
+        if lines[origin]!.active == 0 { lines[origin] = nil }
+    }
+
+    /// A URL's scheme, host and port, as it is written.
+    private static func origin(of url: String) -> Substring {
+        let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.count > 2 ? url[..<parts[2].endIndex] : url[...]
     }
 
     private func add(_ transfer: Transfer) {

@@ -21,9 +21,13 @@ final class Upstream: Sendable {
     private(set) nonisolated(unsafe) var hooks: HookCalls! = nil
     private let file: Locked<ListsFile>
     private let lists = Locked<[String: SourcedList]>([:])
+    /// When room was last looked for among them.
+    private let lookedForRoom = Locked(Instant.now)
 
-    /// How many sessions may have a source at a time.
-    private var limit: Int { max(1, service.table.bounds.sessions / 2) }
+    /// How many sessions may have a source at a time: each takes some 2 KB.
+    private var limit: Int {
+        max(1, min(service.table.bounds.sessions / 2, service.table.bounds.bytes / (8 * 1024)))
+    }
 
     init(_ file: ListsFile, for service: DiffService, incoming: MemoryBudget) throws(ListenError) {
         (self.service, self.file, outages) = (service, Locked(file), Outages(service.journal))
@@ -100,11 +104,21 @@ final class Upstream: Sendable {
     private func list(_ name: String, _ source: ListDefinition.Source) -> SourcedList? {
         lists.withLock { lists in
             if let list = lists[name] { return list }
-            if lists.count >= limit { forget(&lists) { !$0.isInUse } }
+            if lists.count >= limit, mayLookForRoom() { forget(&lists) { !$0.isInUse } }
             guard lists.count < limit else { return nil }
             let list = SourcedList(name, self, every: source.every)
             lists[name] = list
             return list
+        }
+    }
+
+    /// Whether it is time to look for lists that are not in use: where all are, each request would look at all.
+    private func mayLookForRoom() -> Bool {
+        let now = Instant.now
+        return lookedForRoom.withLock { last in
+            guard now - last > .milliseconds(100) else { return false }
+            last = now
+            return true
         }
     }
 

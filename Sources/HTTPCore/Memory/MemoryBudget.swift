@@ -74,11 +74,13 @@ public final class MemoryShare: Sendable {
 
     /// Takes more or gives some back, so that `bytes` are held. Only one thread at a time may call.
     ///
+    /// - Parameter part: one over the part of the budget that has to stay free for others if more is taken; 0: none.
     /// - Returns: false, with nothing changed, if the budget has no room for more.
-    public func resize(to bytes: Int) -> Bool {
+    public func resize(to bytes: Int, sparing part: Int = 0) -> Bool {
         let more = bytes - size.load(ordering: .relaxed)
-        guard more <= 0 || budget.take(more) else { return false }
         if more < 0 { budget.giveBack(-more) }
+        if more > 0, part > 0, budget.inUse + more > budget.limit - budget.limit / part { return false }
+        guard more <= 0 || budget.take(more) else { return false }
         size.store(bytes, ordering: .relaxed)
         return true
     }
