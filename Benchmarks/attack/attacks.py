@@ -16,11 +16,12 @@ BIG = "/v1/sessions/big"
 
 @dataclasses.dataclass
 class Attack:
-    """An attack, and the server that it is made on."""
+    """An attack, and the server that it is made on. With an `upstream` that server fetches lists and calls hooks."""
 
     name: str
     act: typing.Callable
     setup: typing.Callable = None
+    upstream: typing.Callable = None
     processes: int = 1
     memory: int = 256
     server: dict = dataclasses.field(default_factory=dict)

@@ -4,6 +4,7 @@ Each latency counts from when its request was due, not from when it could be sen
 late requests as were due in it.
 """
 
+import contextlib
 import http.client
 import json
 import time
@@ -14,9 +15,17 @@ CONNECTIONS = 8
 PATH = "/v1/sessions/innocent/changes"
 
 
-def run(server, until, pipe):
-    """Asks until then, and sends the latencies in seconds, and how many requests failed."""
-    latencies, failures = [], 0
+def prepare(server):
+    """What a client of upstream lists needs: a list that it may edit."""
+    with contextlib.closing(connect(server, 10)) as connection:
+        connection.request("PUT", "/v1/sessions/agreed", json.dumps({"state": [1]}))
+        if connection.getresponse().status != 201:
+            raise SystemExit("the innocent client's list was not made")
+
+
+def run(server, until, pipe, ask):
+    """Asks until then, and sends the latencies in seconds, and how many requests failed, and were refused of these."""
+    latencies, failures, refusals = [], 0, 0
     connections, revision = [None] * CONNECTIONS, None
     start, number = time.monotonic(), 0
     while (due := start + number * INTERVAL) < until:
@@ -29,14 +38,15 @@ def run(server, until, pipe):
                 connections[at] = connect(server, left)
             connections[at].sock.settimeout(max(0.05, left))
             revision = ask(connections[at], number, revision)
-        except (OSError, http.client.HTTPException, ValueError, KeyError):
+        except (OSError, http.client.HTTPException, ValueError, KeyError) as problem:
             failures += 1
+            refusals += not isinstance(problem, TimeoutError)
             if connections[at] is not None:
                 connections[at].close()
             connections[at] = None
         latencies.append(time.monotonic() - due)
         number += 1
-    pipe.send((latencies, failures))
+    pipe.send((latencies, failures, refusals))
 
 
 def connect(server, timeout):
@@ -60,3 +70,20 @@ def ask(connection, number, revision):
     if answer.status >= 400:
         raise ValueError(answer.status)
     return json.loads(text)["to"]
+
+
+def ask_upstream(connection, number, revision):
+    """In turn the same, a read of a list that fetches itself, of one that nobody has read before, and an edit."""
+    turn, name = number // CONNECTIONS % 8, f"calm:{number}"
+    if turn < 5:
+        return ask(connection, number, revision)
+    if turn == 7:
+        edit = {"edits": [{"op": "update", "items": [{"id": 1, "content": number}]}]}
+        connection.request("POST", "/v1/sessions/agreed/changes", json.dumps(edit))
+    else:
+        connection.request("GET", f"/v1/sessions/{name if turn == 6 and number % CONNECTIONS == 0 else 'calm'}")
+    answer = connection.getresponse()
+    answer.read()
+    if answer.status >= 400:
+        raise ValueError(answer.status)
+    return revision

@@ -1,5 +1,6 @@
 """A server under attack: started with a budget of memory, watched through /proc, ended whatever state it is in."""
 
+import json
 import os
 import pathlib
 import re
@@ -10,6 +11,8 @@ import subprocess
 import tempfile
 import threading
 import time
+
+from upstream import PRIVATE, SECRET, VARIABLES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("DIFFSERVER_BINARY", str(ROOT / ".build/release/diffserver"))
@@ -27,26 +30,35 @@ def certificate(folder):
 class Server:
     """One process on the loopback.
 
-    `descriptors` limits its file descriptors; `reads_log` tells whether anybody empties the pipe that it logs into.
+    `descriptors` limits its file descriptors; `reads_log` tells whether anybody empties the pipe that it logs into;
+    `lists` is a lists file's value.
     """
 
-    def __init__(self, memory, options=(), descriptors=None, uses_tls=False, reads_log=True):
+    def __init__(self, memory, options=(), store=None, descriptors=None, uses_tls=False, reads_log=True, lists=None):
         self.folder = tempfile.TemporaryDirectory(prefix="attack-")
-        self.tls = None
+        self.tls, self.has_told_secret = None, False
         options = list(options)
+        if store == "sqlite":
+            options += ["--store", f"sqlite:{self.folder.name}/sessions.db"]
+        if lists:
+            path = pathlib.Path(self.folder.name, "lists.json")
+            path.write_text(json.dumps(lists), encoding="utf-8")
+            options += ["--lists", str(path)]
         if uses_tls:
             options += certificate(self.folder.name)
             self.tls = ssl.create_default_context()
             self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("DIFFSERVER_")}
+        kept = {name: value for name, value in os.environ.items()
+                if not name.startswith("DIFFSERVER_") and not name.lower().endswith("_proxy")}
         self.process = subprocess.Popen(
-            [BINARY, "serve", "--listen", "127.0.0.1:0", "--memory", f"{memory}MiB", *options], env=kept,
+            [BINARY, "serve", "--listen", "127.0.0.1:0", "--memory", f"{memory}MiB", *options],
+            env={**kept, **VARIABLES},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             preexec_fn=descriptors and (
                 lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))))
         self.port = self._port()
         if reads_log:
-            threading.Thread(target=self.process.stderr.read, daemon=True).start()
+            threading.Thread(target=self._read_log, daemon=True).start()
 
     def _port(self):
         for line in self.process.stderr:
@@ -54,6 +66,25 @@ class Server:
             if found:
                 return int(found.group(1))
         raise SystemExit("the server did not start")
+
+    def _read_log(self):
+        for line in self.process.stderr:
+            if any(secret.encode() in line for secret in (PRIVATE, SECRET, *VARIABLES.values())):
+                self.has_told_secret = True
+
+    def descriptors(self):
+        """How many it has open; 0 once it is dead."""
+        try:
+            return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+        except OSError:
+            return 0
+
+    def descriptors_left(self, count, patience=5):
+        """How many are open beyond so many, once that is none or it is time; 0 once it is dead."""
+        end = time.monotonic() + patience
+        while (left := self.descriptors() - count) > 0 and time.monotonic() < end:
+            time.sleep(0.05)
+        return max(0, left)
 
     def processor_seconds(self):
         """What it has used so far; None once it is dead."""

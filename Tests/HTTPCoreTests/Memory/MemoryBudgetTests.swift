@@ -20,7 +20,7 @@ import Testing
         let budget = MemoryBudget(limit: 100)
         let (share, other) = (MemoryShare(of: budget), MemoryShare(of: budget))
         #expect(share.resize(to: 76, sparing: 4) == false && budget.inUse == 0)
-        #expect(share.resize(to: 75, sparing: 4) && share.resize(to: 75, sparing: 4) && share.resize(to: 70, sparing: 4))
+        #expect(share.resize(to: 75, sparing: 4) && share.resize(to: 70, sparing: 4))
         #expect(other.resize(to: 6, sparing: 4) == false && other.resize(to: 30) && budget.inUse == 100)
         #expect(share.resize(to: 60, sparing: 4) && budget.inUse == 90)
     }
