@@ -266,9 +266,12 @@ export interface Problem {
 }
 
 export type Status =
-  /** Something arrived, over a stream or by a poll. */
+  /** The list is followed, over a stream or by polls. */
   | { status: 'live'; transport: 'stream' | 'poll' }
-  /** It asks again in `delay` milliseconds; what is shown stays. */
+  /**
+   * It asks again in `delay` milliseconds; what is shown stays. A session that does not exist is told once, with the
+   * status 404; with a `delay` of 0 an open stream waits for it.
+   */
   | { status: 'waiting'; problem: Problem; delay: number }
   /** Asking again cannot help: the token is refused, or the request is wrong. */
   | { status: 'stopped'; problem: Problem };

@@ -23,6 +23,7 @@ export function connect(url, { ...options }) {
   let failures = 0;
   let retry = 1_000;
   let isClosed = false;
+  let isMissing = false; // and told so
   let request, timer, wake, holds, loop;
   const listen = (how) => {
     for (const name of ['online', 'visibilitychange']) globalThis[how]?.(name, nudge);
@@ -110,6 +111,7 @@ export function connect(url, { ...options }) {
 
   function tell(status, detail) {
     if (!isClosed) self.status = status;
+    isMissing = detail.problem?.status === 404;
     call(options.onStatus, { status, ...detail });
   }
 
@@ -141,27 +143,45 @@ export function connect(url, { ...options }) {
   }
 
   async function stream() {
-    let hasBegun = false;
+    const { signal } = request;
+    let [hasBegun, isKnown, hasLooked, end, rest] = [false, false, isMissing, ''];
+    // A stream waits for a session that is not there, without a word: whoever hears of nothing asks once.
+    const look = async () => {
+      hasLooked = true;
+      const { body, problem } = await ask({ Accept: 'application/json' }).catch((error) => error);
+      body?.cancel(); // it is there, and the stream will say so
+      if (problem?.status === 404 && !isKnown && !signal.aborted) tell('waiting', { problem, delay: 0 });
+    };
     try {
-      // A stream says `retry` at once, and a word every 15 s.
+      // A stream says `retry` at once, with what there is behind it, and a word every 15 s.
       const answer = await ask({ Accept: 'text/event-stream' }, 5);
       const type = answer.headers.get('Content-Type');
       if (!answer.body || !type?.startsWith('text/event-stream')) throw failure({ status: 406 });
-      const parse = eventParser(take);
+      const parse = eventParser((event, data) => {
+        if (!isKnown && ['id', 'changes'].includes(event)) tell('live', { transport: 'stream' });
+        isKnown ||= event !== 'retry';
+        take(event, data);
+      });
       const decoder = new TextDecoder();
       const reader = answer.body.getReader();
       for (let piece; !(piece = await reader.read()).done;) {
-        if (!hasBegun) tell('live', { transport: 'stream' });
         hasBegun = true;
-        request.signal.throwIfAborted();
+        signal.throwIfAborted();
         expect(45);
-        parse(decoder.decode(piece.value, { stream: true }));
+        const text = decoder.decode(piece.value, { stream: true });
+        parse(text);
+        // Not amid an event, which may take its time.
+        end = (end + text).slice(-4);
+        clearTimeout(rest);
+        if (!isKnown && !hasLooked && /\n\r?\n$/.test(end)) rest = setTimeout(look, 300);
       }
       throw failure({ title: 'The stream broke off' });
     } catch (error) {
       // No streams here, or something on the way holds them back: poll for a while.
-      if ((hasBegun || !request.signal.reason?.problem) && error.problem?.status !== 406) throw error;
+      if ((hasBegun || !signal.reason?.problem) && error.problem?.status !== 406) throw error;
       polls = 5;
+    } finally {
+      clearTimeout(rest);
     }
   }
 
@@ -174,7 +194,9 @@ export function connect(url, { ...options }) {
 
   async function poll() {
     const start = Date.now();
-    const answer = await (await ask({ Accept: 'application/json' }, 45, dialect !== 'counts' && { wait: 25 })).json();
+    // Without a base it is answered at once where there is a session, and only where there is none it would be held.
+    const wait = dialect !== 'counts' && (self.revision || isMissing) && { wait: 25 };
+    const answer = await (await ask({ Accept: 'application/json' }, 45, wait)).json();
     polls -= 1;
     tell('live', { transport: 'poll' });
     const isNews = receive(answer);

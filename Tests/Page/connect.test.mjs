@@ -335,6 +335,159 @@ test('streams of a list that is quiet do not count as failures when they end', a
   assert.ok(delays.every((delay) => delay <= 20), `${delays}`);
 });
 
+// MARK: Sessions that are not there
+
+const said = ({ statuses }) => statuses.map(({ status, problem, delay }) => (
+  problem ? `${status} ${problem.status ?? problem.title}${delay ? '' : ' 0'}` : status));
+const pause = (delay) => new Promise((resolve) => { setTimeout(resolve, delay); });
+
+/** Follows a script for a while; a function in place of a claim decides when it is enough. */
+async function watched(script, until, more = {}) {
+  const server = await fake(...script);
+  const view = watch();
+  const connection = connect(server.url, { ...view.options, ...more });
+  try { await until(view, server); } finally { connection.close(); server.close(); }
+  return { asked: server.asked, seen: view.seen };
+}
+
+test('a session that is not there is told at once, by one request, and is waited for on the same stream', async () => {
+  let stream;
+  const { asked, seen } = await watched([(talk) => { stream = talk.stream(); }, (talk) => talk.refuse(404)], async ({ until }) => {
+    await until((seen) => seen.statuses.length === 1);
+    await pause(500);
+    stream.raw(': \n\n'); // as every 15 s
+    await pause(500);
+    stream.event(reset('1-a', 'ab'));
+    await until(shows('ab'));
+  });
+  assert.deepEqual(said(seen), ['waiting 404 0', 'live']);
+  assert.deepEqual(asked.map(({ headers }) => headers.accept), ['text/event-stream', 'application/json']);
+  assert.ok(asked[1].at - asked[0].at < 1_500);
+  assert.equal(asked[1].query.wait, undefined);
+});
+
+const bases = { fresh: {}, resumed: { since: '1-a', state: reset('1-a', 'a').state } };
+for (const [name, more, ...pieces] of [
+  ['with a reset', bases.fresh, `event: changes\nid: 1-a\ndata: ${JSON.stringify(reset('1-a', 'a'))}\n\n`],
+  ['with the revision that one has', bases.resumed, 'id: 1-a\n\n'],
+  ['with a reset that is long', bases.fresh, 'event: changes\nid: 1-a\ndata', `: ${JSON.stringify(reset('1-a', 'a'))}\n\n`],
+]) {
+  test(`a stream that answers ${name} is the only request`, async () => {
+    const script = [async (talk) => {
+      talk.stream();
+      for (const piece of pieces) {
+        talk.raw(piece);
+        await pause(600);
+      }
+    }, (talk) => talk.refuse(404)];
+    const { asked, seen } = await watched(script, async ({ until }) => {
+      await until((seen) => seen.statuses.length === 1);
+      await pause(700);
+    }, more);
+    assert.deepEqual(said(seen), ['live']);
+    assert.equal(asked.length, 1);
+  });
+}
+
+test('a list that is made just now is no missing one, and is not taken twice', async () => {
+  const { asked, seen } = await watched([
+    (talk) => { talk.stream(); setTimeout(() => talk.event(reset('1-a', 'ab')), 900); }, (talk) => talk.json(reset('1-a', 'ab')),
+  ], ({ until }) => until(shows('ab')));
+  assert.deepEqual(said(seen), ['live']);
+  assert.equal(seen.answers.length, 1);
+  assert.equal(asked.length, 2);
+});
+
+test('a session that is found while one asks is no missing one', async () => {
+  let stream;
+  const { seen } = await watched([(talk) => { stream = talk.stream(); }, async (talk) => {
+    stream.event(reset('1-a', 'a'));
+    await pause(100);
+    talk.refuse(404);
+  }], async ({ until }) => {
+    await until(shows('a'));
+    await pause(300);
+  });
+  assert.deepEqual(said(seen), ['live']);
+});
+
+for (const status of [401, 403, 429, 503]) {
+  test(`that one may not ask, ${status}, is for the stream to tell`, async () => {
+    const { asked, seen } = await watched([
+      (talk) => { talk.stream(); setTimeout(() => talk.event(reset('1-a', 'a')), 600); }, (talk) => talk.refuse(status),
+    ], ({ until }) => until(shows('a')));
+    assert.deepEqual(said(seen), ['live']);
+    assert.equal(asked.length, 2);
+  });
+}
+
+test('a session that has ended is not asked for, and what is shown stays', async () => {
+  let stream;
+  const { asked, seen } = await watched([
+    (talk) => talk.stream(reset('1-a', 'a')).end({ title: 'Gone', status: 404 }), (talk) => { stream = talk.stream(); },
+  ], async ({ seen, until }, { asked }) => {
+    await until(() => seen.statuses.length === 2);
+    await pause(900);
+    assert.equal(asked.length, 2);
+    assert.equal(seen.ids, 'a');
+    stream.event(reset('1-b', 'b', 'unknown'));
+    await until(shows('b'));
+  });
+  assert.deepEqual(said(seen), ['live', 'waiting 404', 'live']);
+  assert.equal(asked[1].query.since, '1-a');
+});
+
+test('after a stream that broke it is asked again', async () => {
+  const { asked, seen } = await watched([
+    (talk) => talk.stream(reset('1-a', 'a')).drop(), (talk) => talk.stream(), (talk) => talk.refuse(404), () => {},
+  ], async ({ until }) => {
+    await until(({ statuses }) => statuses.at(-1)?.problem?.status === 404);
+    await pause(500);
+  });
+  assert.deepEqual(said(seen).filter((words) => words !== 'live').at(-1), 'waiting 404 0');
+  assert.deepEqual(asked.map(({ query }) => query.since), [undefined, '1-a', '1-a']);
+});
+
+test('what is asked beside a stream ends with it', async () => {
+  let isEnded;
+  await watched([(talk) => talk.stream(), (talk) => { talk.response.on('close', () => { isEnded = true; }); }],
+    async (_, { asked }) => { while (asked.length < 2) await pause(20); });
+  for (let tries = 0; !isEnded && tries < 200; tries += 1) await pause(10);
+  assert.ok(isEnded);
+});
+
+test('polls tell it at once, and wait for it then', async () => {
+  const { asked, seen } = await watched([
+    (talk) => talk.refuse(404), (talk) => talk.json(reset('1-a', 'a')), () => {},
+  ], ({ until }) => until(shows('a')), { transport: 'poll' });
+  assert.deepEqual(said(seen), ['waiting 404', 'live']);
+  assert.deepEqual(asked.map(({ query }) => query.wait).slice(0, 2), [undefined, '25']);
+});
+
+for (const transport of ['stream', 'poll']) {
+  test(`the real server: a session that appears, goes and comes again: ${transport}`, async () => {
+    const server = await start(await freePort());
+    const path = `${server.url}/v1/sessions/s`;
+    const { seen, options, until } = watch();
+    const connection = connect(server.url, { ...options, transport });
+    await until((seen) => seen.statuses.length === 1);
+    assert.equal(seen.statuses[0].problem.type, '/problems/session-not-found');
+    await pause(100);
+    await call('PUT', path, { state: ['a'] });
+    await until(shows('a'));
+    assert.equal(seen.statuses.at(-1).status, 'live');
+    await pause(300); // a request that begins now is held, and ends with the session
+    await call('DELETE', path);
+    await until((seen) => seen.statuses.at(-1).problem?.status === 404);
+    assert.equal(seen.ids, 'a', 'what is shown stays');
+    await call('PUT', path, { state: ['b'] });
+    await until(shows('b'));
+    assert.equal(seen.statuses.at(-1).status, 'live');
+    connection.close();
+    await server.stop();
+  });
+}
+
 // MARK: Who asks
 
 test('a wrong token stops it', async () => {
@@ -361,7 +514,7 @@ test('without streams it polls', async () => {
   const { asked, seen } = await follow([
     (talk) => talk.refuse(406), (talk) => talk.json(reset('1-a', 'a')), (talk) => talk.json(append('1-a', '2-b', 'b')), () => {},
   ], shows('ab'));
-  assert.deepEqual(asked.slice(1, 3).map(({ query }) => [query.since, query.wait]), [[undefined, '25'], ['1-a', '25']]);
+  assert.deepEqual(asked.slice(1, 3).map(({ query }) => [query.since, query.wait]), [[undefined, undefined], ['1-a', '25']]);
   assert.equal(seen.statuses.at(-1).transport, 'poll');
 });
 
@@ -422,7 +575,7 @@ test('the real server: changes, restart and re-creation', async () => {
   await until((seen) => seen.statuses.at(-1).status === 'waiting');
   assert.equal(seen.ids, 'ba', 'what is shown stays');
   server = await start(port);
-  await until((seen) => seen.statuses.at(-1).status === 'live');
+  await until((seen) => seen.statuses.at(-1).problem?.status === 404);
   await call('PUT', path, { state: ['n', 'a'] });
   await until(shows('na'));
   assert.equal(seen.answers.at(-1).reset, 'unknown');
