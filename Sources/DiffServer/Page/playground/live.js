@@ -31,11 +31,10 @@ export const live = (() => {
     status({ status, problem, delay }) {
       $('create').hidden = problem?.status !== 404;
       const text = status === 'live' ? ''
-        : `${problem.title}${status === 'waiting' ? `; again in ${Math.ceil(delay / 1000)} s` : ''}`;
+        : `${problem.title}${delay ? `; again in ${Math.ceil(delay / 1000)} s` : ''}`;
       if (text && problem.title !== last) entry('–', make('span', 'quiet', text), '');
       last = text ? problem.title : '';
     },
-    missing() { $('create').hidden = false; },
   });
 
   function entry(label, what, amount) {

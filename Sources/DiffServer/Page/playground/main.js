@@ -210,7 +210,6 @@ const playground = (() => {
       if (answer.to !== doc?.revision && !isSending) refresh(answer.from);
     },
     status(status) { if (status.problem?.status === 404) remake(); },
-    missing: remake,
   });
 
   /** A session that is not there is made: of what it held, or of a sample. */

@@ -141,34 +141,24 @@ export function say(answer, bytes) {
 /** Follows a session for one view, and tells how it stands. */
 export function follower(list, told) {
   let connection = null;
-  let news = 0;
   function start(session, resume = {}) {
     connection?.close();
     const token = secret || undefined;
     connection = connect(base, {
       session, token, ...told.sight?.(), ...resume,
       onChange(state, answer) {
-        news += 1;
         if (!told.isLookingBack?.()) list.show(state, answer.reset ? null : answer.changes);
         told.change?.(answer, state);
       },
       onStatus(status) {
         showStatus(status);
         told.status?.(status);
-        if (status.status === 'live') look();
         if (status.status === 'stopped' && status.problem.status === 401) {
           askSecret(token).then((isGiven) => { if (isGiven) reconnect(); });
         } else if (status.status === 'stopped') showProblem(status.problem);
       },
     });
     follow.session = session;
-  }
-
-  /** A stream waits for a session that nobody has made: whether it does, only a plain request can tell. */
-  async function look() {
-    const seen = news;
-    const { problem } = await ask('HEAD', pathOf(follow.session));
-    if (problem?.status === 404 && seen === news) told.missing();
   }
 
   /** Edits what is seen: that shows it at once, and goes back if the server refuses. */
@@ -196,7 +186,7 @@ export function follower(list, told) {
 function showStatus({ status, transport, problem, delay }) {
   const text = {
     live: () => transport === 'poll' ? 'live, by polling' : 'live',
-    waiting: () => `${problem.title ?? 'waiting'}; again in ${Math.ceil(delay / 1000)} s`,
+    waiting: () => `${problem.title ?? 'waiting'}${delay ? `; again in ${Math.ceil(delay / 1000)} s` : ''}`,
     stopped: () => problem.title ?? 'stopped',
   }[status]();
   if ($('status').textContent !== text) $('status').textContent = text;
