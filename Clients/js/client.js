@@ -18,45 +18,34 @@ export function connect(url, { ...options }) {
     state, revision: since, status: 'connecting', show, edit: write('edits'), post: write('state'), reconnect, close,
     [Symbol.asyncIterator]: updates,
   };
+  const list = { options, self, isPart, ask, start, take, look, poll, receive, tell };
   let { window } = options;
-  let polls = options.transport === 'poll' ? Infinity : 0; // until a stream is tried again
-  let failures = 0;
-  let retry = 1_000;
   let isClosed = false;
-  let isMissing = false; // and told so
-  let request, timer, wake, holds, loop;
-  const listen = (how) => {
-    for (const name of ['online', 'visibilitychange']) globalThis[how]?.(name, nudge);
-    signal?.[how]('abort', close);
-  };
+  let isKnown; // by the stream that is open
+  let isMissing; // and told so
+  let line, loop;
   begin();
   return self;
 
-  function begin() {
+  async function begin() {
     if (signal?.aborted) return close();
     self.status = 'connecting';
-    listen('addEventListener');
-    run();
+    signal?.addEventListener('abort', close);
+    await null; // no callback before `connect` has returned
+    await Promise.allSettled([loop]); // or it would miss the first answers
+    // Other lists may be followed over the same line.
+    if (!isClosed) line = options.carry?.(list, { link, send, failure }) ?? link(list);
   }
 
   /** The next request leads from what is shown to this window. */
   function show(next = window) {
     window = { ...next };
-    request?.abort();
+    line?.renew();
   }
 
   function reconnect() {
-    failures = 0;
-    if (self.status === 'stopped') return begin();
-    show();
-    wake?.();
-  }
-
-  /** Whoever is online again, or looks again, need not sit a back-off out; only a delay that the server named. */
-  function nudge({ type }) {
-    if (holds || globalThis.document?.hidden) return;
-    if (type === 'online') reconnect(); // a connection over the network of before may be dead, and not say so
-    else wake?.();
+    if (self.status === 'stopped') begin();
+    else line?.reconnect();
   }
 
   async function* updates() {
@@ -67,51 +56,15 @@ export function connect(url, { ...options }) {
   function close() {
     isClosed = true;
     self.status = 'closed';
-    listen('removeEventListener');
-    request?.abort();
-    clearTimeout(timer);
+    signal?.removeEventListener('abort', close);
+    line?.close();
     options.onClose?.();
-  }
-
-  async function run() {
-    await null; // no callback before `connect` has returned
-    await Promise.allSettled([loop]); // or it would miss the first answers
-    while (!isClosed) {
-      request = new AbortController();
-      const asked = window;
-      const error = await (polls > 0 ? poll() : stream()).catch((error) => error);
-      clearTimeout(timer);
-      request.abort();
-      if (!error || isClosed || asked !== window) continue;
-      const problem = error.problem ?? { title: 'No connection', detail: error.message };
-      if (error.isFinal) {
-        listen('removeEventListener');
-        return tell('stopped', { problem });
-      }
-      const delay = error.isStale && !failures ? 0 : pause(error.retryAfter);
-      failures += 1;
-      tell('waiting', { problem, delay });
-      holds = error.retryAfter != null;
-      await sleep(delay);
-      holds = false;
-    }
-  }
-
-  /** Partly chance, so that not all readers return as one. Timers end at 2^31 ms. */
-  function pause(least) {
-    const chance = 0.5 + Math.random() / 2;
-    if (least == null) return chance * Math.min(retry * 2 ** failures, 30_000);
-    return Math.min(least + chance * retry, 2 ** 31 - 1);
-  }
-
-  function sleep(delay) {
-    clearTimeout(timer);
-    return new Promise((resolve) => { timer = setTimeout(wake = resolve, delay); });
   }
 
   function tell(status, detail) {
     if (!isClosed) self.status = status;
     isMissing = detail.problem?.status === 404;
+    list.told?.(detail);
     call(options.onStatus, { status, ...detail });
   }
 
@@ -120,88 +73,43 @@ export function connect(url, { ...options }) {
     try { if (!isClosed) callback?.(...values); } catch (error) { queueMicrotask(() => { throw error; }); }
   }
 
-  /** Gives the request up if nothing arrives in time. */
-  function expect(seconds) {
-    clearTimeout(timer);
-    timer = setTimeout(() => request.abort(failure({ title: 'The server fell silent' })), seconds * 1_000);
+  function isPart() {
+    return Boolean(view) || Object.values(window ?? {}).some((value) => value != null);
   }
 
-  async function ask(headers, seconds, more, init) {
+  function ask(headers, more, init) {
     const query = { dialect, content, view: view && JSON.stringify(view), ...window, since: self.revision, ...more };
-    const secret = typeof token === 'function' ? await token() : token;
-    if (secret) headers.Authorization = `Bearer ${secret}`;
-    if (seconds) expect(seconds);
-    const pairs = Object.entries(query).filter(([, value]) => value != null)
-      .map((pair) => pair.map(encodeURIComponent).join('='));
-    init = { headers, cache: 'no-store', signal: request.signal, ...init };
-    const answer = await fetch(address + pairs.join('&'), init);
-    if (answer.ok) return answer;
-    const { status } = answer;
-    const problem = { title: answer.statusText, status, ...await answer.json().catch(() => null) };
-    const isFinal = status < 500 && ![404, 408, 425, 429, typeof token === 'function' && 401].includes(status);
-    throw failure(problem, { isFinal, retryAfter: delayOf(answer.headers.get('Retry-After')) });
+    return send(address, Object.entries(query), token, headers, init);
   }
 
-  async function stream() {
-    const { signal } = request;
-    let [hasBegun, isKnown, hasLooked, end, rest] = [false, false, isMissing, ''];
-    // A stream waits for a session that is not there, without a word: whoever hears of nothing asks once.
-    const look = async () => {
-      hasLooked = true;
-      const { body, problem } = await ask({ Accept: 'application/json' }).catch((error) => error);
-      body?.cancel(); // it is there, and the stream will say so
-      if (problem?.status === 404 && !isKnown && !signal.aborted) tell('waiting', { problem, delay: 0 });
-    };
-    try {
-      // A stream says `retry` at once, with what there is behind it, and a word every 15 s.
-      const answer = await ask({ Accept: 'text/event-stream' }, 5);
-      const type = answer.headers.get('Content-Type');
-      if (!answer.body || !type?.startsWith('text/event-stream')) throw failure({ status: 406 });
-      const parse = eventParser((event, data) => {
-        if (!isKnown && ['id', 'changes'].includes(event)) tell('live', { transport: 'stream' });
-        isKnown ||= event !== 'retry';
-        take(event, data);
-      });
-      const decoder = new TextDecoder();
-      const reader = answer.body.getReader();
-      for (let piece; !(piece = await reader.read()).done;) {
-        hasBegun = true;
-        signal.throwIfAborted();
-        expect(45);
-        const text = decoder.decode(piece.value, { stream: true });
-        parse(text);
-        // Not amid an event, which may take its time.
-        end = (end + text).slice(-4);
-        clearTimeout(rest);
-        if (!isKnown && !hasLooked && /\n\r?\n$/.test(end)) rest = setTimeout(look, 300);
-      }
-      throw failure({ title: 'The stream broke off' });
-    } catch (error) {
-      // No streams here, or something on the way holds them back: poll for a while.
-      if ((hasBegun || !signal.reason?.problem) && error.problem?.status !== 406) throw error;
-      polls = 5;
-    } finally {
-      clearTimeout(rest);
-    }
+  function start() {
+    isKnown = false;
   }
 
   function take(event, data) {
-    if (event === 'retry') retry = Number(data) || 1_000;
-    if (event === 'id') [self.revision, failures] = [data, 0]; // nothing shown has changed
-    if (event === 'changes') receive(JSON.parse(data));
     if (event === 'end') throw failure(JSON.parse(data));
+    if (event !== 'id' && event !== 'changes') return;
+    if (!isKnown) tell('live', { transport: 'stream' });
+    isKnown = true;
+    if (event === 'changes') return receive(JSON.parse(data));
+    self.revision = data; // nothing shown has changed
+    line?.heard();
   }
 
-  async function poll() {
-    const start = Date.now();
+  /** A stream waits for a session that is not there, without a word: whoever hears of nothing asks once. */
+  async function look(signal) {
+    if (isKnown || isMissing) return;
+    const { body, problem } = await ask({ Accept: 'application/json' }, null, { signal }).catch((error) => error);
+    body?.cancel(); // it is there, and the stream will say so
+    if (problem?.status === 404 && !isKnown && !signal.aborted) tell('waiting', { problem, delay: 0 });
+  }
+
+  async function poll(init) {
     // Without a base it is answered at once where there is a session, and only where there is none it would be held.
     const wait = dialect !== 'counts' && (self.revision || isMissing) && { wait: 25 };
-    const answer = await (await ask({ Accept: 'application/json' }, 45, wait)).json();
-    polls -= 1;
+    const answer = await (await ask({ Accept: 'application/json' }, wait, init)).json();
     tell('live', { transport: 'poll' });
-    const isNews = receive(answer);
-    // Where nobody holds it, it must not go in a circle.
-    if (!isNews && Date.now() - start < 1_000) await sleep(pause());
+    return receive(answer);
   }
 
   /** The client's rule. */
@@ -210,7 +118,7 @@ export function connect(url, { ...options }) {
     if (!reset && from !== self.revision && to !== self.revision) {
       throw failure({ title: 'An answer was lost' }, { isStale: true });
     }
-    failures = 0;
+    line?.heard();
     if (dialect === 'counts') return call(options.onChange, state, answer); // nothing is adopted
     if (!reset && to === self.revision) return false;
     if (dialect === 'keyed') {
@@ -226,6 +134,157 @@ export function connect(url, { ...options }) {
     call(options.onHead ?? options.onChange, self.state, answer);
     return true;
   }
+}
+
+/** Asks for what a list needs, one request after the other: a stream, or polls where streams do not get through. */
+function link(list, error) {
+  let polls = list.options.transport === 'poll' ? Infinity : 0; // until a stream is tried again
+  let failures = 0;
+  let retry = 1_000;
+  let [isOpen, isRenewed] = [true, false];
+  let request, timer, wake, holds;
+  const listen = (how) => {
+    for (const name of ['online', 'visibilitychange']) globalThis[how]?.(name, nudge);
+  };
+  listen('addEventListener');
+  run();
+  return { heard, renew, reconnect, close };
+
+  /** Something that fits. */
+  function heard() {
+    failures = 0;
+  }
+
+  /** Asks anew, from what is shown by now. */
+  function renew() {
+    isRenewed = true;
+    request?.abort();
+  }
+
+  function reconnect() {
+    failures = 0;
+    renew();
+    wake?.();
+  }
+
+  /** Whoever is online again, or looks again, need not sit a back-off out; only a delay that the server named. */
+  function nudge({ type }) {
+    if (holds || globalThis.document?.hidden) return;
+    if (type === 'online') reconnect(); // a connection over the network of before may be dead, and not say so
+    else wake?.();
+  }
+
+  function close() {
+    isOpen = false;
+    listen('removeEventListener');
+    request?.abort();
+    clearTimeout(timer);
+  }
+
+  async function run() {
+    await null;
+    while (isOpen) {
+      if (error && !isRenewed) {
+        const problem = error.problem ?? { title: 'No connection', detail: error.message };
+        if (error.isFinal) {
+          close();
+          return list.tell('stopped', { problem });
+        }
+        const delay = error.isStale && !failures ? 0 : pause(error.retryAfter);
+        failures += 1;
+        list.tell('waiting', { problem, delay });
+        if (!isOpen) return;
+        holds = error.retryAfter != null;
+        await sleep(delay);
+        holds = false;
+      }
+      isRenewed = false;
+      request = new AbortController();
+      error = await (polls > 0 ? poll() : stream()).catch((error) => error);
+      clearTimeout(timer);
+      request.abort();
+    }
+  }
+
+  /** Partly chance, so that not all readers return as one. Timers end at 2^31 ms. */
+  function pause(least) {
+    const chance = 0.5 + Math.random() / 2;
+    if (least == null) return chance * Math.min(retry * 2 ** failures, 30_000);
+    return Math.min(least + chance * retry, 2 ** 31 - 1);
+  }
+
+  function sleep(delay) {
+    clearTimeout(timer);
+    return new Promise((resolve) => { timer = setTimeout(wake = resolve, delay); });
+  }
+
+  /** Gives the request up if nothing arrives in time. */
+  function expect(seconds) {
+    clearTimeout(timer);
+    timer = setTimeout(() => request.abort(failure({ title: 'The server fell silent' })), seconds * 1_000);
+  }
+
+  async function stream() {
+    const { signal } = request;
+    let [hasBegun, hasLooked, end, rest] = [false, false, ''];
+    const look = () => {
+      hasLooked = true;
+      list.look(signal);
+    };
+    list.start(signal);
+    try {
+      // A stream says `retry` at once, with what there is behind it, and a word every 15 s.
+      const answer = await list.ask({ Accept: 'text/event-stream' }, null, { signal, begin: () => expect(5) });
+      const type = answer.headers.get('Content-Type');
+      if (!answer.body || !type?.startsWith('text/event-stream')) throw failure({ status: 406 });
+      const parse = eventParser((event, data) => {
+        if (event === 'retry') retry = Number(data) || 1_000;
+        else list.take(event, data);
+      });
+      const decoder = new TextDecoder();
+      const reader = answer.body.getReader();
+      for (let piece; !(piece = await reader.read()).done;) {
+        hasBegun = true;
+        signal.throwIfAborted();
+        expect(45);
+        const text = decoder.decode(piece.value, { stream: true });
+        parse(text);
+        // Not amid an event, which may take its time.
+        end = (end + text).slice(-4);
+        clearTimeout(rest);
+        if (!hasLooked && /\n\r?\n$/.test(end)) rest = setTimeout(look, 300);
+      }
+      throw failure({ title: 'The stream broke off' });
+    } catch (error) {
+      // No streams here, or something on the way holds them back: poll for a while.
+      if ((hasBegun || !signal.reason?.problem) && error.problem?.status !== 406) throw error;
+      polls = list.polls ?? 5;
+    } finally {
+      clearTimeout(rest);
+    }
+  }
+
+  async function poll() {
+    const start = Date.now();
+    const isNews = await list.poll({ signal: request.signal, begin: () => expect(45) });
+    polls -= 1;
+    // Where nobody holds it, it must not go in a circle.
+    if (!isNews && Date.now() - start < 1_000) await sleep(pause(list.period));
+  }
+}
+
+/** Asks, and throws what is no good answer. */
+async function send(address, query, token, headers, { begin, ...init } = {}) {
+  const secret = typeof token === 'function' ? await token() : token;
+  if (secret) headers.Authorization = `Bearer ${secret}`;
+  begin?.();
+  const pairs = query.filter(([, value]) => value != null).map((pair) => pair.map(encodeURIComponent).join('='));
+  const answer = await fetch(address + pairs.join('&'), { headers, cache: 'no-store', ...init });
+  if (answer.ok) return answer;
+  const { status } = answer;
+  const problem = { title: answer.statusText, status, ...await answer.json().catch(() => null) };
+  const isFinal = status < 500 && ![404, 408, 425, 429, typeof token === 'function' && 401].includes(status);
+  throw failure(problem, { isFinal, retryAfter: delayOf(answer.headers.get('Retry-After')) });
 }
 
 export class ProblemError extends Error {

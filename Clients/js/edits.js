@@ -74,7 +74,7 @@ function writer(connection, options, { ask, receive, failure }) {
     for (let failures = 0; ; failures += 1) {
       try {
         const signal = AbortSignal.any([end, AbortSignal.timeout(10_000)]);
-        const answer = await ask({ Accept: 'application/json', ...headers }, 0, query, { ...init, signal });
+        const answer = await ask({ Accept: 'application/json', ...headers }, query, { ...init, signal });
         return await answer.json();
       } catch (error) {
         const { problem = { title: 'No connection', detail: error.message }, isFinal, retryAfter } = error;
