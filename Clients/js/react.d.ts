@@ -1,4 +1,5 @@
 import { URLLike } from './client.js';
+import { Shared } from './share.js';
 import { FollowedList, ListOptions } from './store.js';
 
 export { FollowedList, ListOptions };
@@ -8,4 +9,4 @@ export { FollowedList, ListOptions };
  * else, but for a `window`, which is moved, and functions, of which the newest is used.
  */
 export function useList<Item = any, Header = any, List = any>(
-  url: URLLike, options: ListOptions<Item, Header, List>): FollowedList<Item, Header, List>;
+  server: URLLike | Shared, options: ListOptions<Item, Header, List>): FollowedList<Item, Header, List>;

@@ -9,7 +9,7 @@ export function useList(url, { window, ...options }) {
   const store = useMemo(() => {
     const renewed = typeof options.token === 'function' && { token: () => newest.current.token() };
     return listStore(url, { ...options, window, ...renewed });
-  }, [String(url), JSON.stringify(options)]);
+  }, [url.connect ? url : String(url), JSON.stringify(options)]);
   const list = useSyncExternalStore(store.subscribe, store.get, store.get);
   useEffect(() => { newest.current = options; });
   useEffect(() => list.show(window), [store, JSON.stringify(window)]);

@@ -31,7 +31,8 @@ export function listStore(url, options) {
 
   function open() {
     if (current.status !== 'connecting') current = { ...current, status: 'connecting', problem: null };
-    connection = connect(url, {
+    const open = url.connect ?? ((options) => connect(url, options));
+    connection = open({
       ...options, dialect: 'keyed', window, since, state,
       onChange: (state, { window }) => set({ ...shown(state), window }),
       onStatus: ({ status, problem = null }) => set({ status, problem }),

@@ -1,4 +1,5 @@
 import { URLLike } from './client.js';
+import { Shared } from './share.js';
 import { FollowedList, ListOptions } from './store.js';
 
 export { FollowedList, ListOptions };
@@ -9,4 +10,4 @@ export interface ListStore<Item = any, Header = any, List = any> {
 }
 
 export function list<Item = any, Header = any, List = any>(
-  url: URLLike, options: ListOptions<Item, Header, List>): ListStore<Item, Header, List>;
+  server: URLLike | Shared, options: ListOptions<Item, Header, List>): ListStore<Item, Header, List>;

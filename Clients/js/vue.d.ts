@@ -1,9 +1,11 @@
 import { ShallowRef } from 'vue';
 import { URLLike } from './client.js';
+import { Shared } from './share.js';
 import { FollowedList, ListOptions } from './store.js';
 
 export { FollowedList, ListOptions };
 
 /** Follows a list while the component is mounted; to be called in its set-up. Options are read once. */
 export function useList<Item = any, Header = any, List = any>(
-  url: URLLike, options: ListOptions<Item, Header, List>): Readonly<ShallowRef<FollowedList<Item, Header, List>>>;
+  server: URLLike | Shared, options: ListOptions<Item, Header, List>,
+): Readonly<ShallowRef<FollowedList<Item, Header, List>>>;

@@ -1,6 +1,7 @@
 // What must hold, and what must not, with and without the types of the DOM. An expected error that is none is an error.
 
 import { apply, connect, eventParser, ProblemError, type Answer, type State } from 'diffserver-client';
+import { share } from 'diffserver-client/share';
 import { list } from 'diffserver-client/svelte';
 import { useList } from 'diffserver-client/react';
 
@@ -141,6 +142,26 @@ const answers = [] as Answer<'keyed' | 'staged'>[];
 for (const answer of answers) if (answer.dialect === 'staged') answer.changes?.[0].counts;
 eventParser((name, data) => name + data)('data: 1\n\n');
 void next;
+
+// MARK: Shared lines
+
+const lists = share(url, { token: async () => 'secret' });
+const shared = lists.connect<Fire>({ session: 'a', onChange: (state) => [state.sections[0].items[0].content?.acres] });
+shared.state?.sections[0].items[0].content?.name;
+shared.show({ at: 'end' });
+lists.connect({ session: 'b', dialect: 'staged', onChange: (none: null, { changes }) => [none, changes?.[0].counts] });
+// @ts-expect-error: which session
+lists.connect({});
+// @ts-expect-error: it is for all of them
+lists.connect({ session: 'a', token: 'x' });
+// @ts-expect-error: it is for all of them
+lists.connect({ session: 'a', transport: 'poll' });
+// @ts-expect-error: it is for one of them
+share(url, { session: 'a' });
+// @ts-expect-error: where the server is
+share();
+useList<Fire>(lists, { session: 'a' }).rows[0].content?.acres;
+list<Fire>(lists, { session: 'a' });
 
 // MARK: Adapters
 
