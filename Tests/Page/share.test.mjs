@@ -91,6 +91,9 @@ test('a stream that breaks is one failure for all, and is resumed by one request
   assert.deepEqual(asked.map(sessionsOf), [['a', 'b'], ['a@1-a', 'b@1-b'], ['a@1-a', 'b@1-b', 'c']]);
   assert.ok(asked[2].at - asked[1].at >= 1_000, 'whoever comes meanwhile waits as well');
   assert.deepEqual([a, b].map(statuses), Array(2).fill(['live', 'waiting', 'waiting 503', 'live']));
+  const last = list('d');
+  await eventually(() => asked.length === 4);
+  assert.deepEqual(statuses(last), [], 'that is over');
 });
 
 test('quiet streams that end do not count as failures', async (t) => {
@@ -182,6 +185,17 @@ test('a refusal of all is traced to the list that it is for', async (t) => {
   assert.deepEqual(asked.filter(isShared).map(sessionsOf)[1], ['a@1-a', 'b@1-b', 'secret']);
 });
 
+test('a list that may be read comes back, though its session is not there', async (t) => {
+  const { list, asked } = await shared(t, [(talk, { url, headers }) => {
+    if (url.includes('secret')) return talk.refuse(403);
+    return headers.accept === 'text/event-stream' ? talk.stream() : talk.refuse(404);
+  }]);
+  const [secret, gone] = [list('secret'), list('gone')];
+  await secret.until(({ statuses }) => statuses.at(-1)?.status === 'stopped');
+  await eventually(() => asked.filter(isShared).some((each) => sessionsOf(each).join() === 'gone'));
+  assert.deepEqual(statuses(gone), ['waiting 404']);
+});
+
 test('a token that is refused stops all of them', async (t) => {
   const { list, asked } = await shared(t, [(talk) => talk.refuse(401), first], { token: 'x' });
   const [a, b] = [list('a'), list('b')];
@@ -213,6 +227,35 @@ for (const status of [400, 404]) {
     assert.ok(lists.every((list) => isDeepStrictEqual(statuses(list), ['live'])));
   });
 }
+
+test('an id alone has the lists ask what theirs are called now', async (t) => {
+  let stream;
+  const { list, asked } = await shared(t, [(talk) => { stream = first(talk); }, (talk) => talk.json({ answers: [
+    of('a', { ...append('1-a', '3-a'), changes: [] }), of('b', append('1-b', '2-b', 'c'))] })]);
+  const [a, b] = [list('a'), list('b')];
+  await b.shows('b');
+  stream.raw('id: 0=3-a\n\n');
+  await eventually(() => a.connection.revision === '3-a');
+  assert.equal(b.connection.revision, '1-b', 'the stream tells what changed');
+  stream.event(of('a', append('3-a', '4-a', 'x'))).event(of('b', append('1-b', '2-b', 'c')));
+  await Promise.all([a.shows('ax'), b.shows('bc')]);
+  assert.deepEqual(asked.map(sessionsOf), [['a', 'b'], ['a@1-a', 'b@1-b']]);
+});
+
+for (const ahead of [0, 1]) test(`of two that show one session, one is ahead by an edit of its own: both end at the same: ${ahead}`, async (t) => {
+  const { list, asked } = await shared(t, [(talk, { method, url }) => {
+    if (method === 'POST') return talk.json(of('a', append('1-a', '2-b', 'b'))); // and no event of it
+    const has = [...sessionsOf({ url }), url].join();
+    if (has.includes('2-b')) return talk.stream();
+    return talk.stream(of('a', has.includes('1-a') ? append('1-a', '2-b', 'b') : reset('1-a', 'a')));
+  }]);
+  const twins = [list('a'), list('a')];
+  await Promise.all(twins.map(({ shows }) => shows('a')));
+  await twins[ahead].connection.edit([{ op: 'insert', items: ['b'] }]);
+  await Promise.all(twins.map(({ shows }) => shows('ab')));
+  assert.ok(twins.every(({ connection }) => connection.revision === '2-b'));
+  assert.ok(asked.length < 9, `${asked.length} requests`);
+});
 
 // MARK: Which go together
 
