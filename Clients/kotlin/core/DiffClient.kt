@@ -39,6 +39,8 @@ class DiffClient(
     /** How long a stream may take to begin, and how long it may be silent then. It says something every 15 s. */
     internal var beginMillis = 5_000L
     internal var silenceMillis = 45_000L
+    /** How long a stream is quiet until it is asked whether there is a session: one that is there is told at once. */
+    internal var quietMillis = 300L
 
     private val address = "${url.trimEnd('/')}/v1/sessions/${session.encoded()}/changes"
     internal val renewsToken get() = renewing != null
@@ -148,10 +150,13 @@ class DiffClient(
 
 /** What a connection is doing. */
 sealed class Status {
-    /** The server has answered. */
+    /** The list is followed. */
     data class Live(val isStream: Boolean) : Status()
 
-    /** It asks again after the delay; what is shown stays. */
+    /**
+     * It asks again after the delay; what is shown stays. A session that does not exist is told once, with the status
+     * 404; with a delay of 0 an open stream waits for it.
+     */
     data class Waiting(val problem: Problem, val delayMillis: Long) : Status()
 
     /** Asking again cannot help: the token is refused, or the request is wrong. */

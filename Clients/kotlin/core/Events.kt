@@ -11,6 +11,9 @@ internal class EventReader(private val take: (name: String, data: String) -> Uni
     private var id: String? = null
     private var data: StringBuilder? = null
 
+    /** Whether nothing of an event has come whose end has not. */
+    val isBetweenEvents get() = line.size() == 0 && event == null && id == null && data == null
+
     fun read(bytes: ByteArray) {
         var begin = 0
         for (at in bytes.indices) {

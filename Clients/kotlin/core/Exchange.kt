@@ -8,12 +8,12 @@ import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.concurrent.thread
 
 /** What comes to somebody who waits; other things than these may come to the same mailbox. */
-internal sealed class Arrival {
-    class Head(val from: Exchange, val response: Response) : Arrival()
-    class Bytes(val from: Exchange, val bytes: ByteArray) : Arrival()
+internal sealed class Arrival(val from: Exchange? = null) {
+    class Head(from: Exchange, val response: Response) : Arrival(from)
+    class Bytes(from: Exchange, val bytes: ByteArray) : Arrival(from)
 
     /** The end of the answer; with an error, that it broke off. */
-    class End(val from: Exchange, val error: Throwable?) : Arrival()
+    class End(from: Exchange, val error: Throwable?) : Arrival(from)
     object Cancelled : Arrival()
     object WindowMoved : Arrival()
     object Woken : Arrival()

@@ -29,11 +29,18 @@ class Following internal constructor(
     // The thread's own.
     private var revision = from.revision
     private var exchange: Exchange? = null
+    /** What is asked beside a stream that says nothing of a list: whether there is one. */
+    private var look: Exchange? = null
+    private var looked = Collected()
+    /** Whether the stream has said something of the list. */
+    private var isKnown = false
     private var asked: RowWindow? = null
     /** Until a stream is tried again. */
     private var polls = 0
     private var failures = 0
     private var retry = 1_000L
+    /** Whether it was told last that there is no session. */
+    private var isMissing = false
 
     private object Cancelled : Exception()
     private object Moved : Exception()
@@ -80,6 +87,7 @@ class Following internal constructor(
     }
 
     private fun finish() {
+        endLook()
         exchange?.cancel()
         exchange = null
     }
@@ -105,40 +113,57 @@ class Following internal constructor(
         }
     }
 
-    /** What comes next from the exchange that is under way. */
-    private fun next(end: Long): Arrival {
+    /** What comes next from the exchange that is under way, or that beside it; null where nothing does until then. */
+    private fun nextOrNull(end: Long): Arrival? {
         while (true) {
             if (isCancelled) throw Cancelled
             if (asked !== window) throw Moved
-            val arrival = mailbox.poll(end - System.nanoTime(), NANOSECONDS) ?: throw client.silence()
-            when (arrival) {
-                is Arrival.Head -> if (arrival.from === exchange) return arrival
-                is Arrival.Bytes -> if (arrival.from === exchange) return arrival.also { it.from.makeRoom() }
-                is Arrival.End -> if (arrival.from === exchange) return arrival
-                else -> Unit // the flags say it
-            }
+            val arrival = mailbox.poll(end - System.nanoTime(), NANOSECONDS) ?: return null
+            val from = arrival.from ?: continue // the flags say it
+            if (from !== exchange && from !== look) continue
+            if (arrival is Arrival.Bytes) from.makeRoom()
+            return arrival
         }
     }
 
-    private fun ask(accept: String, more: List<Pair<String, String>>) {
+    private fun next(end: Long): Arrival = nextOrNull(end) ?: throw client.silence()
+
+    private fun ask(accept: String, more: List<Pair<String, String>>): Exchange {
         val query = ArrayList<Pair<String, String>>()
         if (client.receivesPatches) query.add("content" to "patch")
         client.view?.let { query.add("view" to it.toString()) }
         asked?.let { query.addAll(it.parameters) }
         revision?.let { query.add("since" to it) }
         query.addAll(more)
-        exchange = Exchange(client.transport, mailbox) { client.request("GET", query, mapOf("Accept" to accept)) }
+        return Exchange(client.transport, mailbox) { client.request("GET", query, mapOf("Accept" to accept)) }
     }
 
     private fun stream() {
         var hasBegun = false
+        var hasLooked = isMissing
+        isKnown = false
         try {
-            ask("text/event-stream", emptyList())
+            exchange = ask("text/event-stream", emptyList())
             var end = within(client.beginMillis)
+            // When it is asked whether there is a session: a stream waits for one that is not there, without a word.
+            var quiet: Long? = null
             val collected = Collected()
             val events = EventReader(::take)
             while (true) {
-                when (val arrival = next(end)) {
+                val arrival = nextOrNull(quiet ?: end)
+                if (arrival == null) {
+                    if (quiet == null) throw client.silence()
+                    quiet = null
+                    hasLooked = true
+                    looked = Collected()
+                    look = ask("application/json", emptyList())
+                    continue
+                }
+                if (arrival.from === look) {
+                    takeBeside(arrival)
+                    continue
+                }
+                when (arrival) {
                     is Arrival.Head -> {
                         collected.head = arrival.response
                         val type = arrival.response.header("Content-Type").orEmpty()
@@ -149,10 +174,11 @@ class Following internal constructor(
                     is Arrival.Bytes -> {
                         if (collected.head!!.status !in 200..299) collected.add(arrival.bytes)
                         else {
-                            if (!hasBegun) tell(Status.Live(isStream = true))
                             hasBegun = true
                             events.read(arrival.bytes)
                             end = within(client.silenceMillis)
+                            val mayBeMissing = !isKnown && !hasLooked && events.isBetweenEvents
+                            quiet = if (mayBeMissing) within(client.quietMillis) else null
                         }
                     }
                     is Arrival.End -> {
@@ -170,7 +196,31 @@ class Following internal constructor(
         }
     }
 
+    /** What was asked beside the stream: that there is no session. One that there is the stream will tell. */
+    private fun takeBeside(arrival: Arrival) {
+        when (arrival) {
+            is Arrival.Head -> if (arrival.response.status == 404) looked.head = arrival.response else endLook()
+            is Arrival.Bytes -> looked.add(arrival.bytes)
+            is Arrival.End -> {
+                endLook()
+                try {
+                    client.good(looked, arrival)
+                } catch (failure: Failure) {
+                    if (failure.problem.status == 404 && !isKnown) tell(Status.Waiting(failure.problem, 0))
+                }
+            }
+            else -> Unit
+        }
+    }
+
+    private fun endLook() {
+        look?.cancel()
+        look = null
+    }
+
     private fun take(event: String, data: String) {
+        if (!isKnown && (event == "id" || event == "changes")) tell(Status.Live(isStream = true))
+        isKnown = isKnown || event != "retry"
         when (event) {
             "retry" -> retry = data.toLongOrNull()?.coerceIn(1, 60_000) ?: 1_000
             "id" -> {
@@ -191,7 +241,9 @@ class Following internal constructor(
 
     private fun poll() {
         val begin = System.nanoTime()
-        ask("application/json", listOf("wait" to "25"))
+        // Without a base it is answered at once where there is a session; only where there is none it would be held.
+        val mayBeHeld = revision != null || isMissing
+        exchange = ask("application/json", if (mayBeHeld) listOf("wait" to "25") else emptyList())
         val collected = Collected()
         val end = within(client.silenceMillis)
         while (true) {
@@ -233,7 +285,10 @@ class Following internal constructor(
         return true
     }
 
-    private fun tell(status: Status) = deliver { onStatus(status) }
+    private fun tell(status: Status) {
+        isMissing = (status as? Status.Waiting)?.problem?.status == 404
+        deliver { onStatus(status) }
+    }
 
     /** Calls back where that is wanted, and waits for it, but no longer than until it is cancelled. */
     private fun deliver(callback: () -> Unit) {
