@@ -1,3 +1,4 @@
+import Dispatch
 import HTTPCore
 
 /// A result that is there already, or will be.
@@ -19,7 +20,20 @@ enum Progress<Value: Sendable, Failure: Error> {
         }
     }
 
-    /// Calls back once it is done: at once, or on the thread that comes to it.
+    /// Blocks until it is done: only for the start of the process.
+    @discardableResult
+    func wait() -> Result<Value, Failure> {
+        switch self {
+        case .done(let result): return result
+        case .pending(let promise):
+            let isKept = DispatchSemaphore(value: 0)
+            promise.whenKept { _ in isKept.signal() }
+            isKept.wait()
+            return promise.result!
+        }
+    }
+
+    /// Calls back once it is done: at once, or on the thread that finishes it.
     func whenDone(_ goOn: @escaping @Sendable (Result<Value, Failure>) -> Void) {
         switch self {
         case .done(let result): goOn(result)

@@ -29,12 +29,7 @@ struct SessionEntry: Sendable, Equatable {
     let revision: String
     /// Visible rows of the head, and the bytes that the session takes in its store; nil if an older process wrote it.
     let rows, bytes: Int?
-    let expires: WallTime
-
-    /// The same with another end.
-    func ending(_ expires: WallTime) -> SessionEntry {
-        SessionEntry(name: name, revision: revision, rows: rows, bytes: bytes, expires: expires)
-    }
+    var expires: WallTime
 }
 
 /// Some sessions, in order.

@@ -82,4 +82,11 @@ enum StoreFailure: Error, Equatable {
     case damaged(String)
     /// The store cannot be reached, or is full or damaged. It may have done it nevertheless.
     case unavailable(String)
+
+    init(_ failure: SessionRecord.Failure, of name: String) {
+        switch failure {
+        case .damaged: self = .damaged(name)
+        case .format(let format): self = .unavailable("the record of \"\(name)\" has format \(format)")
+        }
+    }
 }

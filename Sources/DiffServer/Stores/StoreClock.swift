@@ -17,15 +17,15 @@ struct StoreClock: Sendable {
         var own: Int
     }
 
-    private let calendar: WallClock
-    /// How far it is ahead of `calendar`.
+    private let wall: WallClock
+    /// How far it is ahead of `wall`.
     private let lead: Int
 
     /// - Parameters:
     ///   - mark: what the previous process wrote down last; nil in a new store.
     ///   - wall: the machine's clock at the start.
     init(after mark: Mark?, wall: WallClock, at now: Instant = .now) {
-        calendar = wall
+        self.wall = wall
         guard let mark else {
             lead = 0
             return
@@ -35,9 +35,9 @@ struct StoreClock: Sendable {
         lead = mark.own + (isCredible ? outage : 0) - wall.milliseconds(now)
     }
 
-    func milliseconds(_ moment: Instant) -> Int { calendar.milliseconds(moment) + lead }
+    func milliseconds(_ moment: Instant) -> Int { wall.milliseconds(moment) + lead }
 
-    func moment(milliseconds: Int) -> Instant { calendar.moment(milliseconds: milliseconds - lead) }
+    func moment(milliseconds: Int) -> Instant { wall.moment(milliseconds: milliseconds - lead) }
 
     /// - Parameter wall: the machine's clock as it is now.
     func mark(wall: WallClock, at now: Instant = .now) -> Mark {

@@ -71,13 +71,6 @@ struct SQLiteFile {
         } catch { throw StoreError("\(path): \(error.message)") }
     }
 
-    /// Sets the clock of the sessions in the file.
-    func startClock(_ database: SQLiteDatabase, wall: WallClock) throws(StoreError) {
-        do throws(SQLiteDatabase.Failure) {
-            try database.startClock(wall: wall)
-        } catch { throw StoreError("\(path): \(error.message)") }
-    }
-
     private func change(_ database: SQLiteDatabase, by statements: [String]) throws(SQLiteDatabase.Failure) {
         try database.run("BEGIN")
         for statement in statements { try database.execute(statement) }
@@ -85,14 +78,4 @@ struct SQLiteFile {
         try database.run("COMMIT")
     }
 
-    /// The key of the digests that the database was made with: the given one, or a new one, if it is new.
-    ///
-    /// - Throws: if another was given.
-    func digestKey(_ given: String?, _ database: SQLiteDatabase) throws(StoreError) -> String {
-        do throws(SQLiteDatabase.Failure) {
-            let key = try database.setting("digest-key", orElse: given ?? StoreAddress.newDigestKey())
-            if let given, given != key { throw SQLiteDatabase.Failure(message: "made with another --digest-key") }
-            return key
-        } catch { throw StoreError("\(path): \(error.message)") }
-    }
 }

@@ -41,14 +41,14 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         records = table.messages.records
         self.health = health
         self.isDurable = isDurable
-        signal(SIGXFSZ, SIG_IGN)  // A file that may not grow is an error of the write, not the end of the process.
+        signal(SIGXFSZ, SIG_IGN)  // A file size limit fails the write, instead of ending the process.
         file = try SQLiteFile(path: path)
         let connection = try file.connection(isDurable: isDurable, memory: table.bounds.bytes)
-        hash = .digests(try file.digestKey(digestKey, connection))
         watch = SQLiteWatch(path: path)
-        _ = watch.trouble(connection)
-        try file.startClock(connection, wall: wall())
         do throws(SQLiteDatabase.Failure) {
+            hash = .digests(try connection.digestKey(digestKey))
+            _ = watch.trouble(connection)
+            try connection.startClock(wall: wall())
             lastEntry = Atomic(try connection.lastEntry())
         } catch { throw StoreError("\(path): \(error.message)") }
         do throws(SQLiteDatabase.Failure) {
@@ -158,10 +158,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             table.stored(slot, until: .now + (left - session.settings.timeToLive / 16))
             return .success(SessionView(slot, session, of: table))
         } catch {
-            switch error {
-            case .damaged: return .failure(.damaged(name))
-            case .format(let format): return .failure(.unavailable("the record of \"\(name)\" has format \(format)"))
-            }
+            return .failure(StoreFailure(error, of: name))
         }
     }
 
@@ -178,7 +175,9 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
                         return SessionPage(
                             entries: listed.compactMap { entry in
                                 guard let (expires, isAlive) = table.end(of: entry.name) else { return entry }
-                                return isAlive ? entry.ending(expires) : nil
+                                var entry = entry
+                                entry.expires = expires
+                                return isAlive ? entry : nil
                             }, next: found.count > range.limit ? listed.last?.name : nil)
                     })
             }

@@ -259,11 +259,20 @@ extension SQLiteDatabase {
     // MARK: Settings
 
     /// A setting, which becomes `value` if it was not there.
-    func setting(_ name: String, orElse value: String) throws(Failure) -> String {
+    private func setting(_ name: String, orElse value: String) throws(Failure) -> String {
         try run("INSERT INTO setting VALUES (?, ?) ON CONFLICT DO NOTHING", [.text(name), .text(value)])
         var found = value
         try run("SELECT value FROM setting WHERE name = ?", [.text(name)]) { found = $0.text(0) }
         return found
+    }
+
+    /// The key of the digests that the database was made with; in a new one the given key, or else a new key.
+    ///
+    /// - Throws: if another key was given.
+    func digestKey(_ given: String?) throws(Failure) -> String {
+        let key = try setting("digest-key", orElse: given ?? StoreAddress.newDigestKey())
+        if let given, given != key { throw Failure(message: "made with another --digest-key") }
+        return key
     }
 
     /// Finds out whether the database can be written.

@@ -12,7 +12,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
     /// `write` runs within a transaction, and may run twice; `done` is called when it is durable, or has failed.
     private struct Job {
         let write: Write
-        let done: @Sendable (Result<Void, StoreFailure>) -> Void
+        let done: Completion<Void>
     }
 
     enum Outcome: Sendable {
@@ -34,7 +34,7 @@ final class SQLiteWriter: @unchecked Sendable {  // the database belongs to `que
         (self.database, self.watch, self.health) = (database, watch, health)
     }
 
-    func submit(_ write: @escaping Write, done: @escaping @Sendable (Result<Void, StoreFailure>) -> Void) {
+    func submit(_ write: @escaping Write, done: @escaping Completion<Void>) {
         let isFirst = jobs.withLock { jobs in
             jobs.append(Job(write: write, done: done))
             return jobs.count == 1
