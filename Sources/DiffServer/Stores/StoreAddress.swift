@@ -55,23 +55,15 @@ enum StoreAddress: Sendable, Equatable {
             return try SQLiteStore(
                 path: path, isDurable: options.isDurable, digestKey: options.digestKey, table: table, health: health)
         case .redis(let address):
-            return try RedisStore(
-                address, try redisOptions(isEncrypted: address.usesTLS, options, health), digestKey: options.digestKey,
-                table: table, workers: workers)
-        }
-    }
-
-    private func redisOptions(
-        isEncrypted: Bool, _ options: Options, _ health: StoreHealth
-    ) throws(StoreError) -> RedisOptions {
-        var redis = RedisOptions()
-        if isEncrypted {
-            do throws(ListenError) { redis.tls = try OutgoingTLS(authorityFile: options.storeAuthority) } catch {
-                throw StoreError("--store-ca: \(error)")
+            var redis = RedisOptions()
+            redis.health = health
+            if address.usesTLS {
+                do throws(ListenError) { redis.tls = try OutgoingTLS(authorityFile: options.storeAuthority) } catch {
+                    throw StoreError("--store-ca: \(error)")
+                }
             }
+            return try RedisStore(address, redis, digestKey: options.digestKey, table: table, workers: workers)
         }
-        redis.health = health
-        return redis
     }
 
     /// A random key for digests.

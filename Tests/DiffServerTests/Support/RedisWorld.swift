@@ -81,7 +81,7 @@ final class TestSubscriber: Sendable {
         let address = RedisAddress(address)!
         running.loop.execute { [subscriber, running, options] in
             var cluster: RedisCluster?
-            if case .cluster(let nodes) = address.place {
+            if case .cluster(let nodes) = address.endpoint {
                 cluster = RedisCluster(nodes, address, options, on: running.loop)
             }
             let made = RedisHints(address, options, on: running.loop, knowing: cluster, probe: "probe", handlers)

@@ -3,7 +3,6 @@
 // Each commit compares it, and a node with another key adopts that one: it loses nothing, since the sessions of its own
 // key are gone.
 
-import Dispatch
 import HTTPCore
 import SnapshotKit
 
@@ -43,19 +42,13 @@ final class KeyAgreement: Sendable {
     ///
     /// - Returns: why there can never be an agreement, as far as that is known.
     func settled() -> String? {
-        let problem = Locked<String?>(nil)
-        let isThere = DispatchSemaphore(value: 0)
-        ask { [self] result in
-            take(result)
-            switch result {
-            case .success where !holds: problem.withLock { $0 = Self.otherKey }
-            case .failure(.denied(let reason)): problem.withLock { $0 = reason }
-            default: break
-            }
-            isThere.signal()
+        let result = Progress.of(ask).wait()
+        take(result)
+        switch result {
+        case .success where !holds: return Self.otherKey
+        case .failure(.denied(let reason)): return reason
+        default: return nil
         }
-        isThere.wait()
-        return problem.withLock { $0 }
     }
 
     /// Asks again.

@@ -12,8 +12,8 @@ import HTTPCore
 ///
 /// User, password and the primary's name are percent-decoded. A password alone is written `:password@`.
 struct RedisAddress: Sendable, Hashable {
-    /// One server, sentinels who know which one is the primary, or nodes who know which primary has what.
-    enum Place: Sendable, Hashable {
+    /// One server, sentinels that know the primary, or nodes of a cluster that know which primary has which slot.
+    enum Endpoint: Sendable, Hashable {
         case server(ConnectAddress)
         case sentinels([ConnectAddress], primary: String)
         case cluster([ConnectAddress])
@@ -25,13 +25,13 @@ struct RedisAddress: Sendable, Hashable {
         var password: String
     }
 
-    var place: Place
+    var endpoint: Endpoint
     var credentials: Credentials?
     var database = 0
     var usesTLS = false
 
     var isCluster: Bool {
-        if case .cluster = place { true } else { false }
+        if case .cluster = endpoint { true } else { false }
     }
 
     private static let port: UInt16 = 6379
@@ -42,7 +42,7 @@ struct RedisAddress: Sendable, Hashable {
         if text.hasPrefix("unix:") {
             let path = text.dropFirst(5)
             guard path.hasPrefix("/"), !path.hasPrefix("//") else { return nil }
-            place = .server(.unix(path: String(path)))
+            endpoint = .server(.unix(path: String(path)))
             return
         }
         guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return nil }
@@ -60,17 +60,17 @@ struct RedisAddress: Sendable, Hashable {
         switch scheme.dropFirst().first {
         case nil:
             guard let server = Self.destination(hosts, defaultPort: Self.port) else { return nil }
-            place = .server(server)
+            endpoint = .server(server)
         case "sentinel":
             guard let sentinels = Self.destinations(hosts, defaultPort: Self.sentinelPort), !parts.isEmpty,
                 let name = Self.decoded(parts.removeFirst()), !name.isEmpty
             else { return nil }
-            place = .sentinels(sentinels, primary: name)
+            endpoint = .sentinels(sentinels, primary: name)
         case "cluster":
             // A cluster has one database.
             guard let nodes = Self.destinations(hosts, defaultPort: Self.port), ["", "0"].contains(parts.first ?? "")
             else { return nil }
-            place = .cluster(nodes)
+            endpoint = .cluster(nodes)
         default: return nil
         }
         guard parts.count <= 1 else { return nil }
@@ -118,7 +118,7 @@ extension RedisAddress: CustomStringConvertible {
     var description: String {
         let scheme = usesTLS ? "rediss" : "redis"
         let path = database == 0 ? "" : "/\(database)"
-        switch place {
+        switch endpoint {
         case .server(.unix(let file)): return "unix:\(file)"
         case .server(let server): return "\(scheme)://\(server)\(path)"
         case .sentinels(let sentinels, let primary):

@@ -17,7 +17,7 @@ final class RedisClient: @unchecked Sendable {
     private let address: RedisAddress
     private let options: RedisOptions
     private var map: SlotMap
-    private let links = Locked<[SlotMap.Place: RedisLink]>([:])
+    private let links = Locked<[RedisAddress.Endpoint: RedisLink]>([:])
 
     /// How often a command is sent at most: twice if its slot moves, once more if that moves back meanwhile.
     private static let attempts = 8
@@ -31,12 +31,12 @@ final class RedisClient: @unchecked Sendable {
         self.loop = loop
         self.address = address
         self.options = options
-        if case .cluster(let nodes) = address.place {
+        if case .cluster(let nodes) = address.endpoint {
             self.cluster = cluster ?? RedisCluster(nodes, address, options, on: loop)
         } else {
             self.cluster = nil
         }
-        map = self.cluster?.map ?? SlotMap(sole: address.place)
+        map = self.cluster?.map ?? SlotMap(sole: address.endpoint)
         if cluster == nil { _ = link(to: map.primaries[0]) }
         self.cluster?.follow(on: loop) { [weak self] in self?.follow() }
     }
@@ -66,11 +66,11 @@ final class RedisClient: @unchecked Sendable {
 
     // MARK: On the loop
 
-    private func link(to place: SlotMap.Place) -> RedisLink {
+    private func link(to endpoint: RedisAddress.Endpoint) -> RedisLink {
         links.withLock { links in
-            if let link = links[place] { return link }
-            let link = RedisLink(address, at: place, options, on: loop) { [cluster] in cluster?.doubt() }
-            links[place] = link
+            if let link = links[endpoint] { return link }
+            let link = RedisLink(address, at: endpoint, options, on: loop) { [cluster] in cluster?.doubt() }
+            links[endpoint] = link
             return link
         }
     }
@@ -81,7 +81,7 @@ final class RedisClient: @unchecked Sendable {
         map = cluster.map
         let gone = links.withLock { links in
             let gone = links.filter { !map.primaries.contains($0.key) }
-            for place in gone.keys { links[place] = nil }
+            for endpoint in gone.keys { links[endpoint] = nil }
             return gone
         }
         for link in gone.values { link.retire() }
@@ -90,23 +90,22 @@ final class RedisClient: @unchecked Sendable {
     private func send(
         _ command: RedisCommand, _ key: RedisArgument, _ attempts: Int, _ completion: @escaping Completion
     ) {
-        guard let place = cluster == nil ? map.primaries[0] : map.primary(of: key.bytes) else {
+        guard let endpoint = cluster == nil ? map.primaries[0] : map.primary(of: key.bytes) else {
             return completion(.failure(.unavailable("no primary has slot \(SlotMap.slot(of: key.bytes))")))
         }
-        send(command, key, to: place, attempts, completion)
+        send(command, key, to: endpoint, attempts, completion)
     }
 
     private func send(
-        _ command: RedisCommand, _ key: RedisArgument, to place: SlotMap.Place, isExpected: Bool = true,
-        _ attempts: Int,
-        _ completion: @escaping Completion
+        _ command: RedisCommand, _ key: RedisArgument, to endpoint: RedisAddress.Endpoint, isExpected: Bool = true,
+        _ attempts: Int, _ completion: @escaping Completion
     ) {
-        let link = link(to: place)
+        let link = link(to: endpoint)
         guard let cluster else { return link.send(command, completion) }
         link.send(isExpected ? command : command.asking) { [self] result in
             let left = attempts - 1
-            // It was waiting for a connection to who turned out to be no primary.
-            if case .failure(.unavailable) = result, left > 0, links.withLock({ $0[place] !== link }) {
+            // It was waiting for a connection to a server that turned out to be no primary.
+            if case .failure(.unavailable) = result, left > 0, links.withLock({ $0[endpoint] !== link }) {
                 return send(command, key, left, completion)
             }
             guard case .failure(.refused(let error)) = result,

@@ -37,37 +37,33 @@ struct RedisCommand: Sendable {
         precedingAnswers = commands.count - 1
         self.isTransaction = isTransaction
         var run: [UInt8] = []
-        run.reserveCapacity(Self.room(commands))
+        run.reserveCapacity(Self.smallBytes(commands))
         for arguments in commands {
-            Self.append(UInt8(ascii: "*"), arguments.count, to: &run)
+            Self.append("*", arguments.count, to: &run)
             for argument in arguments {
-                Self.append(UInt8(ascii: "$"), argument.count, to: &run)
-                if argument.count < Self.largeArgument {
-                    argument.append(to: &run)
-                } else {
-                    parts += [exchange(&run, with: []), argument.bytes]
+                Self.append("$", argument.count, to: &run)
+                switch argument {
+                case .bytes(let bytes) where bytes.count >= Self.largeArgument:
+                    parts += [exchange(&run, with: []), bytes]
+                case .bytes(let bytes): run.append(contentsOf: bytes)
+                case .text(let text): run.append(contentsOf: text.utf8)
                 }
-                Self.endLine(&run)
+                run.append(contentsOf: "\r\n".utf8)
             }
         }
         parts.append(run)
     }
 
-    private static func append(_ kind: UInt8, _ count: Int, to run: inout [UInt8]) {
-        run.append(kind)
-        RedisArgument.number(count).append(to: &run)
-        endLine(&run)
+    private static func append(_ kind: Unicode.Scalar, _ count: Int, to run: inout [UInt8]) {
+        run.append(UInt8(ascii: kind))
+        run.append(contentsOf: String(count).utf8)
+        run.append(contentsOf: "\r\n".utf8)
     }
 
-    private static func endLine(_ run: inout [UInt8]) {
-        run.append(UInt8(ascii: "\r"))
-        run.append(UInt8(ascii: "\n"))
-    }
-
-    /// What the small arguments take; their heads have ten bytes at most.
-    private static func room(_ commands: [[RedisArgument]]) -> Int {
-        commands.reduce(0) { room, arguments in
-            arguments.reduce(room + 10) { $0 + 12 + ($1.count < largeArgument ? $1.count : 0) }
+    /// Bytes of the small arguments, and of what stands before each, which is at most ten bytes.
+    private static func smallBytes(_ commands: [[RedisArgument]]) -> Int {
+        commands.reduce(0) { sum, arguments in
+            arguments.reduce(sum + 10) { $0 + 12 + ($1.count < largeArgument ? $1.count : 0) }
         }
     }
 }
@@ -75,56 +71,31 @@ struct RedisCommand: Sendable {
 /// An argument of a command. Short texts, such as numbers, are written without an array of their own.
 enum RedisArgument: Sendable {
     case bytes([UInt8])
-    case literal(StaticString)
-    case number(Int)
-    /// A session's version, as Redis holds it; empty for none.
-    case version(UInt64)
+    case text(String)
 
     init(_ bytes: [UInt8]) { self = .bytes(bytes) }
-    init(_ text: some StringProtocol) { self = .bytes(Array(text.utf8)) }
-    init(_ number: some BinaryInteger) { self = .number(Int(number)) }
+    init(_ text: some StringProtocol) { self = .text(String(text)) }
+    init(_ number: some BinaryInteger) { self = .text(String(number)) }
+
+    /// A session's version, as Redis has it; empty for none.
+    static func version(_ version: UInt64) -> RedisArgument { .text(Session.text(version)) }
 
     /// How many bytes it has.
     var count: Int {
         switch self {
         case .bytes(let bytes): bytes.count
-        case .literal(let text): text.utf8CodeUnitCount
-        case .number(let number): Self.digits(number.magnitude) + (number < 0 ? 1 : 0)
-        case .version(let version): (67 - version.leadingZeroBitCount) / 4
+        case .text(let text): text.utf8.count
         }
     }
 
     var bytes: [UInt8] {
-        if case .bytes(let bytes) = self { return bytes }
-        var bytes: [UInt8] = []
-        append(to: &bytes)
-        return bytes
-    }
-
-    fileprivate func append(to run: inout [UInt8]) {
         switch self {
-        case .bytes(let bytes): run.append(contentsOf: bytes)
-        case .literal(let text): run.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: count))
-        case .number(let number):
-            if number < 0 { run.append(UInt8(ascii: "-")) }
-            Self.append(number.magnitude, to: &run)
-        case .version(let version):
-            for place in (0..<count).reversed() { run.append(Self.digit(version >> (4 * UInt64(place)) & 15)) }
+        case .bytes(let bytes): bytes
+        case .text(let text): Array(text.utf8)
         }
-    }
-
-    private static func digits(_ number: UInt) -> Int { number < 10 ? 1 : 1 + digits(number / 10) }
-
-    private static func append(_ number: UInt, to run: inout [UInt8]) {
-        if number >= 10 { append(number / 10, to: &run) }
-        run.append(digit(UInt64(number % 10)))
-    }
-
-    private static func digit(_ value: UInt64) -> UInt8 {
-        UInt8(truncatingIfNeeded: value) + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
     }
 }
 
 extension RedisArgument: ExpressibleByStringLiteral {
-    init(stringLiteral text: StaticString) { self = .literal(text) }
+    init(stringLiteral text: String) { self = .text(text) }
 }

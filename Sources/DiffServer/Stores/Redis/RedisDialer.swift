@@ -108,7 +108,7 @@ struct RedisDialer: Sendable {
     /// A node of a cluster takes commands before the cluster serves: when it comes back, and while too many others are
     /// away. So it is asked about the cluster.
     private var question: RedisCommand {
-        switch address.place {
+        switch address.endpoint {
         case .server: RedisCommand("PING")
         case .sentinels: RedisCommand("ROLE")
         case .cluster: RedisCommand("CLUSTER", "INFO")

@@ -14,7 +14,7 @@ final class RedisHints: @unchecked Sendable {
     private let probe: String
     private let handlers: RedisSubscriber.Handlers
     private var map: SlotMap
-    private var subscribers: [SlotMap.Place: RedisSubscriber] = [:]
+    private var subscribers: [RedisAddress.Endpoint: RedisSubscriber] = [:]
     /// Channels whose slot no primary has.
     private var orphans: Set<String> = []
     private var isClosed = false
@@ -28,23 +28,23 @@ final class RedisHints: @unchecked Sendable {
     ) {
         (self.address, self.options, self.loop, self.cluster) = (address, options, loop, cluster)
         (self.probe, self.handlers) = (probe, handlers)
-        map = cluster?.map ?? SlotMap(sole: address.place)
+        map = cluster?.map ?? SlotMap(sole: address.endpoint)
         for channel in map.keys(probe) { subscribe(channel) }
         cluster?.follow(on: loop) { [weak self] in self?.follow() }
     }
 
     /// Subscribes to a channel until `unsubscribe`, over reconnections.
     func subscribe(_ channel: String) {
-        guard let place = map.primary(of: channel) else {
+        guard let endpoint = map.primary(of: channel) else {
             orphans.insert(channel)
             return
         }
-        subscriber(at: place).subscribe(channel)
+        subscriber(at: endpoint).subscribe(channel)
     }
 
     func unsubscribe(_ channel: String) {
         orphans.remove(channel)
-        if let place = map.primary(of: channel) { subscribers[place]?.unsubscribe(channel) }
+        if let endpoint = map.primary(of: channel) { subscribers[endpoint]?.unsubscribe(channel) }
     }
 
     /// Reconnects, unless the connection leads to `server` already.
@@ -57,10 +57,10 @@ final class RedisHints: @unchecked Sendable {
         for subscriber in subscribers.values { subscriber.close() }
     }
 
-    private func subscriber(at place: SlotMap.Place) -> RedisSubscriber {
-        if let subscriber = subscribers[place] { return subscriber }
-        let subscriber = RedisSubscriber(address, at: place, options, on: loop, knowing: cluster, handlers)
-        subscribers[place] = subscriber
+    private func subscriber(at endpoint: RedisAddress.Endpoint) -> RedisSubscriber {
+        if let subscriber = subscribers[endpoint] { return subscriber }
+        let subscriber = RedisSubscriber(address, at: endpoint, options, on: loop, knowing: cluster, handlers)
+        subscribers[endpoint] = subscriber
         return subscriber
     }
 
@@ -70,11 +70,11 @@ final class RedisHints: @unchecked Sendable {
         map = cluster.map
         var homeless = Array(orphans)
         orphans = []
-        for (place, subscriber) in subscribers {
-            homeless += subscriber.forget { map.primary(of: $0) != place }
-            guard !map.primaries.contains(place) else { continue }
+        for (endpoint, subscriber) in subscribers {
+            homeless += subscriber.forget { map.primary(of: $0) != endpoint }
+            guard !map.primaries.contains(endpoint) else { continue }
             subscriber.close()
-            subscribers[place] = nil
+            subscribers[endpoint] = nil
         }
         for channel in Set(homeless + map.keys(probe)) { subscribe(channel) }
     }

@@ -20,7 +20,7 @@ final class RedisLink: @unchecked Sendable {
     }
 
     let loop: EventLoop
-    private let place: RedisAddress.Place
+    private let endpoint: RedisAddress.Endpoint
     private let dialer: RedisDialer
     private let options: RedisOptions
     /// Sentinels to ask for the primary, starting with the one that knew it last time.
@@ -47,12 +47,12 @@ final class RedisLink: @unchecked Sendable {
     ///   - place: replaces the one of the address.
     ///   - whenAway: called on the loop when a connection is lost, or cannot be made.
     init(
-        _ address: RedisAddress, at place: RedisAddress.Place, _ options: RedisOptions, on loop: EventLoop,
+        _ address: RedisAddress, at endpoint: RedisAddress.Endpoint, _ options: RedisOptions, on loop: EventLoop,
         whenAway: @escaping @Sendable () -> Void = {}
     ) {
-        (self.loop, self.place, self.options, self.whenAway) = (loop, place, options, whenAway)
+        (self.loop, self.endpoint, self.options, self.whenAway) = (loop, endpoint, options, whenAway)
         dialer = RedisDialer(address, options, on: loop)
-        if case .sentinels(let sentinels, _) = place { self.sentinels = sentinels }
+        if case .sentinels(let sentinels, _) = endpoint { self.sentinels = sentinels }
         backOff = BackOff(options.backOff)
         loop.perform { self.connect() }
     }
@@ -145,7 +145,7 @@ final class RedisLink: @unchecked Sendable {
     }
 
     private func findPrimary(_ arrival: @escaping RedisDialer.Arrival) {
-        switch place {
+        switch endpoint {
         case .server(let server): dialer.greet(server, arrival)
         case .cluster(let nodes): dialer.greet(anyOf: nodes, arrival)
         case .sentinels(_, let primary):

@@ -62,7 +62,7 @@ final class RedisListing: Sendable {
         let found = Locked<(entries: [SessionEntry], left: Int, failure: StoreFailure?)>(([], names.count, nil))
         guard !names.isEmpty else { return done(.success(SessionPage(entries: [], next: nil))) }
         for name in names {
-            client.run(RedisScripts.describe, keys: [RedisArgument(RedisScripts.key(name))]) { [done] result in
+            client.run(RedisScripts.describe, keys: [RedisScripts.key(name)]) { [done] result in
                 let all = found.withLock { found -> Result<SessionPage, StoreFailure>? in
                     switch result {
                     case .failure(let failure): found.failure = StoreFailure(failure)

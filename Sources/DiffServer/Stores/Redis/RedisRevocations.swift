@@ -5,7 +5,6 @@
 // cannot, since the primary of the session may not have the set; there a node may be late by as long as a message
 // takes.
 
-import Dispatch
 import HTTPCore
 
 /// What this node knows of the revocations in a Redis.
@@ -29,18 +28,13 @@ final class RedisRevocations: Sendable {
     /// Whether the set was read since the start.
     var areKnown: Bool { version.withLock { $0 != nil } }
 
-    /// Reads all for the first time, and waits for what comes of it.
-    func settle() {
-        let isThere = DispatchSemaphore(value: 0)
-        refresh { _ in isThere.signal() }
-        isThere.wait()
-    }
+    private var knownVersion: RedisArgument { RedisArgument(version.withLock { $0 } ?? Self.unknown) }
 
     /// Has a script about a session compare the version; in a cluster it cannot.
     func compare(_ keys: inout [RedisArgument], _ arguments: inout [RedisArgument]) {
         guard client.cluster == nil else { return }
         keys.append(Self.key)
-        arguments.append(RedisArgument(version.withLock { $0 } ?? Self.unknown))
+        arguments.append(knownVersion)
     }
 
     /// Writes a revocation down, and publishes it.
@@ -50,13 +44,9 @@ final class RedisRevocations: Sendable {
             RedisArgument(session), RedisArgument(moment), RedisArgument(moment - Revocations.life),
             RedisArgument(version), RedisArgument(Revocations.life), RedisArgument(database),
         ]
-        client.run(RedisScripts.revoke, keys: [Self.key], arguments) { [self] result in
-            switch result {
-            case .failure(let failure): done(.failure(StoreFailure(failure)))
-            case .success(let reply):
-                take(session, upTo: moment, version: version, after: reply.text ?? "")
-                done(.success(()))
-            }
+        client.ask(RedisScripts.revoke, keys: [Self.key], arguments, done) { [self] reply in
+            take(session, upTo: moment, version: version, after: reply.text ?? "")
+            return .success(())
         }
     }
 
@@ -79,26 +69,22 @@ final class RedisRevocations: Sendable {
     /// Reads the set, unless the known version is still the latest: once for all who ask at the same time.
     func refresh(_ done: @escaping Completion<Void>) {
         guard readings.join("", done) else { return }
-        let arguments = [RedisArgument(version.withLock { $0 } ?? Self.unknown)]
-        client.run(RedisScripts.revoked, keys: [Self.key], arguments) { [self] result in
-            switch result {
-            case .failure(let failure): tell(.failure(StoreFailure(failure)))
-            case .success(.array(let parts)) where parts.isEmpty: tell(.success(()))
-            case .success(let reply):
-                guard let parts = reply.elements, parts.count == 2, let found = parts[0].text,
-                    let members = parts[1].elements
-                else { return tell(.failure(.unavailable("its revocations cannot be read"))) }
-                for index in stride(from: 0, to: members.count - 1, by: 2) {
-                    guard let session = members[index].text, !session.isEmpty,
-                        let moment = members[index + 1].text.flatMap({ Double($0) })
-                    else { continue }
-                    known.add(session, upTo: moment.isNaN ? .min : Int(min(max(moment, -1e15), 1e15)))
-                }
-                version.withLock { $0 = found }
-                tell(.success(()))
+        let tell = { @Sendable [readings] (result: Result<Void, StoreFailure>) in
+            for done in readings.taken("") { done(result) }
+        }
+        client.ask(RedisScripts.revoked, keys: [Self.key], [knownVersion], tell) { [self] reply in
+            if reply == .array([]) { return .success(()) }
+            guard let parts = reply.elements, parts.count == 2, let found = parts[0].text,
+                let members = parts[1].elements
+            else { return .failure(.unavailable("its revocations cannot be read")) }
+            for index in stride(from: 0, to: members.count - 1, by: 2) {
+                guard let session = members[index].text, !session.isEmpty,
+                    let moment = members[index + 1].text.flatMap({ Double($0) })
+                else { continue }
+                known.add(session, upTo: moment.isNaN ? .min : Int(min(max(moment, -1e15), 1e15)))
             }
+            version.withLock { $0 = found }
+            return .success(())
         }
     }
-
-    private func tell(_ result: Result<Void, StoreFailure>) { for done in readings.taken("") { done(result) } }
 }

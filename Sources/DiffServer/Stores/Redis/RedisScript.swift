@@ -52,7 +52,16 @@ extension RedisClient {
         }
     }
 
-    /// Runs a script on a key of each primary, which is `name` or is made of it.
+    /// Runs a script, and reads its answer.
+    func ask<Value>(
+        _ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = [],
+        _ done: @escaping @Sendable (Result<Value, StoreFailure>) -> Void,
+        _ read: @escaping @Sendable (RedisReply) -> Result<Value, StoreFailure>
+    ) {
+        run(script, keys: keys, arguments) { done($0.mapError { StoreFailure($0) }.flatMap(read)) }
+    }
+
+    /// Runs a script on one key per primary, which is `name` or made of it.
     ///
     /// - Parameter completion: called once, with a failure if there was any.
     func runEverywhere(_ script: RedisScript, _ name: String, _ completion: @escaping Completion) {

@@ -41,13 +41,15 @@ enum RedisScripts {
     /// The start of all sessions' keys.
     static let keyStart = prefix + "{"
 
-    /// The key of a session, and its channel.
-    static func key(_ session: String) -> String { "\(keyStart)\(session)}" }
+    /// The channel of a session, which is also its key.
+    static func channel(_ session: String) -> String { "\(keyStart)\(session)}" }
+
+    static func key(_ session: String) -> RedisArgument { .text(channel(session)) }
 
     /// The session of a key.
     static func session(_ key: String) -> String? {
-        guard key.hasPrefix(prefix + "{"), key.hasSuffix("}") else { return nil }
-        return String(key.dropFirst(prefix.count + 1).dropLast())
+        guard key.hasPrefix(keyStart), key.hasSuffix("}") else { return nil }
+        return String(key.dropFirst(keyStart.count).dropLast())
     }
 
     /// Reads a session. Arguments: the known version (empty: none), how much longer than its time to live it must
@@ -185,44 +187,31 @@ enum RedisScripts {
         return 1
         """)
 
-    /// What a commit comes to: the command that puts a checkpoint there, if it brings one, and the arguments of
-    /// `commit`.
-    struct Commit {
-        /// Nil where there is none.
-        let staging: [RedisArgument]?
-        let arguments: [RedisArgument]
-
-        /// - Parameters:
-        ///   - commit: of a session under its new version.
-        ///   - before: what it is to follow; nil for a new one.
-        ///   - hash: of the store.
-        ///   - digestKey: of that.
-        init(
-            _ commit: LogCommit, to key: RedisArgument, after before: Session?, by hash: KeyedHash, digestKey: String
-        ) {
-            let session = commit.session
-            staging = commit.checkpoint(by: hash).map { record in
-                let name = session.versionText
-                return [
-                    "HSET", key, RedisArgument("m" + name), RedisArgument(record.meta), RedisArgument("h" + name),
-                    RedisArgument(record.head),
-                ]
-            }
-            arguments = [
-                .version(before?.version ?? 0), .version(session.version), RedisArgument(session.head.revision.text),
-                RedisArgument(Int(session.settings.timeToLive / .milliseconds(1))), RedisArgument(digestKey),
-                RedisArgument(commit.id), RedisArgument(commit.entry),
-                RedisArgument(session.log.entries.first?.id ?? commit.id),
-                commit.isStart ? "start" : commit.isCheckpoint ? "new" : "",
-                RedisArgument(session.head.snapshot.rowCount), RedisArgument(session.log.bytes),
-            ]
+    /// The command that stages the checkpoint of a commit, if it brings one.
+    static func staging(of commit: LogCommit, to key: RedisArgument, by hash: KeyedHash) -> [RedisArgument]? {
+        let version = Session.text(commit.session.version)
+        return commit.checkpoint(by: hash).map { record in
+            ["HSET", key, .text("m" + version), .bytes(record.meta), .text("h" + version), .bytes(record.head)]
         }
+    }
+
+    /// The arguments of `commit`.
+    ///
+    /// - Parameter before: the session that the commit follows; nil if it makes one.
+    static func arguments(of commit: LogCommit, after before: Session?, digestKey: String) -> [RedisArgument] {
+        let session = commit.session
+        return [
+            .version(before?.version ?? 0), .version(session.version), RedisArgument(session.head.revision.text),
+            RedisArgument(Int(session.settings.timeToLive / .milliseconds(1))), RedisArgument(digestKey),
+            RedisArgument(commit.id), RedisArgument(commit.entry),
+            RedisArgument(session.log.entries.first?.id ?? commit.id),
+            commit.isStart ? "start" : commit.isCheckpoint ? "new" : "",
+            RedisArgument(session.rows), RedisArgument(session.log.bytes),
+        ]
     }
 }
 
 extension Session {
-    var versionText: String { Self.text(version) }
-
-    /// A version as Redis holds it; empty for none.
+    /// A version as Redis has it; empty for none.
     static func text(_ version: UInt64) -> String { version == 0 ? "" : String(version, radix: 16) }
 }

@@ -51,7 +51,7 @@ extension RedisStore {
         let slot = known?.slot ?? table.awaySlot(name)
         let revision = known?.session.head.revision ?? slot?.revision
         let log = search.followsLog && known?.session.log.entries.isEmpty == false ? known?.session : nil
-        var keys = [RedisArgument(RedisScripts.key(name))]
+        var keys = [RedisScripts.key(name)]
         var arguments = [
             .version(search.version ?? 0), RedisArgument(Int(search.longer / .milliseconds(1))),
             log.map { RedisArgument($0.log.last) } ?? "",
@@ -125,7 +125,7 @@ extension RedisStore {
                     guard hasChanged, search.attempts > 1 else { return done(.failure(.damaged(name))) }
                     read(search.again(with: nil, attempts: search.attempts - 1))
                 }
-            case .format(let format): done(.failure(.unavailable("the record of \"\(name)\" has format \(format)")))
+            case .format: done(.failure(StoreFailure(error, of: name)))
             }
         }
     }
@@ -164,17 +164,14 @@ private struct FoundRecord: Sendable {
             let covered = parts[1].text.flatMap({ UInt64($0) }), let first = parts[2].text.flatMap({ UInt64($0) }),
             first < 1 << 62
         else { return nil }
-        (self.version, self.covered, self.first, entries) = (version, covered, first, Self.entries(parts[3]))
+        (self.version, self.covered, self.first) = (version, covered, first)
+        entries = (parts[3].elements ?? []).map { if case .bytes(let bytes) = $0 { bytes } else { nil } }
         start = parts.count == 4 ? known + 1 : first
         switch (parts.count, parts[parts.count - 2], parts[parts.count - 1]) {
         case (4, _, _): record = nil
         case (_, .bytes(let meta), .bytes(let head)): record = SessionRecord(meta: meta, head: head)
         default: return nil
         }
-    }
-
-    private static func entries(_ reply: RedisReply) -> [[UInt8]?] {
-        (reply.elements ?? []).map { if case .bytes(let bytes) = $0 { bytes } else { nil } }
     }
 
     var bytes: Int { entries.reduce(record?.bytes ?? 0) { $0 + ($1?.count ?? 0) } }

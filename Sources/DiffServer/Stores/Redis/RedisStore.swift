@@ -4,7 +4,6 @@
 // most often Redis says that it is the head. A write is tried on the session in the table, and Redis compares. So no
 // answer is ever stale, and no write ever replaces a newer version, however late a hint comes: hints only wake readers.
 
-import Dispatch
 import HTTPCore
 import SnapshotKit
 
@@ -53,12 +52,8 @@ final class RedisStore: SessionStore {
             throw StoreError("\(address): \(problem)")
         }
         probe()
-        revocations.settle()
-        watch.start(
-            .init(
-                revoked: { [revocations] in revocations.hear($0) }, revalidate: { [weak self] in self?.revalidate($0) },
-                reassure: { [weak self] in self?.reassure() },
-                switched: { [weak self] in self?.leave(for: $0) }))
+        Stored.of(revocations.refresh).wait()
+        watch.start(for: self)
     }
 
     var hash: KeyedHash { agreement.hash }
@@ -72,8 +67,8 @@ final class RedisStore: SessionStore {
         loop.end()
     }
 
-    /// Another server is the primary now.
-    private func leave(for server: ConnectAddress) {
+    /// Moves to another server, which is the primary now.
+    func leave(for server: ConnectAddress) {
         for client in clients.withLock({ Array($0.values) }) + [client] { client.leave(for: server) }
     }
 
@@ -128,10 +123,22 @@ final class RedisStore: SessionStore {
     }
 
     func delete(_ session: SessionView, at revision: Revision?, on loop: EventLoop) -> Stored<Void> {
-        .of { drop(session.slot, after: session.session, at: revision, on: loop, $0) }
+        let (slot, before) = (session.slot, table.session(in: session.slot) ?? session.session)
+        guard revision == nil || before.head.revision == revision else { return .done(.failure(.conflict)) }
+        let version = RedisArgument.version(revision == nil ? 0 : before.version)
+        return .of { done in
+            client(on: loop).ask(RedisScripts.drop, keys: [RedisScripts.key(slot.name)], [version], done) {
+                [table] reply in
+                guard reply == .integer(1) else { return .failure(.conflict) }
+                _ = table.drop(slot, at: before.head.revision)
+                return .success(())
+            }
+        }
     }
 
-    func discard(_ name: String, on loop: EventLoop) -> Stored<Void> { .of { discard(name, on: loop, $0) } }
+    func discard(_ name: String, on loop: EventLoop) -> Stored<Void> {
+        .of { client(on: loop).ask(RedisScripts.drop, keys: [RedisScripts.key(name)], [""], $0) { _ in .success(()) } }
+    }
 
     private func create(
         _ name: String, _ session: Session, on loop: EventLoop, _ done: @escaping Completion<SessionSlot>
@@ -197,12 +204,12 @@ final class RedisStore: SessionStore {
         guard let (digestKey, hash) = agreement.found else { return done(.failure(.disagreed)) }
         // It was computed before the nodes agreed on another key.
         guard commit.session.head.fingerprints.hash == hash else { return done(.failure(.conflict)) }
-        let key = RedisArgument(RedisScripts.key(name))
         let comparedKey = self.client.cluster == nil ? digestKey : ""
-        let commit = RedisScripts.Commit(commit, to: key, after: before, by: hash, digestKey: comparedKey)
-        var (keys, arguments) = ([key], commit.arguments)
+        var keys = [RedisScripts.key(name)]
+        var arguments = RedisScripts.arguments(of: commit, after: before, digestKey: comparedKey)
+        let staging = RedisScripts.staging(of: commit, to: keys[0], by: hash)
         revocations.compare(&keys, &arguments)
-        client(on: loop).run(RedisScripts.commit, keys: keys, arguments, staging: commit.staging) { [self] result in
+        client(on: loop).run(RedisScripts.commit, keys: keys, arguments, staging: staging) { [self] result in
             if case .failure = result { heed(result) }
             switch result {
             case .failure(let failure): done(.failure(StoreFailure(failure)))
@@ -217,34 +224,6 @@ final class RedisStore: SessionStore {
             // To start again would never end.
             case .success: done(.failure(.unavailable("unexpected answer to a commit")))
             }
-        }
-    }
-
-    private func drop(
-        _ slot: SessionSlot, after read: Session, at revision: Revision?, on loop: EventLoop,
-        _ done: @escaping Completion<Void>
-    ) {
-        let before = table.session(in: slot) ?? read
-        guard revision == nil || before.head.revision == revision else { return done(.failure(.conflict)) }
-        let version = revision == nil ? "" : before.versionText
-        client(on: loop).run(
-            RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(slot.name))], [RedisArgument(version)]
-        ) {
-            [table] result in
-            switch result {
-            case .failure(let failure): done(.failure(StoreFailure(failure)))
-            case .success(.integer(1)):
-                _ = table.drop(slot, at: before.head.revision)
-                done(.success(()))
-            case .success: done(.failure(.conflict))
-            }
-        }
-    }
-
-    private func discard(_ name: String, on loop: EventLoop, _ done: @escaping Completion<Void>) {
-        client(on: loop).run(RedisScripts.drop, keys: [RedisArgument(RedisScripts.key(name))], [RedisArgument("")]) {
-            result in
-            done(result.map { _ in }.mapError { StoreFailure($0) })
         }
     }
 
@@ -283,7 +262,8 @@ final class RedisStore: SessionStore {
         if options.health.isFailing(.writes) { probe() }
     }
 
-    private func reassure() {
+    /// Checks what all nodes agree on, which may have been lost: after each new connection, and every ten seconds.
+    func reassure() {
         renewKey()
         probe()
         revocations.refresh { _ in }
@@ -304,9 +284,9 @@ final class RedisStore: SessionStore {
         }
     }
 
-    /// Sees to it that the slot holds the head, and its readers hear of it.
-    private func revalidate(_ slot: SessionSlot) {
-        // Its readers use it all the time, but are told so only here, and that one in a while.
+    /// Loads the head into a slot, so that its readers hear of it.
+    func revalidate(_ slot: SessionSlot) {
+        // This also counts as use, since readers use their session all the time.
         let known = table.view(slot.name)
         // Of a session that is away, it is enough to know whether the version is still the head.
         let version = known?.session.version ?? slot.version

@@ -44,10 +44,10 @@ final class RedisSubscriber: @unchecked Sendable {
     ///   - place: replaces the one of the address.
     ///   - cluster: the cluster of which it is a primary, if it is one.
     init(
-        _ address: RedisAddress, at place: RedisAddress.Place? = nil, _ options: RedisOptions, on loop: EventLoop,
+        _ address: RedisAddress, at endpoint: RedisAddress.Endpoint? = nil, _ options: RedisOptions, on loop: EventLoop,
         knowing cluster: RedisCluster? = nil, _ handlers: Handlers
     ) {
-        link = RedisLink(address, at: place ?? address.place, options, on: loop) { cluster?.doubt() }
+        link = RedisLink(address, at: endpoint ?? address.endpoint, options, on: loop) { cluster?.doubt() }
         self.loop = loop
         self.cluster = cluster
         prefix = cluster == nil ? "" : "s"

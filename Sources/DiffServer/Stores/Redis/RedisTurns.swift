@@ -40,8 +40,8 @@ struct RedisTurns: Sendable {
         """)
 
     private static func keys(_ purpose: TurnPurpose, _ name: String) -> [RedisArgument] {
-        let key = RedisScripts.key(name)
-        return [RedisArgument("\(key):\(purpose.rawValue)"), RedisArgument("\(key):note")]
+        let key = RedisScripts.channel(name)
+        return [.text("\(key):\(purpose.rawValue)"), .text("\(key):note")]
     }
 
     static func take(
@@ -51,20 +51,16 @@ struct RedisTurns: Sendable {
         let arguments = [
             RedisArgument(node), RedisArgument(milliseconds(time)), RedisArgument(isForced ? "1" : "0"),
         ]
-        client.run(take, keys: keys(purpose, name), arguments) { result in
-            switch result {
-            case .failure(let failure): done(.failure(StoreFailure(failure)))
-            case .success(let reply):
-                guard let parts = reply.elements, parts.count == 4, case .integer(let state) = parts[0],
-                    case .integer(let left) = parts[1], let text = parts[2].text,
-                    let now = parts[3].text.flatMap({ Int($0) })
-                else { return done(.failure(.unavailable("its answer about a turn cannot be read"))) }
-                let note = SourceNote(text, now: now)
-                switch state {
-                case 1: done(.success(.taken(note)))
-                case 0: done(.success(.busy(note)))
-                default: done(.success(.notDue(note, in: .milliseconds(max(0, left)))))
-                }
+        client.ask(take, keys: keys(purpose, name), arguments, done) { reply in
+            guard let parts = reply.elements, parts.count == 4, case .integer(let state) = parts[0],
+                case .integer(let left) = parts[1], let text = parts[2].text,
+                let now = parts[3].text.flatMap({ Int($0) })
+            else { return .failure(.unavailable("its answer about a turn cannot be read")) }
+            let note = SourceNote(text, now: now)
+            switch state {
+            case 1: return .success(.taken(note))
+            case 0: return .success(.busy(note))
+            default: return .success(.notDue(note, in: .milliseconds(max(0, left))))
             }
         }
     }
@@ -77,9 +73,7 @@ struct RedisTurns: Sendable {
             RedisArgument(node), RedisArgument(next == .zero ? 0 : milliseconds(next)), RedisArgument(note?.text ?? ""),
             RedisArgument(note?.age.map { "\(Int($0 / .milliseconds(1)))" } ?? ""), RedisArgument(noteLife),
         ]
-        client.run(end, keys: keys(purpose, name), arguments) { result in
-            done(result.map { _ in }.mapError { StoreFailure($0) })
-        }
+        client.ask(end, keys: keys(purpose, name), arguments, done) { _ in .success(()) }
     }
 
     private static func milliseconds(_ time: Duration) -> Int { max(1, Int(time / .milliseconds(1))) }

@@ -10,23 +10,11 @@ import HTTPCore
 ///
 /// Any thread may call; all state belongs to the loop.
 final class RedisWatch: @unchecked Sendable {
-    /// What its owner hears, on the loop.
-    struct Handlers: Sendable {
-        /// Tokens of a session are refused from now on.
-        var revoked: @Sendable (_ message: [UInt8]) -> Void
-        /// Asks for the head of a slot, and says when it is `revalidated`.
-        var revalidate: @Sendable (SessionSlot) -> Void
-        /// What all nodes agree on may have been lost: behind each new connection, and in each round.
-        var reassure: @Sendable () -> Void
-        /// Another server is the primary now.
-        var switched: @Sendable (ConnectAddress) -> Void
-    }
-
     private let address: RedisAddress
     private let options: RedisOptions
     private let loop: EventLoop
     private let cluster: RedisCluster?
-    private var handlers: Handlers?
+    private weak var store: RedisStore?
     private var hints: RedisHints?
     private var sentinels: [RedisSubscriber] = []
     private var slots: [String: SessionSlot] = [:]
@@ -48,15 +36,15 @@ final class RedisWatch: @unchecked Sendable {
 
     // MARK: From any thread
 
-    func start(_ handlers: Handlers) {
-        loop.perform { [self] in
-            self.handlers = handlers
+    func start(for store: RedisStore) {
+        loop.perform { [self, weak store] in
+            self.store = store
             hints = RedisHints(
                 address, options, on: loop, knowing: cluster, probe: RedisScripts.probeKey,
                 .init(
                     message: { [weak self] in self?.hear($0, $1) }, confirmed: { [weak self] in self?.confirm($0) }))
             hints?.subscribe(RedisScripts.revokedKey)
-            if case .sentinels(let servers, let primary) = address.place {
+            if case .sentinels(let servers, let primary) = address.endpoint {
                 sentinels = servers.map { listen(to: $0, about: primary) }
             }
         }
@@ -66,7 +54,7 @@ final class RedisWatch: @unchecked Sendable {
         loop.perform { [self] in
             for subscriber in sentinels { subscriber.close() }
             hints?.close()
-            (handlers, hints, sentinels, slots) = (nil, nil, [], [:])
+            (store, hints, sentinels, slots) = (nil, nil, [], [:])
         }
     }
 
@@ -74,7 +62,7 @@ final class RedisWatch: @unchecked Sendable {
     func readersChanged(of slot: SessionSlot) {
         loop.perform { [self] in
             guard let hints, (slot.readerCount > 0) != (slots[slot.name] === slot) else { return }
-            let channel = RedisScripts.key(slot.name)
+            let channel = RedisScripts.channel(slot.name)
             if slot.readerCount > 0 {
                 slots[slot.name] = slot
                 hints.subscribe(channel)
@@ -92,7 +80,7 @@ final class RedisWatch: @unchecked Sendable {
             for slot in slots.values where Int(bitPattern: ObjectIdentifier(slot)) >> 4 % Self.sweeps == tick {
                 validate(slot)
             }
-            if tick == 0 { handlers?.reassure() }
+            if tick == 0 { store?.reassure() }
         }
     }
 
@@ -105,7 +93,7 @@ final class RedisWatch: @unchecked Sendable {
     // MARK: Hints
 
     private func hear(_ channel: String, _ version: [UInt8]) {
-        if channel == RedisScripts.revokedKey { handlers?.revoked(version) }
+        if channel == RedisScripts.revokedKey { store?.revocations.hear(version) }
         guard let name = RedisScripts.session(channel), let slot = slots[name] else { return }
         // Most often this process made the commit itself.
         if let known = slot.version, Session.text(known).utf8.elementsEqual(version) { return }
@@ -114,16 +102,16 @@ final class RedisWatch: @unchecked Sendable {
 
     /// Earlier messages may have been missed.
     private func confirm(_ channel: String) {
-        if channel.hasPrefix(RedisScripts.probeKey) || channel == RedisScripts.revokedKey { handlers?.reassure() }
+        if channel.hasPrefix(RedisScripts.probeKey) || channel == RedisScripts.revokedKey { store?.reassure() }
         if let slot = RedisScripts.session(channel).flatMap({ slots[$0] }) { validate(slot) }
     }
 
     /// Revalidates a slot, once at a time; hints that come meanwhile cause one more.
     private func validate(_ slot: SessionSlot) {
-        guard let handlers else { return }
+        guard let store else { return }
         let isUnderWay = validations[ObjectIdentifier(slot)] != nil
         validations[ObjectIdentifier(slot)] = isUnderWay
-        if !isUnderWay { handlers.revalidate(slot) }
+        if !isUnderWay { store.revalidate(slot) }
     }
 
     // MARK: Sentinels
@@ -133,7 +121,7 @@ final class RedisWatch: @unchecked Sendable {
     /// lost.
     private func listen(to sentinel: ConnectAddress, about primary: String) -> RedisSubscriber {
         var (address, options) = (address, options)
-        address.place = .server(sentinel)
+        address.endpoint = .server(sentinel)
         address.database = 0
         // A sentinel that is down is no outage: the others know as much.
         options.health = StoreHealth()
@@ -143,7 +131,7 @@ final class RedisWatch: @unchecked Sendable {
             .init { [weak self] _, message in
                 guard let self, let server = Self.server(message, of: primary) else { return }
                 hints?.leave(for: server)
-                handlers?.switched(server)
+                store?.leave(for: server)
             })
         subscriber.subscribe(Self.switches)
         return subscriber

@@ -6,18 +6,16 @@ import HTTPCore
 /// slot belongs to one primary (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). Without a
 /// cluster one primary has all slots.
 struct SlotMap: Sendable, Equatable {
-    typealias Place = RedisAddress.Place
-
     static let slotCount = 16_384
 
-    private(set) var primaries: [Place]
+    private(set) var primaries: [RedisAddress.Endpoint]
     /// The replicas of all.
     private(set) var replicas: [ConnectAddress] = []
     /// For each slot the index of its primary, or -1; empty if one primary has all.
     private var owners: [Int16] = []
 
-    /// One that has everything.
-    init(sole primary: Place) { primaries = [primary] }
+    /// A map in which one primary has everything.
+    init(sole primary: RedisAddress.Endpoint) { primaries = [primary] }
 
     /// Reads the answer to `CLUSTER SLOTS`; nil if it is none.
     ///
@@ -46,9 +44,9 @@ struct SlotMap: Sendable, Equatable {
     }
 
     private mutating func index(of primary: ConnectAddress) -> Int16 {
-        let place = Place.server(primary)
-        if let index = primaries.firstIndex(of: place) { return Int16(index) }
-        primaries.append(place)
+        let endpoint = RedisAddress.Endpoint.server(primary)
+        if let index = primaries.firstIndex(of: endpoint) { return Int16(index) }
+        primaries.append(endpoint)
         return Int16(primaries.count - 1)
     }
 
@@ -62,14 +60,14 @@ struct SlotMap: Sendable, Equatable {
         for slot in owners.indices where owners[slot] > former { owners[slot] -= 1 }
     }
 
-    /// Whose a key is; nil where no primary has its slot.
-    func primary(of key: some Collection<UInt8>) -> Place? {
+    /// The primary of a key; nil if none has its slot.
+    func primary(of key: some Collection<UInt8>) -> RedisAddress.Endpoint? {
         guard !owners.isEmpty else { return primaries[0] }
         let owner = owners[Self.slot(of: key)]
         return owner < 0 ? nil : primaries[Int(owner)]
     }
 
-    func primary(of key: String) -> Place? { primary(of: key.utf8) }
+    func primary(of key: String) -> RedisAddress.Endpoint? { primary(of: key.utf8) }
 
     /// A slot that no primary has.
     var orphan: Int? { owners.firstIndex(of: -1) }

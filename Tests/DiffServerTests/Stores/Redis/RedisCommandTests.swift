@@ -11,9 +11,10 @@ import Testing
 
     @Test func numbersAndVersionsAreWrittenAsDigits() {
         let rows: [(RedisArgument, String)] = [
-            (.number(0), "0"), (.number(9), "9"), (.number(10), "10"), (.number(-12), "-12"),
-            (.number(.max), "\(Int.max)"), (.number(.min), "\(Int.min)"), (.version(0), ""), (.version(0xa), "a"),
-            (.version(0x10), "10"), (.version(.max), "ffffffffffffffff"), ("", ""), ("word", "word"),
+            (RedisArgument(0), "0"), (RedisArgument(9), "9"), (RedisArgument(10), "10"), (RedisArgument(-12), "-12"),
+            (RedisArgument(Int.max), "\(Int.max)"), (RedisArgument(Int.min), "\(Int.min)"), (.version(0), ""),
+            (.version(0xa), "a"), (.version(0x10), "10"), (.version(.max), "ffffffffffffffff"), ("", ""),
+            ("word", "word"),
         ]
         for (argument, text) in rows {
             #expect(argument.bytes == Array(text.utf8) && argument.count == text.utf8.count)

@@ -46,7 +46,7 @@ struct RedisSentinelTests {
             return "*2\r\n$9\r\n127.0.0.1\r\n$\(port.utf8.count)\r\n\(port)\r\n"
         }
         var address = RedisAddress("redis-sentinel://a/main")!
-        address.place = .sentinels([.unix(path: sentinel.path)], primary: "main")
+        address.endpoint = .sentinels([.unix(path: sentinel.path)], primary: "main")
         let running = try RunningLoop()
         let client = RedisClient(address, RedisOptions(), on: running.loop)
         defer { client.close() }

@@ -14,7 +14,7 @@ import Testing
         .array([.integer(first), .integer(last)] + nodes)
     }
 
-    private static func place(_ host: String, _ port: UInt16) -> RedisAddress.Place {
+    private static func primary(_ host: String, _ port: UInt16) -> RedisAddress.Endpoint {
         .server(.tcp(host: host, port: port))
     }
 
@@ -34,8 +34,8 @@ import Testing
     }
 
     @Test func onePrimaryHasAll() {
-        let sole = SlotMap(sole: Self.place("a", 1))
-        #expect(sole.primary(of: "foo") == Self.place("a", 1))
+        let sole = SlotMap(sole: Self.primary("a", 1))
+        #expect(sole.primary(of: "foo") == Self.primary("a", 1))
         #expect(sole.keys("k") == ["k"])
         #expect(sole.orphan == nil)
     }
@@ -49,10 +49,10 @@ import Testing
                     Self.range(10_001, 12_181, Self.node("a", 1), Self.node("r", 9)),
                     Self.range(12_183, 16_383, .array([.null, .integer(2)])),
                 ]), from: Self.speaker))
-        #expect(map.primaries == [Self.place("a", 1), Self.place("asked", 2)])
+        #expect(map.primaries == [Self.primary("a", 1), Self.primary("asked", 2)])
         #expect(map.replicas == [.tcp(host: "r", port: 9), .tcp(host: "asked", port: 3)])
-        #expect(map.primary(of: "bar") == Self.place("a", 1))
-        #expect(map.primary(of: "{user1000}") == Self.place("a", 1))
+        #expect(map.primary(of: "bar") == Self.primary("a", 1))
+        #expect(map.primary(of: "{user1000}") == Self.primary("a", 1))
         #expect(map.primary(of: "foo") == nil)
         #expect(map.orphan == 12_182)
     }
@@ -67,16 +67,16 @@ import Testing
     }
 
     @Test func slotsMoveToOtherPrimariesAndToNewOnes() {
-        var map = SlotMap(sole: Self.place("a", 1))
+        var map = SlotMap(sole: Self.primary("a", 1))
         map.move(12_182, to: .tcp(host: "b", port: 1))
         map.move(0, to: .tcp(host: "c", port: 1))
-        #expect(map.primaries == [Self.place("a", 1), Self.place("b", 1), Self.place("c", 1)])
-        #expect(map.primary(of: "foo") == Self.place("b", 1))
-        #expect(map.primary(of: "bar") == Self.place("a", 1))
+        #expect(map.primaries == [Self.primary("a", 1), Self.primary("b", 1), Self.primary("c", 1)])
+        #expect(map.primary(of: "foo") == Self.primary("b", 1))
+        #expect(map.primary(of: "bar") == Self.primary("a", 1))
         map.move(12_182, to: .tcp(host: "c", port: 1))
-        #expect(map.primaries == [Self.place("a", 1), Self.place("c", 1)], "who has nothing left is gone")
-        #expect(map.primary(of: "foo") == Self.place("c", 1))
-        #expect(map.primary(of: "") == Self.place("c", 1))
+        #expect(map.primaries == [Self.primary("a", 1), Self.primary("c", 1)], "who has nothing left is gone")
+        #expect(map.primary(of: "foo") == Self.primary("c", 1))
+        #expect(map.primary(of: "") == Self.primary("c", 1))
     }
 
     @Test func eachPrimaryHasAKeyOfAName() throws {
