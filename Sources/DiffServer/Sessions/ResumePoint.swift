@@ -83,7 +83,7 @@ extension Session {
     /// A revision's name for a reader with views.
     func name(of revision: Revision, through views: [StateView]) -> Revision {
         if views.isEmpty { return revision }
-        var text = Array("\(revision.text)".utf8)
+        var text = Array(revision.text.utf8)
         for view in views {
             text.append(UInt8(ascii: "\n"))
             text += view.json

@@ -79,16 +79,6 @@ final class Session: Sendable {
             footprint =
                 snapshot.footprint + fingerprints.footprint + origin.marks.footprint + (step?.bytes.capacity ?? 0)
         }
-
-        convenience init(
-            revision: Revision, snapshot: Snapshot, fingerprints: Fingerprints, marks: Marks, parent: Revision? = nil,
-            maker: RequestFingerprint? = nil, made: Instant, hasOldDigest: Bool = false, step: SnapshotDelta? = nil,
-            change: Changeset? = nil
-        ) {
-            let origin = Origin(
-                revision: revision, marks: marks, parent: parent, maker: maker, made: made, hasOldDigest: hasOldDigest)
-            self.init(origin, snapshot: snapshot, fingerprints: fingerprints, step: step, change: change)
-        }
     }
 
     /// What PUT or the first POST determined, and PUT without a state has changed since.
@@ -127,7 +117,26 @@ final class Session: Sendable {
     }
 }
 
-/// A hash of a request's body, and of what the request says of its shape.
+extension Session {
+    /// The settings that a request names; nil for the others.
+    struct SettingsChange: Sendable, Equatable {
+        var timeToLive: Duration?
+        var ignored: [JSONPointer]?
+        var shape: StateShape?
+        var keepsExpanded: Bool?
+
+        func applied(to settings: Settings) -> Settings {
+            var next = settings
+            if let timeToLive { next.timeToLive = timeToLive }
+            if let ignored { next.ignored = ignored }
+            if let shape { next.shape = shape }
+            if let keepsExpanded { next.keepsExpanded = keepsExpanded }
+            return next
+        }
+    }
+}
+
+/// A hash of a request's body, and of its parameters about the body's shape.
 struct RequestFingerprint: Sendable, Hashable {
     var value: UInt64
 }

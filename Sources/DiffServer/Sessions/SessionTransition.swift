@@ -21,11 +21,10 @@ struct SessionTransition: Sendable {
         if let before { settings.digestEpoch = before.settings.digestEpoch }
         let fingerprints = Fingerprints(of: snapshot, by: hash, ignoring: settings.ignored)
         let revision = Revision(sequence: sequence + 1, digest: fingerprints.digest(salt: settings.salt(name)))
-        let head = Session.Head(
-            revision: revision, snapshot: snapshot, fingerprints: fingerprints, marks: .none, parent: parent,
-            maker: maker, made: now)
+        let origin = Session.Head.Origin(revision: revision, marks: .none, parent: parent, maker: maker, made: now)
         return Session(
-            head: head, settings: settings, replays: before?.replays ?? ReplayWindow(),
+            head: Session.Head(origin, snapshot: snapshot, fingerprints: fingerprints), settings: settings,
+            replays: before?.replays ?? ReplayWindow(),
             startedOverAt: sequence == 0 ? 0 : revision.sequence, version: before?.version ?? 0)
     }
 
@@ -55,13 +54,13 @@ struct SessionTransition: Sendable {
         var history = before.history
         let back = isSame ? SnapshotDelta.unchanged : SnapshotDelta(backOver: changeset)
         history.retire(before.head.revision, marks: before.head.marks, back: back, at: now, bounds: bounds)
-        // The old snapshot stays where nothing but marks came: what it ignores must not creep in.
+        let digest = isSame ? before.head.revision.digest : fingerprints.digest(salt: before.settings.salt(name))
+        let origin = Session.Head.Origin(
+            revision: Revision(sequence: before.head.revision.sequence + 1, digest: digest), marks: marks,
+            parent: before.head.revision, maker: maker, made: now, hasOldDigest: isSame && before.head.hasOldDigest)
+        // If only marks are new the old snapshot stays, so that ignored places do not change without a change.
         let head = Session.Head(
-            revision: Revision(
-                sequence: before.head.revision.sequence + 1,
-                digest: isSame ? before.head.revision.digest : fingerprints.digest(salt: before.settings.salt(name))),
-            snapshot: isSame ? before.head.snapshot : snapshot, fingerprints: fingerprints, marks: marks,
-            parent: before.head.revision, maker: maker, made: now, hasOldDigest: isSame && before.head.hasOldDigest,
+            origin, snapshot: isSame ? before.head.snapshot : snapshot, fingerprints: fingerprints,
             step: isLogged ? isSame ? .unchanged : SnapshotDelta(over: changeset) : nil, change: changeset)
         return (before.with(head: head, history: history), changeset)
     }

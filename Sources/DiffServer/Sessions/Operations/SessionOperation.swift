@@ -29,6 +29,21 @@ extension SessionOperation {
     var consent: (any Consent)? { nil }
 }
 
+/// Consent to edits, which is asked for after every check and before they are committed.
+protocol Consent: AnyObject, Sendable {
+    /// Whether it was given. The edits are made then, whoever else has written meanwhile.
+    var isGiven: Bool { get }
+    /// The revision for which it was last asked.
+    var asked: Revision? { get }
+
+    /// Takes the next step towards it, after which the edits are checked again.
+    ///
+    /// - Parameters:
+    ///   - revision: to which the edits can be applied.
+    ///   - body: holds the edits.
+    func proceed(at revision: Revision, edits body: ArraySlice<UInt8>) -> Progress<Void, Problem>
+}
+
 /// What an operation makes of a session.
 enum Decision<Outcome: Sendable>: Sendable {
     /// The session stays as it is.
