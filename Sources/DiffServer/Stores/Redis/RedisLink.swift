@@ -44,7 +44,7 @@ final class RedisLink: @unchecked Sendable {
     /// A link that starts to connect.
     ///
     /// - Parameters:
-    ///   - place: replaces the one of the address.
+    ///   - endpoint: replaces the one of the address.
     ///   - whenAway: called on the loop when a connection is lost, or cannot be made.
     init(
         _ address: RedisAddress, at endpoint: RedisAddress.Endpoint, _ options: RedisOptions, on loop: EventLoop,

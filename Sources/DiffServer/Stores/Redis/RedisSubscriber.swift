@@ -41,8 +41,8 @@ final class RedisSubscriber: @unchecked Sendable {
     /// A subscriber that starts to connect.
     ///
     /// - Parameters:
-    ///   - place: replaces the one of the address.
-    ///   - cluster: the cluster of which it is a primary, if it is one.
+    ///   - endpoint: replaces the one of the address.
+    ///   - cluster: the cluster of which the endpoint is a primary, if it is one.
     init(
         _ address: RedisAddress, at endpoint: RedisAddress.Endpoint? = nil, _ options: RedisOptions, on loop: EventLoop,
         knowing cluster: RedisCluster? = nil, _ handlers: Handlers
