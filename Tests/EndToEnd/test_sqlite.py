@@ -291,6 +291,15 @@ class Restarts(SQLiteCase):
         self.addCleanup(stream.close)
         self.assertEqual([each["op"] for each in stream.next_event(5).json["changes"]], ["insert"])
 
+    def test_marks_of_ids_that_look_alike_are_kept_apart(self):
+        ids = ["\u00e9", "e\u0301"]
+        first = self.post("s", {"state": [*ids, "e"]}).json["to"]
+        self.post("s", {"edits": [{"op": "reload", "items": ids[:1]}, {"op": "reconfigure", "items": ids[1:]}]})
+        self.restarted()
+        self.assertEqual(self.changes("s", first)["changes"], [
+            {"op": "update", "items": [{"id": ids[1]}], "as": "reconfigure"},
+            {"op": "update", "items": [{"id": ids[0]}], "as": "reload"}])
+
     def test_a_lost_answer_is_found_again(self):
         first = self.post("s", {"state": ["a"]}).json["to"]
         edit = {"edits": [{"op": "insert", "items": ["b"]}]}

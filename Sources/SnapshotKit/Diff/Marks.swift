@@ -86,10 +86,11 @@ public struct Marks: Sendable, Equatable {
             isReload = true
         }
         for (name, path) in [("items", \Marks.items), ("sections", \Marks.sections)] {
-            guard let marks = groups[name]?.members else { return nil }
-            for (id, redraw) in marks {
-                guard let text = redraw.string, let redraw = Self.redraws[text] else { return nil }
-                self[keyPath: path][Array(id.utf8)] = redraw
+            // A dictionary by names would take ids for one that are only canonically equivalent.
+            guard let marks = groups[name]?.orderedMembers else { return nil }
+            for mark in marks {
+                guard let text = mark.value.string, let redraw = Self.redraws[text] else { return nil }
+                self[keyPath: path][Array(mark.name.utf8)] = redraw
             }
         }
     }

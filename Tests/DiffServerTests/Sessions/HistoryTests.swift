@@ -109,6 +109,12 @@ import Testing
         #expect(marked.footprint > plain.footprint)
     }
 
+    @Test func `marks of ids that are only canonically equivalent are two`() throws {
+        let json = #"{"marks":{"items":{"\u00e9":"reload","e\u0301":"reconfigure"},"sections":{}}}"#
+        let slice = try #require(JSONSlice.members(of: Array(json.utf8))?["marks"])
+        #expect(Marks(slice)?.count == 2)
+    }
+
     @Test func `a digest is found at its own sequence first, else the newest`() throws {
         var history = History()
         let past = try past(1)
