@@ -381,6 +381,11 @@ class Scopes(Veiled):
             found = self.asked(answer.json["token"], self.path)
             self.assertUnmarked(found)
             self.assertEqual(found.text, self.asked(self.thin(self.session), self.path).text)
+            for view in ({"sectionFields": ["/content"]}, {"listFields": ["/content", "/content/m"]},
+                         {"limit": 1, "sectionFields": ["/content"], "listFields": ["/content"]}):
+                answer = self.asked(KEY, path, None, "POST", {"view": view, **sessions})
+                found = self.asked(answer.json["token"], self.path)
+                self.assertEqual(found.text, self.asked(self.thin(self.session, view), self.path).text)
             for scope in (["edit"], ["read", "edit"], ["read", "edit:move"]):
                 answer = self.asked(KEY, path, None, "POST", {"scope": scope, "view": VIEW, **sessions})
                 self.assertStatus(answer, 422)

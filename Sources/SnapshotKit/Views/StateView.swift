@@ -47,6 +47,20 @@ public struct StateView: Sendable, Hashable {
     /// The view that shows everything.
     public static let all = StateView(Parts(), json: Array("{}".utf8))
 
+    /// The view as `init(json:hidesContents:)` reads it where it hides contents: those of sections and of the list that
+    /// are shown whole are named.
+    public var jsonHidingContents: [UInt8] {
+        var members = JSONWriter()
+        members.append(Array(json.dropLast()))
+        for (name, cut) in [("sectionFields", parts.sectionFields), ("listFields", parts.listFields)] where cut == nil {
+            if members.count > 1 { members.append(",") }
+            members.append(string: name)
+            members.append(":[\"/content\"]")
+        }
+        members.append("}")
+        return members.bytes()
+    }
+
     /// Whether it shows everything, unchanged.
     public var isAll: Bool { json.count == 2 }
 

@@ -39,7 +39,7 @@ struct Token: Sendable, Equatable {
         }
         claims.text("scope", scopes.map(\.text).sorted().reversed().joined(separator: " "))
         if let made { claims.json("iat", Array("\(made / 1000).\(String(made % 1000 + 1000).dropFirst())".utf8)) }
-        if let view { claims.json("view", view.json) }
+        if let view { claims.json("view", view.jsonHidingContents) }
         claims.number("exp", Int(expires.seconds))
         claims.text("jti", Base64URL.encode(Digests.random(9)))
         let text =

@@ -59,6 +59,7 @@ import Testing
 
     @Test(arguments: [
         #"{"limit":1}"#, "{}", #"{"sectionFields":["/content/title"],"where":[{"at":"/content/a","is":"é\""}]}"#,
+        #"{"sectionFields":["/content"],"limit":1}"#, #"{"listFields":["/content"],"sectionFields":["/content"]}"#,
     ])
     func `a token keeps its view, and is good for reading only`(_ json: String) throws {
         let view = try StateView(json: json, hidesContents: true)
