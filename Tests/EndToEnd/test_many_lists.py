@@ -118,6 +118,11 @@ class ManyStreams(ManyCase):
         self.made(["b"], a)
         event = stream.next_event()
         self.assertEqual((event.json["session"], event.json["reset"]), (a, "unknown"))
+        self.delete_session(a)
+        self.assertEqual(stream.next_event().event, "end")
+        back = self.made(["b"], a)[1]
+        told = stream.next_event().json
+        self.assertEqual((told["session"], told["from"], told["to"], told["changes"]), (a, event.json["to"], back, []))
         self.made(["l"], "later")
         event = stream.next_event()
         self.assertEqual((event.json["session"], event.json["reset"]), ("later", "initial"))

@@ -119,8 +119,7 @@ final class EventStream: @unchecked Sendable {
         var problem = problem
         problem.session = list.name
         writer.write(Event.end(problem, instance: call.instance))
-        list.leave()
-        if let problem = list.join(at: nil) { return end(problem) }
+        if let problem = list.rejoin() { return end(problem) }
         list.begin()
     }
 

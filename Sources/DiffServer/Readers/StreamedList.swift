@@ -24,6 +24,9 @@ final class StreamedList: SessionReader, @unchecked Sendable {
     private var told: Revision?
     /// Whether the last event said that the session's source is silent.
     private var isToldStale = false
+    /// Whether the last event said that the session has ended: when it is back, the next one says so, even if it has
+    /// nothing else to say.
+    private var isToldEnded = false
     private var isDirty = true
     /// Whether the next event is being made, by the store or by a worker.
     private var isBusy = false
@@ -78,6 +81,13 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         service.table.remove(self, from: slot)
         service.watch(slot)
         (self.slot, seen) = (nil, nil)
+    }
+
+    /// Waits for the session again, of whose end the reader was told.
+    func rejoin() -> Problem? {
+        leave()
+        isToldEnded = true
+        return join(at: nil)
     }
 
     /// Reads the session, and sends what is new.
@@ -137,7 +147,7 @@ final class StreamedList: SessionReader, @unchecked Sendable {
     /// Moves the base on before it is forgotten, though it is too early for another event. At most the reader's
     /// revision is sent.
     private func keepUp(with slot: SessionSlot) -> Int {
-        guard !options.sight.showsAll, let base, let session = slot.awakeSession else { return 0 }
+        guard !options.sight.showsAll, !isToldEnded, let base, let session = slot.awakeSession else { return 0 }
         let view = SessionView(slot, session, of: service.table)
         guard view.isFading(base.revision), !view.isLong(options.sight, from: base.revision),
             case .nothing(let same) = view.news(since: sent, from: base, options)
@@ -205,7 +215,7 @@ final class StreamedList: SessionReader, @unchecked Sendable {
             return (isSilent ? .nothing(head) : .changes(view.answer(since: sent, options)), options)
         }
         let news = view.news(since: sent, from: base, options)
-        guard case .nothing(let same) = news, isNewsOfSource else { return (news, options) }
+        guard case .nothing(let same) = news, isNewsOfSource || isToldEnded else { return (news, options) }
         return (.changes(view.answer(since: sent, from: same, options)), options)
     }
 
@@ -229,7 +239,7 @@ final class StreamedList: SessionReader, @unchecked Sendable {
             // The source may have been heard again while a worker wrote that it is silent.
             if isOfSource, !isNewsOfSource { return 0 }
             let answer = service.told(answer, of: name)
-            isToldStale = answer.isStale
+            (isToldStale, isToldEnded) = (answer.isStale, false)
             if isAdopted {
                 if let to = answer.to { sent = .revision(to) }
                 (base, hasMoved) = (ReaderBase(revision: head.revision, place: answer.to?.place), true)
