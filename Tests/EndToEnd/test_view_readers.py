@@ -36,6 +36,16 @@ class Held(ViewCase):
         self.wrote(session, board(1, 2))
         self.assertEqual(answer().json["changes"], [])
 
+    def test_what_another_was_told_of_nothing_is_not_told_at_once(self):
+        view = {"where": [{"at": "/content/n", "is": 1}]}
+        session, _ = self.made([{"id": "a", "content": {"n": 1}}, {"id": "b", "content": {"n": 0}}])
+        base = self.get_changes(session, view_query(view)).json["to"]
+        self.wrote(session, {"edits": [{"op": "update", "items": [{"id": "b", "content": {"n": 5}}]}]})
+        for _ in range(2):
+            start = time.monotonic()
+            self.assertEqual(self.get_changes(session, view_query(view, since=base, wait=1)).json["changes"], [])
+            self.assertGreater(time.monotonic() - start, 0.9)
+
 
 class Ignored(ViewCase):
     """A view may look at what equality leaves out: then states that are equal show different things."""

@@ -47,6 +47,8 @@ struct ChangesAnswer: Sendable {
     let anchor: ElementID?
     /// Whether it says that the session's source is silent.
     private(set) var isStale = false
+    /// Whether it says that nothing changed: who waits for changes is not told.
+    var isOfNothing = false
     let form: ChangesForm
 
     private init(

@@ -197,7 +197,7 @@ private struct SightedReader {
         }
         let key = AnswerCache.Key.changes(from: named, options)
         let answers = view.slot.answers(in: view.table.answers)
-        if let known = answers.answer(key, at: head) { return .changes(known) }
+        if let known = answers.answer(key, at: head), always || !known.isOfNothing { return .changes(known) }
         let past: SeenState? =
             if case .past(let index, _) = point { view.seen(through: sight.views, at: index, before: before) } else {
                 seen
@@ -211,10 +211,12 @@ private struct SightedReader {
             from: shown, to: destination.snapshot, marks: marks, ignoring: view.session.settings.ignored)
         // A reader that asks for another window than it shows is told the new place, even if the rows are the same.
         let isAsked = base == nil && self.window(of: past, since: past, place)?.place != place
-        if !always, isEmpty(changeset), !isAsked {
+        let isOfNothing = isEmpty(changeset)
+        if !always, isOfNothing, !isAsked {
             return .nothing(ReaderBase(revision: head, place: window?.place))
         }
-        let answer = ChangesAnswer(changeset, from: named, to: destination, options)
+        var answer = ChangesAnswer(changeset, from: named, to: destination, options)
+        answer.isOfNothing = isOfNothing
         return .changes(answers.remember(answer, key, at: head))
     }
 
