@@ -111,6 +111,8 @@ class Keys(Guarded):
         self.assertProblem(self.ask("BREW", "/v1/diff", KEY), 405, "method-not-allowed")
         self.assertProblem(self.ask("GET", "/nothing", KEY), 404, "route-not-found")
         self.assertProblem(self.ask("GET", "/v1/sessions/team-b:1?sinse=1", TEAM_KEY), 403, "forbidden")
+        self.assertProblem(self.ask("BREW", "/v1/sessions/team-b:1", TEAM_KEY), 403, "forbidden")
+        self.assertProblem(self.ask("BREW", "/v1/sessions/team-a:1", TEAM_KEY), 405, "method-not-allowed")
 
     def test_framing_and_sizes_come_before_401_and_all_else_after_it(self):
         get, post = "GET /v1/sessions/s HTTP/1.1\r\n", "POST /v1/diff HTTP/1.1\r\nHost: localhost\r\n"
@@ -272,6 +274,9 @@ class Tokens(Guarded):
         for name in (other, "none", self.session + "x"):
             with self.subTest(name):
                 self.assertProblem(self.ask("GET", session_path(name), read), 403, "forbidden")
+                self.assertProblem(self.ask("PATCH", session_path(name, "changes"), read), 403, "forbidden")
+                self.assertProblem(self.ask("GET", session_path(name, "tokens"), read), 403, "forbidden")
+        self.assertProblem(self.ask("PATCH", session_path(self.session, "changes"), read), 405, "method-not-allowed")
         self.assertProblem(self.ask("POST", "/v1/diff", read, {"old": [], "new": []}), 403, "forbidden")
 
     def test_what_is_no_token_is_401(self):

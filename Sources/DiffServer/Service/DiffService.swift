@@ -56,7 +56,11 @@ final class DiffService: Service {
         switch consume match {
         case .found(let route, let place): return try admit(head, peer, loop, to: route, place)
         case .methodNotAllowed(let allow):
-            try checkRate(Self.isOpen(head) ? nil : identity(head, peer, for: .read), peer)
+            let identity = Self.isOpen(head) ? nil : try identity(head, peer, for: .read)
+            if let identity, let session = Self.session(head), !identity.covers(session) {
+                throw .forbidden(identity, .read, session)
+            }
+            try checkRate(identity, peer)
             throw Problem(.methodNotAllowed, "allowed here: \(allow)", fields: [Field("Allow", allow)])
         case .notFound:
             try checkRate(identity(head, peer, for: .read), peer)
@@ -121,6 +125,14 @@ final class DiffService: Service {
     private static func isOpen(_ head: RequestHead) -> Bool {
         guard case .found(let route, _) = routes.match(head, as: .get) else { return false }
         return route.permission == nil
+    }
+
+    /// The session that a path names, whatever the method.
+    private static func session(_ head: RequestHead) -> String? {
+        for method in [Method.get, .post] {
+            if case .found(_, let place) = routes.match(head, as: method) { return place.value(of: "session") }
+        }
+        return nil
     }
 
     private func admitted(

@@ -32,6 +32,15 @@ enum Identity: Sendable {
     /// When the token expires.
     var expires: WallTime? { token?.expires }
 
+    /// Whether it may do anything with a session.
+    func covers(_ session: String) -> Bool {
+        switch self {
+        case .anyone: true
+        case .writer(_, let prefix): session.utf8.starts(with: prefix.utf8)
+        case .client(let token, _): token.sessions.contains(session)
+        }
+    }
+
     /// Whether it has a permission for a session.
     ///
     /// - Parameter session: nil for a request about several, each of which is checked later.
