@@ -272,6 +272,19 @@ class Order(ServiceCase):
                 self.assertProblem(answer, status, problem)
         self.assertEqual(self.get_session(session).json["revision"], revision)
 
+    def test_all_of_the_query_comes_before_accept_and_the_session(self):
+        cases = [(method, "/v1/sessions/none" + path) for method, path in (
+            ("POST", "/changes?view=1"), ("POST", "/changes?at=x"), ("POST", "/changes?at=1&before=1001"), ("POST", "/changes?reload=2"),
+            ("POST", "/changes?itemsAt=x"), ("GET", "/changes?wait=x"), ("GET", "/changes?every=61"), ("GET", "/changes?around=a&after=x"),
+            ("PUT", "?idAt=x"), ("GET", "?view=1"), ("GET", "/items/a?view=1"), ("GET", "/items"), ("GET", "/items?at=1"),
+            ("GET", "/sections?id=a&at=x"))]
+        cases += [("POST", "/v1/diff?view=1"), ("GET", "/v1/changes"), ("GET", "/v1/changes?session=a&every=x"), ("GET", "/v1/sessions?limit=0")]
+        for method, path in cases:
+            for headers in ({"Accept": "text/html"}, {}):
+                with self.subTest(f"{method} {path}", **headers):
+                    answer = self.client.request(method, path, "[" if method != "GET" else None, headers)
+                    self.assertProblem(answer, 400, "malformed-request")
+
     def test_a_replay_by_key_comes_before_preconditions(self):
         session, revision = self.made(["a"])
         self.post_changes(session, ["b"], Idempotency_Key="k", If_Match=f'"{revision}"')

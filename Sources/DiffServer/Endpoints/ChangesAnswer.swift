@@ -23,10 +23,10 @@ struct ChangesOptions: Hashable, Sendable {
         content = try parameters.choice("content") ?? .full
         maxChanges = try parameters.count("maxChanges")
         smallest = try parameters.flag("smallest")
+        sight = try Sight(windowOf: call)
         form =
             streams && acceptance.best(of: ChangesForm.mediaTypes + [ChangesForm.eventType]) == ChangesForm.eventType
             ? ChangesForm(event: dialect ?? .keyed) : try ChangesForm(named: dialect, acceptance)
-        sight = try Sight(windowOf: call)
         if sight.window != nil, form.dialect == .jsonPatch || !form.dialect.isAdopted {
             throw .malformed("\(form.dialect.rawValue) tells of no window: leave out at or around")
         }

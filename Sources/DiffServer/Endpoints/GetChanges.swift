@@ -17,13 +17,13 @@ struct GetChanges: SessionEndpoint {
     init(_ call: Call) throws(Problem) {
         self.call = call
         let since = try call.parameters.since()
-        let wait = try Self.wait(call)
+        let (wait, pace) = (try Self.wait(call), try EventForm.pace(call.parameters))
         options = try ChangesOptions(call, streams: true)
         if wait != nil, !options.form.dialect.isAdopted {
             throw .malformed(
                 "a request for \(options.form.dialect.rawValue) is not held: ask without wait, or for a stream")
         }
-        events = try EventForm(options, call.parameters)
+        events = EventForm(options, pace: pace)
         self.wait = wait ?? 0
         let resumed = options.form.isEvent ? Self.lastEvent(call) : nil
         (self.since, isResumed) = (resumed ?? since, resumed != nil)

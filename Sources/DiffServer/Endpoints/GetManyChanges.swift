@@ -7,20 +7,20 @@ enum GetManyChanges {
     private static let maxSessions = 64
 
     static func answer(_ call: Call) throws(Problem) -> Reply {
-        let options = try ChangesOptions(call, streams: true)
-        guard !options.form.isBarePatch else {
-            throw .notAcceptable(ChangesForm.mediaTypes.filter { $0 != ChangesForm.patchType })
-        }
-        let events = try EventForm(options, call.parameters, isOfMany: true)
         var bases = try bases(call)
         guard bases.allSatisfy({ call.identity.has(.read, session: $0.session) }) else {
             throw Problem(.forbidden, "these credentials do not cover all of these sessions")
+        }
+        let pace = try EventForm.pace(call.parameters)
+        let options = try ChangesOptions(call, streams: true)
+        guard !options.form.isBarePatch else {
+            throw .notAcceptable(ChangesForm.mediaTypes.filter { $0 != ChangesForm.patchType })
         }
         guard options.form.isEvent else { return .later { ManyAnswers(call, bases, options, $0).next() } }
         resume(&bases, call)
         call.share = MemoryShare(of: call.service.table.messages.incoming)
         guard call.share?.resize(to: bases.count * StreamedList.footprint) == true else { throw .crowded }
-        return .now(try EventStream.response(call, bases, events))
+        return .now(try EventStream.response(call, bases, EventForm(options, pace: pace, isOfMany: true)))
     }
 
     /// The sessions that the query names, each with the revision that the reader has: `feed@2-0c4f77d1aa19be02`.

@@ -13,6 +13,7 @@ enum GetSessions {
             throw .malformed("limit must be \(limits.lowerBound) to \(limits.upperBound), not \(limit)")
         }
         let (asked, after) = (try start("prefix", call), try start("after", call))
+        try call.checkAcceptance()
         let own = call.identity.prefix
         guard asked.hasPrefix(own) || own.hasPrefix(asked) else {
             return .now(response(call, SessionPage(entries: [], next: nil)))

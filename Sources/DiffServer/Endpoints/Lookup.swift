@@ -48,8 +48,13 @@ protocol LookupElement {
     static func element(_ id: String, of subject: LookupSubject) -> Self?
     static func missing(_ id: String, at revision: Revision) -> Problem
 
-    /// The element at a place as the query writes it, and the place as JSON.
-    static func element(at place: String, of subject: LookupSubject) throws(Problem) -> (Self?, place: String)
+    /// The position of an element.
+    associatedtype Position: Sendable
+
+    /// Reads a position from a query.
+    static func position(_ text: String) throws(Problem) -> Position
+    static func element(at position: Position, of subject: LookupSubject) -> Self?
+    static func write(_ position: Position, into writer: inout JSONWriter)
 
     func writeLookup(into writer: inout JSONWriter, showsContent: Bool)
 }
@@ -84,36 +89,49 @@ struct GetElements<Element: LookupElement>: ReadingEndpoint {
     let call: Call
     private let revision: Revision?
     private let sight: Sight
-    private let questions: [QueryItem]
+    private let questions: [Question]
+
+    private enum Question {
+        case id(String)
+        case position(Element.Position)
+    }
 
     init(_ call: Call) throws(Problem) {
         self.call = call
         revision = try call.parameters.revision()
         sight = try Sight(viewOf: call)
-        questions = call.parameters.all(["at", "id"])
+        questions = try call.parameters.all(["at", "id"]).map { (item) throws(Problem) in
+            item.name == "at" ? .position(try Element.position(item.value)) : .id(item.value)
+        }
         guard !questions.isEmpty else { throw .malformed("use at or id, or both; each may be repeated") }
     }
 
     /// `{"revision","items":[…],"missing":[…]}`.
     func reply(_ view: SessionView) throws(Problem) -> Reply {
-        let subject = try LookupSubject(
-            view, at: revision, sight, isAskedOften: questions.count { $0.name == "id" } > 4)
+        let isAskedOften = questions.count { if case .id = $0 { true } else { false } } > 4
+        let subject = try LookupSubject(view, at: revision, sight, isAskedOften: isAskedOften)
         var found = JSONWriter()
         var missing = JSONWriter()
         for question in questions {
-            let isPlace = question.name == "at"
-            let (element, place) =
-                isPlace
-                ? try Element.element(at: question.value, of: subject)
-                : (Element.element(question.value, of: subject), "")
+            let element =
+                switch question {
+                case .id(let id): Element.element(id, of: subject)
+                case .position(let position): Element.element(at: position, of: subject)
+                }
             if let element {
                 found.append(found.count == 0 ? "[{" : ",{")
                 element.writeLookup(into: &found, showsContent: subject.showsContent)
                 found.append(byte: UInt8(ascii: "}"))
             } else {
                 missing.append(missing.count == 0 ? "[{" : ",{")
-                missing.append(isPlace ? "\"at\":" : "\"id\":")
-                if isPlace { missing.append(verbatim: place) } else { missing.append(string: question.value) }
+                switch question {
+                case .id(let id):
+                    missing.append("\"id\":")
+                    missing.append(string: id)
+                case .position(let position):
+                    missing.append("\"at\":")
+                    Element.write(position, into: &missing)
+                }
                 missing.append(byte: UInt8(ascii: "}"))
             }
         }
@@ -157,15 +175,19 @@ extension StateItem: LookupElement {
         Problem(.itemNotFound, "no item \"\(id)\" at \(revision.text)")
     }
 
-    /// - Parameter place: `section,row`.
-    static func element(
-        at place: String, of subject: LookupSubject
-    ) throws(Problem) -> (StateItem?, place: String) {
-        let numbers = place.split(separator: ",", omittingEmptySubsequences: false).map { $0.wholeNumber }
+    /// - Parameter text: `section,row`.
+    static func position(_ text: String) throws(Problem) -> ItemPath {
+        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.wholeNumber }
         guard numbers.count == 2, let section = numbers[0], let row = numbers[1], max(section, row) < .max else {
-            throw .malformed("at is an index path as \"0,3\", not \"\(place)\"")
+            throw .malformed("at is an index path as \"0,3\", not \"\(text)\"")
         }
-        return (subject.state.item(at: ItemPath(section: section, row: row)), "[\(section),\(row)]")
+        return ItemPath(section: section, row: row)
+    }
+
+    static func element(at path: ItemPath, of subject: LookupSubject) -> StateItem? { subject.state.item(at: path) }
+
+    static func write(_ path: ItemPath, into writer: inout JSONWriter) {
+        writer.append(verbatim: "[\(path.section),\(path.row)]")
     }
 }
 
@@ -180,13 +202,16 @@ extension StateSection: LookupElement {
         Problem(.sectionNotFound, "no section \"\(id)\" at \(revision.text)")
     }
 
-    static func element(
-        at place: String, of subject: LookupSubject
-    ) throws(Problem) -> (StateSection?, place: String) {
-        guard let index = place.wholeNumber, index < .max else {
-            throw .malformed("at must be a section's index, not \"\(place)\"")
+    static func position(_ text: String) throws(Problem) -> Int {
+        guard let index = text.wholeNumber, index < .max else {
+            throw .malformed("at must be a section's index, not \"\(text)\"")
         }
-        let section = subject.state.sections.indices.contains(index) ? subject.state.sections[index] : nil
-        return (section, "\(index)")
+        return index
     }
+
+    static func element(at index: Int, of subject: LookupSubject) -> StateSection? {
+        subject.state.sections.indices.contains(index) ? subject.state.sections[index] : nil
+    }
+
+    static func write(_ index: Int, into writer: inout JSONWriter) { writer.append(index) }
 }

@@ -19,8 +19,8 @@ final class PostChanges: SessionEndpoint {
         self.call = call
         since = try call.parameters.since()
         shape = try call.parameters.shape()
-        options = try ChangesOptions(call)
         isReload = try call.parameters.flag("reload")
+        options = try ChangesOptions(call)
         if isReload, call.identity.operations?.contains(.reload) == false { throw .notPermitted([.reload]) }
         isMinimal =
             !call.identity.has(.read, session: call.session)

@@ -145,7 +145,7 @@ final class EventStream: @unchecked Sendable {
 
 /// How a stream writes its events, and how often.
 struct EventForm: Sendable {
-    let options: ChangesOptions
+    private(set) var options: ChangesOptions
     /// The least time between two events of one session.
     let pace: Duration
 
@@ -156,11 +156,14 @@ struct EventForm: Sendable {
     private static let minPace = 50
 
     /// - Parameter isOfMany: whether the stream is of several sessions.
-    init(_ options: ChangesOptions, _ parameters: Parameters, isOfMany: Bool = false) throws(Problem) {
-        var options = options
-        options.form.isOfMany = isOfMany
-        self.options = options
-        pace = try parameters.seconds("every", milliseconds: Self.minPace...60_000) ?? .milliseconds(Self.minPace)
+    init(_ options: ChangesOptions, pace: Duration, isOfMany: Bool = false) {
+        (self.options, self.pace) = (options, pace)
+        self.options.form.isOfMany = isOfMany
+    }
+
+    /// The pace that a request asks for.
+    static func pace(_ parameters: Parameters) throws(Problem) -> Duration {
+        try parameters.seconds("every", milliseconds: minPace...60_000) ?? .milliseconds(minPace)
     }
 }
 

@@ -52,6 +52,11 @@ final class Call: Errand {
 
     var instance: String { head.instance }
 
+    /// Refuses a client that does not accept what the route answers with. Called once the whole query is understood.
+    func checkAcceptance() throws(Problem) {
+        if route.isJSON, !acceptance.accepts("application/json") { throw .notAcceptable(["application/json"]) }
+    }
+
     /// Whether the session is so large that work on it takes long, however small the request is.
     func findsLongSession() -> Bool {
         guard let named, let (slot, bytes) = service.table.peek(named) else { return false }

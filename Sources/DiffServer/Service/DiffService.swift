@@ -90,6 +90,7 @@ final class DiffService: Service {
         case .withBody(let prepare):
             let call = try call(route, place, head, peer, loop)
             let prepared = try prepare(call)
+            try call.checkAcceptance()
             try checkBody(head)
             return .read(maxBytes: options.maxBodyBytes) { [self] body, share in take(call, prepared, body, share) }
         }
@@ -100,13 +101,11 @@ final class DiffService: Service {
         _ route: Route, _ place: RouteParameters, _ head: RequestHead, _ peer: Peer, _ loop: EventLoop
     ) throws(Problem) -> Call {
         let session = place.value(of: "session")
-        let call = Call(
+        return Call(
             head: head, loop: loop, route: route, place: place, session: session,
             identity: try admitted(route, to: session, head, peer),
             parameters: try Parameters(head.query, known: route.parameters, lists: route.lists),
             acceptance: Acceptance(head), service: self)
-        if route.isJSON, !call.acceptance.accepts("application/json") { throw .notAcceptable(["application/json"]) }
-        return call
     }
 
     /// The answer to OPTIONS, a preflight or not; nil for other methods.

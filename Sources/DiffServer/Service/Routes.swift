@@ -30,7 +30,11 @@ final class Route: Sendable {
         /// Works on a session.
         static func session<Endpoint: SessionEndpoint>(_: Endpoint.Type, takesBody: Bool = false) -> Work {
             guard takesBody else {
-                return .withoutBody { (call) throws(Problem) in try call.respond(try Endpoint(call), []) }
+                return .withoutBody { (call) throws(Problem) in
+                    let endpoint = try Endpoint(call)
+                    try call.checkAcceptance()
+                    return try call.respond(endpoint, [])
+                }
             }
             return .withBody { (call) throws(Problem) in
                 let endpoint = try Endpoint(call)
