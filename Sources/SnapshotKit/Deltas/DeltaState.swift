@@ -199,7 +199,7 @@ struct DeltaState {
         } else {
             start = tail.append(string: text)
         }
-        node.setID(start, text.count, [])
+        node.setID(FoundID(start: start, count: text.count, flags: []))
         node.hash = idHash(first, text.count)
     }
 

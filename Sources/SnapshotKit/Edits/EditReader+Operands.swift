@@ -123,7 +123,7 @@ extension EditReader {
 
 extension StateReader {
     /// Takes an id on its own; nil, with a violation noted, for anything else.
-    fileprivate mutating func readEditID(depth: Int, at place: Place) throws(JSONError) -> EditID? {
+    fileprivate mutating func readEditID(depth: Int, at place: Location) throws(JSONError) -> EditID? {
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):

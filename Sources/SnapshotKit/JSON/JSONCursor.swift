@@ -11,11 +11,11 @@ struct JSONCursor {
 
     @inline(__always)
     mutating func skipSpace() {
-        // In accepted text a byte at or below a space, outside strings, is white; the padding is never reached here.
+        // Outside strings, any byte of accepted text up to a space is white space. Zero is the padding.
         while byte <= 0x20, byte != 0 { at += 1 }
     }
 
-    /// Enters an array or object at its bracket; false if it is empty, and then past it.
+    /// Enters the array or object that starts here; false if it is empty, and the cursor is then behind it.
     @inline(__always)
     mutating func enter() -> Bool {
         at += 1
@@ -25,7 +25,7 @@ struct JSONCursor {
         return false
     }
 
-    /// After an element or member's value: true after a comma, false after the closing bracket.
+    /// Behind an element or a member's value, takes a comma (true) or the closing bracket (false).
     @inline(__always)
     mutating func takesComma() -> Bool {
         skipSpace()
@@ -35,7 +35,7 @@ struct JSONCursor {
         return isComma
     }
 
-    /// Takes a string at its quote.
+    /// Takes the string that starts here.
     @inline(__always)
     mutating func takeString() -> JSONString {
         at += 1
@@ -57,7 +57,7 @@ struct JSONCursor {
         return JSONString(start: start, count: at - start, isEscaped: isEscaped)
     }
 
-    /// Takes a member's name and its colon, and stands at the value.
+    /// Takes a member's name and colon; the cursor is then at the value.
     @inline(__always)
     mutating func takeName() -> JSONString {
         let name = takeString()
@@ -67,7 +67,7 @@ struct JSONCursor {
         return name
     }
 
-    /// Takes a number, or one of the three words, as its bytes.
+    /// Takes a number, `true`, `false` or `null`.
     @inline(__always)
     mutating func takeToken() -> UnsafeRawBufferPointer {
         let start = at
@@ -90,7 +90,7 @@ struct JSONCursor {
         }
     }
 
-    /// Takes one value of any kind, as its bytes.
+    /// Takes one value of any kind and returns its text.
     mutating func takeValue() -> UnsafeRawBufferPointer {
         let start = at
         skipValue()
@@ -115,12 +115,12 @@ struct JSONCursor {
 }
 
 /// The bytes between the quotes of an accepted JSON string.
-struct JSONString {
+struct JSONString: Equatable {
     let start: UnsafeRawPointer
     let count: Int
     let isEscaped: Bool
 
-    /// Whether both stand for the same text, byte by byte once escapes are resolved.
+    /// Whether both have the same text, byte by byte once escapes are resolved.
     @inline(__always)
     static func == (one: JSONString, other: JSONString) -> Bool {
         if !one.isEscaped, !other.isEscaped {
@@ -140,19 +140,11 @@ struct JSONString {
         return count == bytes.count && (count == 0 || sameBytes(start, bytes.baseAddress!, count))
     }
 
-    /// Whether this string's text is `word`, which is ASCII.
+    /// Whether this string's text is `word`.
     @inline(__always)
     func isText(_ word: StaticString) -> Bool {
-        if isEscaped {
-            return text.elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
-        }
-        guard count == word.utf8CodeUnitCount else { return false }
-        for at in 0..<count where start.load(fromByteOffset: at, as: UInt8.self) != word.utf8Start[at] { return false }
-        return true
+        isText(UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
-
-    @inline(__always)
-    static func != (one: JSONString, other: JSONString) -> Bool { !(one == other) }
 
     var text: StringText { StringText(start, count) }
 

@@ -1,18 +1,16 @@
-// When are two contents the same JSON value? White space, order of members and the way a string is escaped do not
-// matter; number tokens are compared as text, so that 1.0 and 1 differ and nothing above 2^53 is ever mistaken. Most
-// pairs are the same bytes, which one memcmp tells; the next most common are the same members in the same order, which
-// two cursors in step tell without an allocation. Where two names differ, the members that are left of the two objects
-// are compared by a hash that does not see their order. So after the memcmp each byte is read once, in step or by the
-// hash, however deep it stands.
+// When are two contents the same JSON value? White space, the order of members and the escaping of strings do not
+// matter; number tokens are compared as text, so 1.0 and 1 differ, and numbers above 2^53 are never confused. Most
+// pairs have the same bytes, which one memcmp finds; next most common are the same members in the same order, which two
+// cursors in step compare without an allocation. From the first name that differs, the remaining members of both
+// objects are compared by a hash that ignores order. So after the memcmp each byte is read once, however deeply nested.
 //
-// Rejected: searching for each name. To list the members of an object is to skip what is in them, and their own objects
-// do so again: the depth times the bytes, or, for whoever starts over at the first name that differs, two to the power
-// of the depth.
+// Rejected: searching for each name. Listing an object's members means skipping over nested objects, which then list
+// theirs: depth times bytes, or 2 to the power of the depth if each level starts over at the first name that differs.
 
-/// Whether two accepted JSON texts are the same value, leaving out `ignored`. O(n).
+/// Whether two accepted JSON texts are the same value apart from `ignored`. O(n).
 ///
-/// Exact while members stand in the same order. Two different values whose members do not are taken for one with a
-/// chance of 1 in 2^64, by a hash that is keyed by the process.
+/// Exact while members are in the same order. Otherwise two different values are taken for the same with a chance of 1
+/// in 2^64, since they are compared by a hash keyed per process.
 func sameValue(
     _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, ignoring ignored: PlaceSet
 ) -> Bool {
@@ -25,7 +23,7 @@ func sameValue(
     return takesSameValue(&left, &right, ignored)
 }
 
-/// Takes a value from each cursor if they are the same; where it returns false the cursors stand anywhere.
+/// Takes a value from each cursor; true if they are the same. Otherwise the cursors are left anywhere.
 private func takesSameValue(_ left: inout JSONCursor, _ right: inout JSONCursor, _ ignored: PlaceSet) -> Bool {
     switch (left.byte, right.byte) {
     case (UInt8(ascii: "\""), UInt8(ascii: "\"")): return left.takeString() == right.takeString()
@@ -43,7 +41,7 @@ private func takesSameArray(_ left: inout JSONCursor, _ right: inout JSONCursor,
     var (hasLeft, hasRight) = (left.enter(), right.enter())
     var index = 0
     while hasLeft, hasRight {
-        if let inner = ignored.isEmpty ? ignored : ignored.below(index) {
+        if let inner = ignored.below(index) {
             guard takesSameValue(&left, &right, inner) else { return false }
         } else {
             left.skipValue()
@@ -56,11 +54,11 @@ private func takesSameArray(_ left: inout JSONCursor, _ right: inout JSONCursor,
         && (!hasRight || takesIgnored(&right, from: index, ignored))
 }
 
-/// Takes the rest of an array, if all of it is left out.
+/// Takes the rest of an array; true if all of it is ignored.
 private func takesIgnored(_ cursor: inout JSONCursor, from start: Int, _ ignored: PlaceSet) -> Bool {
     var index = start
     repeat {
-        if ignored.isEmpty || ignored.below(index) != nil { return false }
+        if ignored.below(index) != nil { return false }
         cursor.skipValue()
         index += 1
     } while cursor.takesComma()
@@ -76,7 +74,7 @@ private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor
             (left, right) = (leftMember, rightMember)
             return takeMembers(&left, .process, ignored) == takeMembers(&right, .process, ignored)
         }
-        if let inner = ignored.isEmpty ? ignored : ignored.below(name) {
+        if let inner = ignored.below(name) {
             guard takesSameValue(&left, &right, inner) else { return false }
         } else {
             left.skipValue()
@@ -87,10 +85,10 @@ private func takesSameObject(_ left: inout JSONCursor, _ right: inout JSONCursor
     return (!hasLeft || takesIgnoredMembers(&left, ignored)) && (!hasRight || takesIgnoredMembers(&right, ignored))
 }
 
-/// Takes the rest of an object, if all of it is left out.
+/// Takes the rest of an object; true if all of it is ignored.
 private func takesIgnoredMembers(_ cursor: inout JSONCursor, _ ignored: PlaceSet) -> Bool {
     repeat {
-        if ignored.isEmpty || ignored.below(cursor.takeName()) != nil { return false }
+        if ignored.below(cursor.takeName()) != nil { return false }
         cursor.skipValue()
     } while cursor.takesComma()
     return true

@@ -1,8 +1,8 @@
-// A hash of a JSON value that does not see what equality does not see: members are summed, so that their order cannot
-// matter; strings are hashed by their text, numbers by their token; arrays fold in order. Two 64-bit sums over keyed
-// terms collide by chance once in 2^64, and a client without the key cannot search for one.
+// A hash of a JSON value that ignores what equality ignores: members are summed, so their order cannot matter; strings
+// are hashed by their text, numbers by their token; arrays are folded in order. Two 64-bit sums over keyed terms
+// collide by chance once in 2^64, and a client without the key cannot search for a collision.
 
-/// The fingerprint of accepted JSON text, leaving out `ignored`. Equal values have equal fingerprints. O(n).
+/// The fingerprint of accepted JSON text, apart from `ignored`. Equal values have equal fingerprints. O(n).
 func fingerprint(of text: UnsafeRawBufferPointer, by hash: KeyedHash, ignoring ignored: PlaceSet) -> UInt64 {
     guard let start = text.baseAddress, text.count > 0 else { return 0 }
     var cursor = JSONCursor(start)
@@ -39,7 +39,7 @@ private func takeArray(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored:
     guard cursor.enter() else { return hash.mixed(state, Kind.array.rawValue) }
     var index = 0
     repeat {
-        if let inner = ignored.isEmpty ? ignored : ignored.below(index) {
+        if let inner = ignored.below(index) {
             state = hash.mixed(state, takeFingerprint(&cursor, hash, inner))
         } else {
             cursor.skipValue()
@@ -54,13 +54,13 @@ private func takeObject(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored
     return hash.mixed(Kind.object.rawValue &+ sum, Kind.object.rawValue)
 }
 
-/// Takes the members of an object from the name that the cursor stands at, and the closing bracket. Equal members have
-/// equal sums, in any order.
+/// Takes the members of an object from the name at the cursor on, and the closing bracket. Equal members have equal
+/// sums, in any order.
 func takeMembers(_ cursor: inout JSONCursor, _ hash: KeyedHash, _ ignored: PlaceSet) -> UInt64 {
     var sum: UInt64 = 0
     repeat {
         let name = cursor.takeName()
-        if let inner = ignored.isEmpty ? ignored : ignored.below(name) {
+        if let inner = ignored.below(name) {
             let mark = fingerprint(of: name, by: hash)
             sum &+= hash.mixed(mark, takeFingerprint(&cursor, hash, inner))
         } else {

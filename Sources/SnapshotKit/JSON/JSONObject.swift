@@ -1,6 +1,6 @@
-/// Writes an object, member by member; those whose values are nil are left out.
+/// Writes an object, member by member, omitting those whose values are nil.
 package struct JSONObject: Sendable {
-    /// What is written so far. Whatever is appended to it is a value, or whole members behind the first one.
+    /// The object so far. Append only values, or whole members after the first one.
     package var writer: JSONWriter
     private var isEmpty = true
 
@@ -9,7 +9,7 @@ package struct JSONObject: Sendable {
         writer.append("{")
     }
 
-    /// Begins a member, whose value is appended to `writer` next.
+    /// Begins a member; append its value to `writer` next.
     package mutating func name(_ name: StaticString) {
         writer.append(isEmpty ? "\"" : ",\"")
         writer.append(name)

@@ -1,15 +1,15 @@
-/// Where the text of a string stands, without its quotes.
+/// Where the text of a string is, without its quotes.
 struct StringToken {
     var start: Int
     var count: Int
-    /// Holds at least one escape, so that the bytes are not the text.
+    /// Whether any escape is in it, so that its bytes are not its text.
     var isEscaped: Bool
-    /// Holds no byte outside ASCII, though escapes may stand for some.
+    /// Whether all its bytes are ASCII; escapes may still stand for other characters.
     var isASCII: Bool
 }
 
 extension JSONScanner {
-    /// Takes a string, which starts at `at` with its quote.
+    /// Takes the string whose quote is at `at`.
     @inline(__always)
     mutating func takeString() throws(JSONError) -> StringToken {
         var token = StringToken(start: at + 1, count: 0, isEscaped: false, isASCII: true)
@@ -31,7 +31,7 @@ extension JSONScanner {
         }
     }
 
-    /// A string that was taken, as memory.
+    /// The memory of a string that was taken.
     @inline(__always)
     func string(_ token: StringToken) -> JSONString {
         JSONString(start: base + token.start, count: token.count, isEscaped: token.isEscaped)
@@ -44,14 +44,14 @@ extension JSONScanner {
             try skipEscape()
         } else if first >= 0x80 {
             token.isASCII = false
-            // Scripts outside ASCII come in runs: stay here for as long as one lasts.
+            // Text outside ASCII comes in runs.
             repeat { try skipCharacter() } while byte(at) >= 0x80
         } else {
             throw JSONError(at >= end ? .unexpectedEnd : .controlCharacter, at: min(at, end))
         }
     }
 
-    /// One character outside ASCII: the well-formed sequences of Unicode's table 3-7 and no others.
+    /// Takes one character outside ASCII, if it is well-formed (Unicode 15, table 3-7).
     private mutating func skipCharacter() throws(JSONError) {
         let lead = byte(at)
         let count: Int

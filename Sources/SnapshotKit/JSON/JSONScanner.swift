@@ -1,15 +1,15 @@
 // A strict scanner: one pass, no objects, ranges of the bytes that came in.
 //
-// Idea: the text is followed by `padding` zero bytes, so that eight bytes can be loaded at any position and every loop
-// meets a byte that stops it without asking for the end each time. A zero byte is legal nowhere in JSON, so whoever
-// stops at one need only ask whether it stands at the end (too early) or inside (an unexpected byte).
+// The text is followed by `padding` zero bytes, so eight bytes can be loaded at any position and every loop is stopped
+// by a byte rather than by a test for the end. A zero byte is legal nowhere in JSON: a loop that stops at one need only
+// check whether it is the end (too early) or not (an unexpected byte).
 //
 // Strict means RFC 8259 and what a security-minded reader adds: well-formed UTF-8 (Unicode 15, table 3-7), no lone
 // surrogates in escapes, members of an object named once, a bound on depth. Numbers are tokens; their value is never
-// taken.
+// computed.
 //
-// Rejected: a structural index first, then a second pass (simdjson's way): lists hold short strings, and the index
-// costs more than it saves; bounds-checked spans, at half the speed.
+// Rejected: a structural index and a second pass (simdjson's way): lists hold short strings, and the index costs more
+// than it saves; bounds-checked spans, at half the speed.
 
 /// Reads JSON from padded memory, which must outlive it.
 struct JSONScanner {
@@ -17,14 +17,14 @@ struct JSONScanner {
     static let padding = 8
     static let zeros = [UInt8](repeating: 0, count: padding)
 
-    /// No text may be nested deeper, whatever `maxDepth` says: values are skipped by recursion.
+    /// The upper bound of `maxDepth`: values are skipped by recursion.
     static let mostDepth = 512
 
     let base: UnsafeRawPointer
     let end: Int
     let maxDepth: Int
     var at = 0
-    /// The names of all objects that are open at the moment, innermost last.
+    /// The names of all open objects, innermost last.
     var names = NameStack()
 
     init(base: UnsafeRawPointer, count: Int, maxDepth: Int) {
@@ -36,19 +36,19 @@ struct JSONScanner {
     @inline(__always)
     func byte(_ offset: Int) -> UInt8 { base.load(fromByteOffset: offset, as: UInt8.self) }
 
-    /// A stretch of the text.
+    /// Part of the text.
     func text(_ range: Range<Int>) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
     }
 
-    /// The error for the byte at `offset`, which no rule of the grammar allows there.
+    /// The error for the byte at `offset`, which the grammar does not allow there.
     func unexpected(_ offset: Int) -> JSONError {
         JSONError(offset >= end ? .unexpectedEnd : .unexpectedByte, at: min(offset, end))
     }
 
     @inline(__always)
     mutating func skipSpace() {
-        // One comparison decides for compact text; the four white bytes are all at most a space.
+        // One comparison is enough for compact text: no white space is above 0x20.
         while byte(at) <= 0x20 {
             let next = byte(at)
             guard next == 0x20 || next == 0x0A || next == 0x0D || next == 0x09 else { return }
@@ -64,7 +64,7 @@ struct JSONScanner {
         at += 1
     }
 
-    /// Skips space, then takes `wanted` if it stands there.
+    /// Skips space, then takes `wanted` if it is next.
     @inline(__always)
     mutating func takes(_ wanted: UInt8) -> Bool {
         skipSpace()
@@ -73,7 +73,7 @@ struct JSONScanner {
         return true
     }
 
-    /// After an element or a member: true after a comma, false after `close`.
+    /// Behind an element or a member, takes a comma (true) or `close` (false).
     @inline(__always)
     mutating func takesComma(or close: UInt8) throws(JSONError) -> Bool {
         skipSpace()
@@ -108,6 +108,14 @@ struct JSONScanner {
         }
     }
 
+    /// The same; returns where the value is.
+    mutating func takeValue(depth: Int) throws(JSONError) -> Range<Int> {
+        skipSpace()
+        let start = at
+        try skipValue(depth: depth)
+        return start..<at
+    }
+
     private mutating func skipArray(depth: Int) throws(JSONError) {
         try checkDepth(depth)
         at += 1
@@ -127,7 +135,7 @@ struct JSONScanner {
         names.close(frame)
     }
 
-    /// Takes a member's name and its colon; refuses a name that the object had before.
+    /// Takes a member's name and colon; throws if the object already has the name.
     @inline(__always)
     mutating func takeName(in frame: NameStack.Frame) throws(JSONError) -> StringToken {
         skipSpace()

@@ -22,37 +22,20 @@ public struct JSONSlice: Sendable {
 
     /// The value as an array of strings; nil if it is anything else.
     public var strings: [String]? {
-        withCursor { (cursor, _) -> [String]? in
-            guard cursor.byte == UInt8(ascii: "[") else { return nil }
-            var strings: [String] = []
-            guard cursor.enter() else { return strings }
-            repeat {
-                guard cursor.byte == UInt8(ascii: "\"") else { return nil }
-                strings.append(cursor.takeString().string)
-            } while cursor.takesComma()
-            return strings
-        }
+        guard let elements else { return nil }
+        let strings = elements.compactMap(\.string)
+        return strings.count == elements.count ? strings : nil
     }
-}
 
-extension JSONSlice {
     /// The members of a JSON object; nil if the text is anything else, or not JSON.
     public static func members(of json: [UInt8]) -> [String: JSONSlice]? {
         (try? JSONSlice(document: json, maxDepth: 64))?.members
     }
 
-    /// The members of an object; nil if the value is anything else.
+    /// The members of an object; nil if the value is anything else. Of names that Swift takes for equal, the last one
+    /// counts.
     public var members: [String: JSONSlice]? {
-        withCursor { (cursor, base) -> [String: JSONSlice]? in
-            guard cursor.byte == UInt8(ascii: "{") else { return nil }
-            var members: [String: JSONSlice] = [:]
-            guard cursor.enter() else { return members }
-            repeat {
-                let name = cursor.takeName().string
-                members[name] = takeValue(&cursor, base)
-            } while cursor.takesComma()
-            return members
-        }
+        orderedMembers.map { Dictionary($0.lazy.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }) }
     }
 
     /// The elements of an array; nil if the value is anything else.
@@ -85,28 +68,24 @@ extension JSONSlice {
 
     /// The value as a Boolean; nil if it is neither true nor false.
     public var flag: Bool? {
-        switch text {
-        case Array("true".utf8): true
-        case Array("false".utf8): false
-        default: nil
-        }
+        Bool(String(decoding: bytes[range], as: UTF8.self))
     }
 }
 
-// MARK: Places
+// MARK: Offsets
 
 extension JSONSlice {
     /// A member of an object.
     package struct Member: Sendable {
         /// Its name, without escapes.
         package let name: String
-        /// Where the name begins in the text that was read, in bytes: at its quote.
+        /// Offset of the name's quote in the text that was read, in bytes.
         package let offset: Int
         /// Its value.
         package let value: JSONSlice
     }
 
-    /// A whole text, kept as it is, so that `offset` counts in it. O(n).
+    /// A whole text, kept unchanged, so offsets are those of the text. O(n).
     ///
     /// - Throws: `JSONError` unless it is exactly one JSON value.
     package init(document json: consuming [UInt8], maxDepth: Int = JSONScanner.mostDepth) throws(JSONError) {
@@ -114,17 +93,14 @@ extension JSONSlice {
         json.append(contentsOf: JSONScanner.zeros)
         range = try json.withUnsafeBufferPointer { (text) throws(JSONError) -> Range<Int> in
             var scanner = JSONScanner(base: UnsafeRawPointer(text.baseAddress!), count: count, maxDepth: maxDepth)
-            scanner.skipSpace()
-            let start = scanner.at
-            try scanner.skipValue(depth: 0)
-            let end = scanner.at
+            let range = try scanner.takeValue(depth: 0)
             try scanner.finish()
-            return start..<end
+            return range
         }
         bytes = json
     }
 
-    /// The members of an object in the order of the text; nil if the value is anything else. O(bytes).
+    /// The members of an object in document order; nil if the value is anything else. O(bytes).
     package var orderedMembers: [Member]? {
         withCursor { (cursor, base) -> [Member]? in
             guard cursor.byte == UInt8(ascii: "{") else { return nil }

@@ -1,6 +1,6 @@
 /// A validated JSON value as text: the content of an item or section.
 ///
-/// It is kept as written. Two texts are equal when they are the same value: white space, member order and escapes do
+/// Kept as written. Two texts are equal if they are the same value: white space, the order of members and escapes do
 /// not matter; numbers are compared as written.
 public struct JSONText: Sendable {
     /// The text, followed by the padding that cursors need.
@@ -38,7 +38,7 @@ public struct JSONText: Sendable {
     /// The value, for reading its members or elements. O(1).
     public var slice: JSONSlice { JSONSlice(bytes: padded, range: 0..<padded.count - JSONScanner.padding) }
 
-    /// Calls `body` with the text in memory, padded.
+    /// Calls `body` with the text, which is padded.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         padded.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0.dropLast(JSONScanner.padding))) }
     }
@@ -60,7 +60,7 @@ extension JSONSlice {
     /// The value as a separate text. O(bytes).
     public var json: JSONText { JSONText(accepted: bytes[range]) }
 
-    /// Where the value begins in the text that was read, in bytes.
+    /// Offset of the value in the text that was read, in bytes.
     package var offset: Int { range.lowerBound }
 
     /// Whether the value is null.

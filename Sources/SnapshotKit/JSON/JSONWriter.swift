@@ -58,11 +58,9 @@ public struct JSONWriter: Sendable {
     mutating func replaceFirst(by byte: UInt8) { storage[0] = byte }
 
     /// Appends bytes unchanged.
-    public mutating func append(_ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { if let start = $0.baseAddress { append(start, $0.count) } }
-    }
+    public mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     @inline(__always)
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if let start = bytes.baseAddress { append(start, bytes.count) }
@@ -71,7 +69,7 @@ public struct JSONWriter: Sendable {
     /// Appends text unchanged, without quotes or escapes.
     public mutating func append(verbatim text: String) {
         var text = text
-        text.withUTF8 { if let start = $0.baseAddress { append(start, $0.count) } }
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 
     /// Appends a whole number.
@@ -102,7 +100,7 @@ public struct JSONWriter: Sendable {
         withUnsafeBytes(of: &words) { append($0.baseAddress! + (16 - digits), digits) }
     }
 
-    /// Grammar, a number, and more grammar. Not `append`, of which a literal and a number are a pointer and a length.
+    /// Appends a literal, a number and another literal. Not named `append`, which takes a pointer and a length.
     @inline(__always)
     mutating func emit(_ before: StaticString, _ number: Int, _ after: StaticString = "") {
         append(before)
@@ -110,7 +108,7 @@ public struct JSONWriter: Sendable {
         if after.utf8CodeUnitCount > 0 { append(after) }
     }
 
-    /// Grammar, a value as it was written, and more grammar.
+    /// Appends a literal, a value unchanged and another literal.
     @inline(__always)
     mutating func emit(_ before: StaticString, _ value: UnsafeRawBufferPointer, _ after: StaticString = "") {
         append(before)
@@ -139,13 +137,12 @@ public struct JSONWriter: Sendable {
         case UInt8(ascii: "\\"): append("\\\\")
         case 0..<0x20:
             append("\\u00")
-            append(byte: hexByte(byte >> 4))
-            append(byte: hexByte(byte & 0xF))
+            append(hex: UInt64(byte), digits: 2)
         default: append(byte: byte)
         }
     }
 
-    /// Appends an array, each element as `write` writes it.
+    /// Appends an array whose elements `write` appends.
     @inline(__always)
     mutating func append<Elements: Sequence, Failure: Error>(
         array elements: Elements, _ write: (inout JSONWriter, Elements.Element) throws(Failure) -> Void
@@ -159,18 +156,18 @@ public struct JSONWriter: Sendable {
         append(byte: UInt8(ascii: "]"))
     }
 
-    /// Appends a member's name as it was written, and its colon.
+    /// Appends a member's name unchanged, and a colon.
     mutating func append(name: JSONString) {
         append(name.start - 1, name.count + 2)
         append(byte: UInt8(ascii: ":"))
     }
 
-    /// Appends what another wrote, from an offset on.
+    /// Appends the bytes of another writer from an offset on.
     mutating func append(_ other: JSONWriter, from start: Int) {
         other.storage.withUnsafeBytes { append($0.baseAddress! + start, other.count - start) }
     }
 
-    /// What was written so far.
+    /// The bytes written so far.
     var written: ArraySlice<UInt8> { storage[..<count] }
 
     /// Whether what is written next is not the first in its array or object.
@@ -181,7 +178,7 @@ public struct JSONWriter: Sendable {
     @inline(__always)
     mutating func separate() { if needsComma { append(byte: UInt8(ascii: ",")) } }
 
-    /// Takes back everything after the first `length` bytes.
+    /// Drops everything after the first `length` bytes.
     mutating func truncate(to length: Int) { count = length }
 }
 
@@ -195,6 +192,3 @@ struct JSONList {
         isEmpty = false
     }
 }
-
-/// The digit of a value below 16.
-func hexByte(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }

@@ -1,8 +1,8 @@
-// A tree of names, built once: a walk down a document goes down the tree beside it. What leads nowhere is no node at
-// all, so that below it nothing is asked any more; and a step looks up one name among those of one node, however many
-// pointers there are, and allocates nothing.
+// A tree of names, built once: a walk down a document descends the tree alongside it. A path that no pointer follows
+// has no node, so nothing is looked up below it. A step searches the names of one node, however many pointers there
+// are, and allocates nothing.
 
-/// Places inside a content: those that equality and fingerprints leave out, or those that a view shows.
+/// Places inside a content: those that equality and fingerprints ignore, or those that a view shows.
 struct PlaceSet: Sendable {
     private let node: Node?
 
@@ -10,8 +10,7 @@ struct PlaceSet: Sendable {
 
     private init(node: Node?) { self.node = node }
 
-    /// The pointer to the whole content is not taken into the set: a content that is ignored altogether would be no
-    /// content.
+    /// The pointer to the whole content is left out: a content ignored altogether would be no content.
     init(_ pointers: [JSONPointer]) {
         let ways = pointers.filter { !$0.tokens.isEmpty }.map { $0.tokens[...] }
         node = ways.isEmpty ? nil : Node(ways)
@@ -21,36 +20,38 @@ struct PlaceSet: Sendable {
     var isEmpty: Bool { node == nil }
 
     /// The places below a member, or nil if the member itself is one. O(log pointers).
+    @inline(__always)
     func below(_ name: JSONString) -> PlaceSet? {
         guard let node else { return PlaceSet.none }
         return name.isEscaped
-            ? Array(name.text).withUnsafeBytes { node.below($0) }
+            ? Array(name.text).withUnsafeBytes(node.below)
             : node.below(UnsafeRawBufferPointer(start: name.start, count: name.count))
     }
 
     /// The places below an element, or nil if the element itself is one. O(log pointers).
+    @inline(__always)
     func below(_ index: Int) -> PlaceSet? {
         guard let node else { return PlaceSet.none }
         return node.below(index)
     }
 
     private final class Node: Sendable {
-        /// A name that pointers go on with, and which of the inner nodes they go on with behind it; -1 where one ends.
-        /// No reference: a search copies some of these.
+        /// The next name of some pointers, and the index of the inner node that holds their rest; -1 where one ends.
+        /// Not a reference, since a search copies some of these.
         private struct Step {
             let start: Int
             let count: Int
             let inner: Int
         }
 
-        /// The names, one behind the other, as `steps` has them: by length, then by bytes.
+        /// The names of `steps`, joined: in order of length, then of bytes.
         private let names: [UInt8]
         private let steps: [Step]
         private let inner: [Node]
-        /// Those names that are array indexes too, in order, and which steps they are.
+        /// The names that are also array indexes, in order, and their steps.
         private let indexes: [(index: Int, step: Int)]
 
-        /// `ways`: what remains of each pointer, never nothing.
+        /// - Parameter ways: what remains of each pointer; never empty.
         init(_ ways: [ArraySlice<[UInt8]>]) {
             var names: [UInt8] = []
             var steps: [Step] = []
@@ -71,43 +72,31 @@ struct PlaceSet: Sendable {
             self.names = names + JSONScanner.zeros
             self.steps = steps
             self.inner = inner
-            // Without leading zeros a longer number is a larger one: they stand in order already.
+            // In order already: without leading zeros, a longer number is a larger one.
             self.indexes = indexes
         }
 
         func below(_ name: UnsafeRawBufferPointer) -> PlaceSet? {
-            let step = names.withUnsafeBytes { names in
-                steps.withUnsafeBufferPointer { steps -> Int? in
-                    var (low, high) = (0, steps.count)
-                    while low < high {
-                        let middle = (low + high) / 2
-                        let step = steps[middle]
-                        var order = step.count - name.count
-                        if order == 0, step.count > 0 {
-                            order = compareBytes(names.baseAddress! + step.start, name.baseAddress!, step.count)
-                        }
-                        if order == 0 { return middle }
-                        if order < 0 { low = middle + 1 } else { high = middle }
-                    }
-                    return nil
+            names.withUnsafeBytes { names in
+                func order(_ index: Int) -> Int {
+                    let step = steps[index]
+                    if step.count != name.count || step.count == 0 { return step.count - name.count }
+                    return compareBytes(names.baseAddress! + step.start, name.baseAddress!, step.count)
                 }
+                let index = steps.indices.border { order($0) < 0 }
+                return index < steps.count && order(index) == 0 ? below(step: index) : PlaceSet.none
             }
-            return step.map(below(step:)) ?? PlaceSet.none
+        }
+
+        func below(_ index: Int) -> PlaceSet? {
+            let place = indexes.indices.border { indexes[$0].index < index }
+            guard place < indexes.count, indexes[place].index == index else { return PlaceSet.none }
+            return below(step: indexes[place].step)
         }
 
         private func below(step: Int) -> PlaceSet? {
             let inner = steps[step].inner
             return inner < 0 ? nil : PlaceSet(node: self.inner[inner])
-        }
-
-        func below(_ index: Int) -> PlaceSet? {
-            var (low, high) = (0, indexes.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if indexes[middle].index == index { return below(step: indexes[middle].step) }
-                if indexes[middle].index < index { low = middle + 1 } else { high = middle }
-            }
-            return PlaceSet.none
         }
     }
 }

@@ -1,10 +1,10 @@
-/// The text of a valid JSON string whose raw bytes (between the quotes) stand at an address, escapes resolved.
+/// The text of a valid JSON string, escapes resolved, from the raw bytes between its quotes.
 ///
-/// A sequence rather than an array: comparing and hashing need the bytes one by one, once.
+/// A sequence rather than an array: comparing and hashing need each byte once.
 struct StringText: Sequence, IteratorProtocol {
     private var at: UnsafeRawPointer
     private let end: UnsafeRawPointer
-    /// Bytes of a character that an escape stood for, not yet handed out; the first in the lowest place.
+    /// Bytes of an escaped character that are still to be returned, the next one lowest.
     private var pending: UInt32 = 0
     private var pendingCount = 0
 

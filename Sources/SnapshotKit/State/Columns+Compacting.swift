@@ -1,15 +1,13 @@
 extension Columns {
     /// What has a content.
-    enum ContentOwner {
-        case list, section, item
-    }
+    enum ContentOwner { case list, section, item }
 
-    /// Writes what is left of a content; says whether anything is.
+    /// Writes what is left of a content; returns whether anything is.
     typealias ContentWriter = (ContentOwner, UnsafeRawBufferPointer, inout JSONWriter) -> Bool
 
-    /// The same state over a text of its own, which holds nothing else. O(items + bytes).
+    /// The same state over a text of its own that holds nothing else. O(items + bytes).
     ///
-    /// - Parameter cut: where contents are not kept whole, says what is left of each.
+    /// - Parameter cut: cuts contents that are not to be kept whole.
     func compacted(cutting cut: ContentWriter? = nil) -> Columns {
         withView { view in
             var buffer = TokenBuffer(capacity: text.count - text.dead)
@@ -39,7 +37,7 @@ extension Columns {
                 if node.flags.contains(.hasContent) {
                     if let place = append(.item, view.content(ofItem: item), &buffer) {
                         payloads[item].setContent(place.lowerBound, place.count)
-                        // Where a pointer led to the id, it stands inside its item's content already.
+                        // An id that a pointer led to is part of its item's content already.
                         let offset = Int(node.idStart) - Int(payload.contentStart)
                         if cut == nil, !node.flags.contains(.escapedID),
                             (0..<Int(payload.contentCount)).contains(offset)
@@ -62,14 +60,5 @@ extension Columns {
                 itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
                 childCounts: childCounts, outsiders: outsiders, structure: cut == nil ? structure : StructureID())
         }
-    }
-}
-
-extension SectionNode {
-    /// Nil for none.
-    fileprivate mutating func setContent(_ place: Range<Int>?) {
-        contentStart = UInt32(truncatingIfNeeded: place?.lowerBound ?? 0)
-        contentCount = UInt32(truncatingIfNeeded: place?.count ?? 0)
-        if place == nil { flags.remove(.hasContent) }
     }
 }

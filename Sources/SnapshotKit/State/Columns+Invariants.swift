@@ -1,16 +1,18 @@
-// What all code that reads columns relies on, unchecked. Checked after each build of a state wherever
-// assertions are: in the tests, and in the fuzzers.
+// What all code that reads columns relies on without checking it.
 
 extension Columns {
-    /// The first invariant that does not hold; nil where all do. O(n).
-    var brokenInvariant: String? {
+    /// Stops the process if an invariant does not hold, in builds with assertions: in tests and fuzzers, after each
+    /// build of a state. O(n).
+    func checkInvariants() { assert(firstBrokenInvariant == nil, firstBrokenInvariant ?? "") }
+
+    /// The first invariant that does not hold; nil if all do. O(n).
+    var firstBrokenInvariant: String? {
         withView { view in
-            brokenBytes(view) ?? brokenSections(view) ?? brokenOutline(view) ?? brokenRows(view)
-                ?? brokenTables(view)
+            brokenBytes(view) ?? brokenSections() ?? brokenSubtrees() ?? brokenRows(view) ?? brokenTables(view)
         }
     }
 
-    /// Ranges lie before the padding, and hold what their flags say.
+    /// Ranges lie within the text, before its padding, and hold what flags say.
     private func brokenBytes(_ view: ColumnsView) -> String? {
         let end = text.count - JSONScanner.padding
         guard end >= 0, (end..<text.count).allSatisfy({ view.text.at(UInt32($0)).load(as: UInt8.self) == 0 }) else {
@@ -49,7 +51,7 @@ extension Columns {
     }
 
     /// Sections cover the items without gaps, in order.
-    private func brokenSections(_ view: ColumnsView) -> String? {
+    private func brokenSections() -> String? {
         var next: UInt32 = 0
         for (index, section) in sections.enumerated() {
             guard section.firstItem == next, section.endItem >= next else { return "the items of section \(index)" }
@@ -58,8 +60,8 @@ extension Columns {
         return Int(next) == nodes.count ? nil : "items outside of the sections"
     }
 
-    /// Each subtree lies in that of its parent, which stands before it.
-    private func brokenOutline(_ view: ColumnsView) -> String? {
+    /// Each subtree follows its parent, and lies within the parent's.
+    private func brokenSubtrees() -> String? {
         for (index, section) in sections.enumerated() {
             var open: [Int] = []
             for item in Int(section.firstItem)..<Int(section.endItem) {
@@ -75,7 +77,7 @@ extension Columns {
         return nil
     }
 
-    /// Rows are the items that nothing hides, in order.
+    /// Rows are the items that are not hidden, in order.
     private func brokenRows(_ view: ColumnsView) -> String? {
         var row = 0
         for (index, section) in sections.enumerated() {
@@ -95,7 +97,7 @@ extension Columns {
         return nil
     }
 
-    /// Each id leads to what has it, so that no two have one.
+    /// Each id leads to its record, so no two records share one. Hashes are those of the ids.
     private func brokenTables(_ view: ColumnsView) -> String? {
         guard itemTable.isEmpty || !nodes.isEmpty, sectionTable.isEmpty || !sections.isEmpty else { return "a table" }
         for item in nodes.indices where view.item(withID: view.id(ofItem: item).text, hash: nodes[item].hash) != item {

@@ -1,14 +1,14 @@
-// Look-ups by id go through the tables that a state has since its ids were checked; a past state that was made again
-// has none and is searched.
+// Look-ups by id use the tables made when a state's ids were checked. A past state that was rebuilt has none and is
+// searched.
 
 extension ColumnsView {
-    /// Item with the given text as its id, hidden ones included; `hash` is that of the text, if it is known. O(1), or
-    /// O(n) without a table.
+    /// The item, hidden or not, whose id is the given text; `hash` is that of the text, if known. O(1), or O(n) without
+    /// a table.
     func item(withID id: UnsafeRawBufferPointer, hash: UInt32? = nil) -> Int? {
         find(id, hash, in: nodes, columns.itemTable)
     }
 
-    /// Section with the given text as its id. O(1), or O(n) without a table.
+    /// The section whose id is the given text. O(1), or O(n) without a table.
     func section(withID id: UnsafeRawBufferPointer, hash: UInt32? = nil) -> Int? {
         find(id, hash, in: sections, columns.sectionTable)
     }
@@ -29,13 +29,13 @@ extension ColumnsView {
 }
 
 extension Columns {
-    /// Item with the given text as its id, hidden ones included. O(1), or O(n) without a table.
+    /// The item, hidden or not, whose id is the given text. O(1), or O(n) without a table.
     func item(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.item(withID: id) } }
 
-    /// Section with the given text as its id. O(1), or O(n) without a table.
+    /// The section whose id is the given text. O(1), or O(n) without a table.
     func section(withID id: UnsafeRawBufferPointer) -> Int? { withView { $0.section(withID: id) } }
 
-    /// The item that a row is; nil where there is no such row. O(1).
+    /// The item at a row; nil if there is no such row. O(1).
     func item(at path: ItemPath) -> Int? {
         guard sections.indices.contains(path.section) else { return nil }
         let section = sections[path.section]
@@ -44,7 +44,7 @@ extension Columns {
         return itemOfRow.isEmpty ? row : Int(itemOfRow[row])
     }
 
-    /// Where an item is shown; nil where it is hidden. O(1).
+    /// Where an item is shown; nil if it is hidden. O(1).
     func path(ofItem item: Int) -> ItemPath? {
         let row = itemOfRow.isEmpty && rowOfItem.isEmpty ? item : Int(rowOfItem[item])
         guard row >= 0 else { return nil }
@@ -54,8 +54,8 @@ extension Columns {
 }
 
 extension ColumnsView {
-    /// The table of the ids of a state that was made of this one; nil where a new one has to be made, also since two
-    /// items have the same id. O(runs · log runs), and as much for each item that is in no run.
+    /// The table of ids of a state made from this one; nil if a new one has to be made, be it because two items have
+    /// the same id. O(n log n), n being the runs and the items in none of them.
     ///
     /// - Parameters:
     ///   - runs: items with the same ids, in ascending order of the new state.

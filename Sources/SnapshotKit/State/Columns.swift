@@ -1,25 +1,40 @@
-// A state as columns over its text. Every item is a `Node` of 24 bytes in document order (depth first), so that
-// a subtree is a contiguous run and "the next sibling" is one addition; what an item shows is a range of the text in a
-// column beside it. Nothing is allocated per item, copying a state is one reference, and a diff reads memory in
-// order.
+// A state as columns over its text. Every item is a `Node` of 24 bytes in document order (depth first), so a subtree is
+// a contiguous run and "the next sibling" is one addition; what an item shows is a range of the text, in a column of
+// its own. Nothing is allocated per item, copying a state copies one reference, and a diff reads memory in order.
 //
-// Invariants: sections cover the nodes without gaps, in order; node.end > its index; a child's parent stands before it;
-// ranges lie within the text, of which each stretch ends with at least `JSONScanner.padding` zero bytes; ids are
-// unique.
+// `checkInvariants` lists what all of this relies on.
 //
 // Rejected: the text of ids in a dictionary (40 times the cost, FNV or not, and Swift's String == is canonical
-// equivalence, not bytes); a tree of objects (an allocation an item); re-encoding contents (number tokens must
+// equivalence, not bytes); a tree of objects (an allocation per item); re-encoding contents (number tokens must
 // survive).
 
-/// What has an id: where its text stands in the buffer, and its hash.
+/// An id that was found: where its text is, and how it was written.
+struct FoundID {
+    var start: Int
+    var count: Int
+    var flags: NodeFlags
+}
+
+/// A section or an item, by its index.
+enum RecordIndex: Hashable { case section(Int), item(Int) }
+
+/// A section or an item: where the text of its id is, how that was written, and its hash.
 protocol IdentifiedRecord {
-    var idStart: UInt32 { get }
-    var idCount: UInt16 { get }
+    var idStart: UInt32 { get set }
+    var idCount: UInt16 { get set }
+    var flags: NodeFlags { get set }
     var hash: UInt32 { get set }
 }
 
 extension IdentifiedRecord {
-    /// Whether both ids have the same bytes; `ours` and `theirs` are the texts they stand in.
+    @inline(__always)
+    mutating func setID(_ id: FoundID) {
+        idStart = UInt32(truncatingIfNeeded: id.start)
+        idCount = UInt16(truncatingIfNeeded: id.count)
+        flags.formUnion(id.flags)
+    }
+
+    /// Whether both ids have the same bytes, in the texts `ours` and `theirs`.
     @inline(__always)
     func hasSameID(as other: Self, _ ours: TextView, _ theirs: TextView) -> Bool {
         hash == other.hash && idCount == other.idCount
@@ -27,15 +42,15 @@ extension IdentifiedRecord {
     }
 }
 
-/// One item: its id, and where it stands in the structure.
+/// One item: its id, and its place in the structure.
 struct Node: IdentifiedRecord {
-    /// Where the text of the id starts, behind its quote.
+    /// Where the text of the id starts, after its quote.
     var idStart: UInt32 = 0
     var idCount: UInt16 = 0
     /// Ancestors within the section.
     var level: UInt8 = 0
     var flags: NodeFlags = []
-    /// Of the id's text, by the process's hash.
+    /// The hash of the id's text, see `idHash`.
     var hash: UInt32 = 0
     var section: UInt32 = 0
     /// Index of the parent's node; -1 at the root of a section.
@@ -45,16 +60,7 @@ struct Node: IdentifiedRecord {
 }
 
 extension Node {
-    @inline(__always)
-    mutating func setID(_ start: Int, _ count: Int, _ flags: NodeFlags) {
-        idStart = UInt32(truncatingIfNeeded: start)
-        idCount = UInt16(truncatingIfNeeded: count)
-        self.flags.formUnion(flags)
-    }
-}
-
-extension Node {
-    /// Takes it to another place of another list, whose text stands `shift` bytes further on.
+    /// Moves the node by `moved` indexes to a section of another state, whose text is `shift` bytes further on.
     @inline(__always)
     mutating func move(by moved: Int, section: UInt32, shiftedBy shift: Int) {
         idStart = UInt32(truncatingIfNeeded: Int(idStart) + shift)
@@ -70,38 +76,34 @@ struct NodeFlags: OptionSet {
     let rawValue: UInt8
     /// The id was written as a number: its token is its text.
     static let integerID = NodeFlags(rawValue: 1)
-    /// The id was written with escapes: its token stands before its text, see `TokenBuffer`.
+    /// The id was written with escapes: its token precedes its text, see `TokenBuffer`.
     static let escapedID = NodeFlags(rawValue: 2)
     static let hasContent = NodeFlags(rawValue: 4)
     static let hasKind = NodeFlags(rawValue: 8)
     static let isCollapsed = NodeFlags(rawValue: 16)
-    /// Below a collapsed section or item: no row.
+    /// Below a collapsed section or item, so not a row.
     static let isHidden = NodeFlags(rawValue: 32)
     /// Written as its id alone, without an object around it.
     static let isBare = NodeFlags(rawValue: 64)
 
-    /// What an update can change, other than by content or kind.
+    /// What an update can change, apart from content and kind themselves.
     static let shown: NodeFlags = [.hasContent, .hasKind, .isCollapsed]
 }
 
-/// What an item shows: ranges of the buffer. The kind's length is that of the JSON string at its start.
+/// What an item shows, as ranges of the text. The kind's length is that of the JSON string at its start.
 struct Payload {
     var contentStart: UInt32 = 0
     var contentCount: UInt32 = 0
-    /// Where the kind's quote stands.
+    /// Where the kind's quote is.
     var kindStart: UInt32 = 0
-}
 
-extension Payload {
     @inline(__always)
     mutating func setContent(_ start: Int, _ count: Int) {
         contentStart = UInt32(truncatingIfNeeded: start)
         contentCount = UInt32(truncatingIfNeeded: count)
     }
-}
 
-extension Payload {
-    /// Has what is there start `shift` bytes further on.
+    /// Moves its ranges by `shift` bytes.
     @inline(__always)
     mutating func shift(by shift: Int, _ flags: NodeFlags) {
         if flags.contains(.hasContent) { contentStart = UInt32(truncatingIfNeeded: Int(contentStart) + shift) }
@@ -137,14 +139,21 @@ extension SectionNode {
             Payload(contentStart: contentStart, contentCount: contentCount)
         )
     }
+
+    /// Sets the content; nil for none.
+    mutating func setContent(_ range: Range<Int>?) {
+        contentStart = UInt32(truncatingIfNeeded: range?.lowerBound ?? 0)
+        contentCount = UInt32(truncatingIfNeeded: range?.count ?? 0)
+        if range == nil { flags.remove(.hasContent) } else { flags.insert(.hasContent) }
+    }
 }
 
 extension BidirectionalCollection where Element == SectionNode {
-    /// Rows of all of them.
+    /// The number of rows in all of them.
     var rowCount: Int { last.map { Int($0.endRow) } ?? 0 }
 }
 
-/// Where the list's own content stands in the text; empty where it has none.
+/// Where the list's own content is in the text; empty if it has none.
 struct ListContent: Equatable {
     var start: UInt32 = 0
     var count: UInt32 = 0
@@ -157,9 +166,9 @@ extension ListContent {
     }
 }
 
-/// Hashes in place of an item's content and kind; zero where there is none.
+/// Hashes of an item's content and kind; zero if it has none.
 struct Fingerprint: Equatable {
-    /// Two halves, so that the record has no gap.
+    /// Two halves, so that the record needs no padding.
     var contentLow: UInt32 = 0
     var contentHigh: UInt32 = 0
     var kind: UInt32 = 0
@@ -170,19 +179,17 @@ struct Fingerprint: Equatable {
     }
 }
 
-/// Where the items of the top level stood in the document that a state was read from: in two that stood at the same
-/// place the same bytes mean the same.
+/// How and where the items of the top level were read: at equal places, the same bytes mean the same.
 struct ElementPlace: Sendable, Equatable {
-    /// Arrays and objects that may still be nested in an item, by the limits of its reading.
+    /// How many levels of arrays and objects an item may have, by the limits it was read with.
     var room: Int
-    /// How an element is read that is an item's content, if it is.
     var shape = StateShape.native
-    /// Whether kinds stand behind the document, which has them as numbers.
+    /// Whether kinds are stored behind the document, where they are numbers.
     var hasStoredKinds = false
-    /// Whether some of what the document says nothing of is as it was in the state before, see `SaidExpanded`.
+    /// Whether items without `expanded` kept that of the state before, see `keepExpanded`.
     var hasKept = false
 
-    /// Of a state that was not read from one document.
+    /// The place of a state that was not read from one document.
     static let nowhere = ElementPlace(room: .max)
 }
 
@@ -192,50 +199,39 @@ final class Columns: Sendable {
     let list: ListContent
     let nodes: [Node]
     let sections: [SectionNode]
-    /// Empty where no item has a content or a kind.
+    /// Empty if no item has a content or a kind.
     let payloads: [Payload]
-    /// Both empty in a past state that was made again: a base is looked up from, seldom in.
+    /// Both empty in a past state that was rebuilt: ids are rarely looked up in a base.
     let itemTable: IDTable
     let sectionTable: IDTable
-    /// Row of each item or -1, and item of each row. Both empty where every item is a row.
+    /// The row of each item (-1: none), and the item of each row. Both empty if every item is a row.
     let rowOfItem: [Int32]
     let itemOfRow: [UInt32]
-    /// Of each item, its children, where a window shows some of them only; else empty: the nodes say it.
+    /// The number of children of each item, if a window shows only some of them; otherwise empty, as the nodes tell.
     let childCounts: [UInt32]
-    /// Items at the start that are no rows, since they stand before a window: ancestors of its first row.
+    /// How many leading items are not rows: ancestors of a window's first row that are outside of it.
     let outsiders: Int
     let place: ElementPlace
-    /// Whether no item is below another and each id stands in the text as it was written, so that ids that were read
-    /// stand in ascending order.
+    /// Whether no item is nested and no id was written with escapes, so that in a state that was read the starts of ids
+    /// ascend.
     let isFlat: Bool
     let structure: StructureID
 
     init(
         text: StateText, list: ListContent = ListContent(), nodes: [Node], sections: [SectionNode],
-        payloads: [Payload] = [],
-        itemTable: IDTable = .empty, sectionTable: IDTable = .empty, rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [],
-        childCounts: [UInt32] = [], outsiders: Int = 0,
+        payloads: [Payload] = [], itemTable: IDTable = .empty, sectionTable: IDTable = .empty,
+        rowOfItem: [Int32] = [], itemOfRow: [UInt32] = [], childCounts: [UInt32] = [], outsiders: Int = 0,
         place: ElementPlace = .nowhere, isFlat: Bool = false, structure: StructureID = StructureID()
     ) {
-        self.text = text
-        self.list = list
-        self.nodes = nodes
-        self.sections = sections
-        self.payloads = payloads
-        self.itemTable = itemTable
-        self.sectionTable = sectionTable
-        self.rowOfItem = rowOfItem
-        self.itemOfRow = itemOfRow
-        self.childCounts = childCounts
-        self.outsiders = outsiders
-        self.place = place
-        self.isFlat = isFlat
-        self.structure = structure
+        (self.text, self.list, self.nodes, self.sections, self.payloads) = (text, list, nodes, sections, payloads)
+        (self.itemTable, self.sectionTable) = (itemTable, sectionTable)
+        (self.rowOfItem, self.itemOfRow, self.childCounts) = (rowOfItem, itemOfRow, childCounts)
+        (self.outsiders, self.place, self.isFlat, self.structure) = (outsiders, place, isFlat, structure)
     }
 
     var rowCount: Int { sections.rowCount }
 
-    /// Whether any item or section is collapsed. O(1), and O(sections) where all items are rows.
+    /// Whether any item or section is collapsed. O(1), or O(sections) if all items are rows.
     var hasCollapsed: Bool { !rowOfItem.isEmpty || sections.contains { $0.flags.contains(.isCollapsed) } }
 
     /// Memory held, in bytes.
@@ -246,7 +242,7 @@ final class Columns: Sendable {
             + (rowOfItem.capacity + itemOfRow.capacity + childCounts.capacity) * 4
     }
 
-    /// Calls `body` with the columns as memory, which is valid for that long.
+    /// Calls `body` with the columns as memory, which is valid until it returns.
     @inline(__always)
     func withView<Result, Failure: Error>(_ body: (ColumnsView) throws(Failure) -> Result) throws(Failure) -> Result {
         try text.withView { (text) throws(Failure) in

@@ -1,12 +1,15 @@
-// A state that is made of another one: by edits, or by what leads back to the past. It is said as a list of pieces,
-// each a stretch of the other state's items or an item of its own, in document order and with the levels that they have
-// now; parents and ends follow from levels. What is taken over is copied as memory, or shared where not even that is
-// needed, and nothing is read, hashed or looked up again.
+// A state made from another one, by edits or by a delta: a list of pieces in document order, each a stretch of the
+// source's items or of new ones, with the levels that they have in the new state. Parents and ends follow from levels.
+// What is taken over is copied as memory, or shared if only contents have changed; none of it is read, hashed or looked
+// up again.
 
-/// The items of a new state as stretches of another's items and items of its own, with its sections.
+/// The items of a new state, as stretches of another state's items and of new ones, and its sections.
 struct ColumnsAssembly {
-    /// A stretch of items, of the other state or of `nodes`.
+    /// A stretch of items, of the source or of `nodes`.
     struct Piece {
+        /// Index of the first item in the new state.
+        var first: Int
+        /// Index of the first item in the source or in `nodes`.
         var start: Int
         var count: Int
         var isOwn: Bool
@@ -14,11 +17,16 @@ struct ColumnsAssembly {
         var isReused = false
         /// How much deeper the items are nested now.
         var levelShift = 0
+
+        var items: Range<Int> { first..<first + count }
+        var end: Int { start + count }
+        /// Whether the items are the source's, at the same indexes and levels.
+        var isUnmoved: Bool { !isOwn && start == first && levelShift == 0 }
     }
 
     private(set) var pieces: [Piece] = []
     private(set) var itemCount = 0
-    /// Items of its own; those that go back to an item of the other state have its id.
+    /// Items that are not copied from the source. A changed item keeps the id it has there.
     private(set) var nodes: [Node] = []
     private(set) var payloads: [Payload] = []
     private(set) var sections: [SectionNode] = []
@@ -28,15 +36,9 @@ struct ColumnsAssembly {
     init(list: ListContent) { self.list = list }
 
     /// The index of the first item of each piece.
-    var pieceStarts: [Int] {
-        var next = 0
-        return pieces.map { piece in
-            defer { next += piece.count }
-            return next
-        }
-    }
+    var pieceStarts: [Int] { pieces.map(\.first) }
 
-    // MARK: Saying what it is made of
+    // MARK: Appending
 
     /// Starts a section with the id, the content and the flags of this one.
     mutating func beginSection(_ section: SectionNode) {
@@ -49,38 +51,37 @@ struct ColumnsAssembly {
         sections[sections.count - 1].endItem = UInt32(truncatingIfNeeded: itemCount)
     }
 
-    /// Takes over items of the other state.
+    /// Appends items of the source.
     mutating func append(_ items: Range<Int>, isReused: Bool, levelShift: Int = 0) {
         guard !items.isEmpty else { return }
-        itemCount += items.count
-        if let last = pieces.last, !last.isOwn, last.start + last.count == items.lowerBound, last.isReused == isReused,
-            last.levelShift == levelShift
-        {
-            pieces[pieces.count - 1].count += items.count
-        } else {
-            pieces.append(
-                Piece(
-                    start: items.lowerBound, count: items.count, isOwn: false, isReused: isReused,
-                    levelShift: levelShift))
-        }
+        append(
+            Piece(
+                first: itemCount, start: items.lowerBound, count: items.count, isOwn: false, isReused: isReused,
+                levelShift: levelShift))
     }
 
-    /// Appends an item of its own.
+    /// Appends a new item.
     ///
-    /// - Parameter node: its id, hash, flags and level; the rest is found out.
+    /// - Parameter node: its id, hash, flags and level; `finish` sets the rest.
     mutating func append(_ node: Node, _ payload: Payload) {
         nodes.append(node)
         payloads.append(payload)
-        itemCount += 1
-        if let last = pieces.last, last.isOwn, last.start + last.count == nodes.count - 1 {
-            pieces[pieces.count - 1].count += 1
+        append(Piece(first: itemCount, start: nodes.count - 1, count: 1, isOwn: true))
+    }
+
+    private mutating func append(_ piece: Piece) {
+        itemCount += piece.count
+        if let last = pieces.last, last.isOwn == piece.isOwn, last.end == piece.start, last.isReused == piece.isReused,
+            last.levelShift == piece.levelShift
+        {
+            pieces[pieces.count - 1].count += piece.count
         } else {
-            pieces.append(Piece(start: nodes.count - 1, count: 1, isOwn: true))
+            pieces.append(piece)
         }
     }
 
-    /// Bytes of texts in the source that the new state does not refer to, as far as that is told without a look at the
-    /// items that it took over. O(items that it did not).
+    /// Bytes of the source's text that the new state does not refer to, as far as can be told without looking at the
+    /// items it took over. O(items it did not).
     func bytesLeftBehind(of source: ColumnsView) -> Int {
         let kept = pieces.filter { !$0.isOwn }.sorted { $0.start < $1.start }
         let end = UInt32(truncatingIfNeeded: source.columns.text.count)
@@ -99,7 +100,7 @@ struct ColumnsAssembly {
         return max(0, bytes)
     }
 
-    /// Bytes of an item's texts that stand before a place; an id inside its content counts once.
+    /// Bytes of an item's text before `end`; an id inside its content counts once.
     private static func bytes(of node: Node, _ payload: Payload, before end: UInt32) -> Int {
         var bytes = payload.contentStart < end ? Int(payload.contentCount) : 0
         let content = payload.contentStart..<payload.contentStart + payload.contentCount
@@ -109,10 +110,10 @@ struct ColumnsAssembly {
 
     // MARK: The state
 
-    /// The state, made of `source`. O(items), as memory.
+    /// The new state. O(items), as memory.
     ///
     /// - Parameters:
-    ///   - text: of `source`, with what the items of its own refer to.
+    ///   - text: the text of `source`, and behind it that of the new items.
     ///   - isIndexed: whether its ids are to be found in O(1).
     consuming func finish(
         from source: ColumnsView, text: StateText, isIndexed: Bool
@@ -120,42 +121,28 @@ struct ColumnsAssembly {
         let hasCollapsed =
             !source.allVisible || nodes.contains { $0.flags.contains(.isCollapsed) }
             || sections.contains { $0.flags.contains(.isCollapsed) }
-        let reused = reusedRuns()
-        let columns: Columns
-        if !hasCollapsed, hasStructure(of: source) {
-            columns = withStructure(of: source, text)
-        } else {
-            columns = rebuilt(from: source, text, hasCollapsed: hasCollapsed, isIndexed: isIndexed)
-        }
-        return (columns, reused)
+        let reused = runs(where: \.isReused)
+        if !hasCollapsed, hasStructure(of: source) { return (withStructure(of: source, text), reused) }
+        return (rebuilt(from: source, text, hasCollapsed: hasCollapsed, isIndexed: isIndexed), reused)
     }
 
-    private func reusedRuns() -> [ReusedRun] {
-        var runs: [ReusedRun] = []
-        var new = 0
-        for piece in pieces {
-            if piece.isReused { runs.append(joining: ReusedRun(old: piece.start, new: new, count: piece.count)) }
-            new += piece.count
+    /// Some of the pieces that come from the source, as runs.
+    private func runs(where includes: (Piece) -> Bool) -> [ReusedRun] {
+        pieces.reduce(into: []) { runs, piece in
+            guard includes(piece) else { return }
+            runs.append(joining: ReusedRun(old: piece.start, new: piece.first, count: piece.count))
         }
-        return runs
     }
 
-    /// Whether sections and items are those of the source, but for what they show.
+    /// Whether sections and items are those of the source, apart from what they show.
     private func hasStructure(of source: ColumnsView) -> Bool {
         guard itemCount == source.nodes.count, sections.count == source.sections.count else { return false }
-        var new = 0
-        for piece in pieces {
-            if piece.isOwn {
-                for index in piece.start..<piece.start + piece.count {
-                    let (node, old) = (nodes[index], source.nodes[new])
-                    guard node.idStart == old.idStart, node.idCount == old.idCount, node.level == old.level,
-                        node.flags == old.flags
-                    else { return false }
-                    new += 1
-                }
-            } else {
-                guard piece.start == new, piece.levelShift == 0 else { return false }
-                new += piece.count
+        for piece in pieces where !piece.isUnmoved {
+            guard piece.isOwn else { return false }
+            for (node, old) in zip(nodes[piece.start..<piece.end], source.nodes[piece.items]) {
+                guard node.idStart == old.idStart, node.idCount == old.idCount, node.level == old.level,
+                    node.flags == old.flags
+                else { return false }
             }
         }
         return zip(sections, source.sections).allSatisfy { section, old in
@@ -168,13 +155,9 @@ struct ColumnsAssembly {
     private consuming func withStructure(of source: ColumnsView, _ text: StateText) -> Columns {
         let columns = source.columns
         var payloads = columns.payloads
-        if !nodes.isEmpty, !payloads.isEmpty {
-            var new = 0
-            for piece in pieces {
-                if piece.isOwn {
-                    for index in 0..<piece.count { payloads[new + index] = self.payloads[piece.start + index] }
-                }
-                new += piece.count
+        if !payloads.isEmpty {
+            for piece in pieces where piece.isOwn {
+                for index in 0..<piece.count { payloads[piece.first + index] = self.payloads[piece.start + index] }
             }
         }
         for index in sections.indices {
@@ -183,8 +166,7 @@ struct ColumnsAssembly {
         }
         return Columns(
             text: text, list: list, nodes: columns.nodes, sections: sections, payloads: payloads,
-            itemTable: columns.itemTable,
-            sectionTable: columns.sectionTable, structure: columns.structure)
+            itemTable: columns.itemTable, sectionTable: columns.sectionTable, structure: columns.structure)
     }
 
     private consuming func rebuilt(
@@ -192,8 +174,12 @@ struct ColumnsAssembly {
     ) -> Columns {
         let showsAnything =
             !source.payloads.isEmpty || nodes.contains { !$0.flags.isDisjoint(with: [.hasContent, .hasKind]) }
-        var nodes = copiedNodes(from: source)
-        var sections = sections
+        var nodes = copied(nodes, source.nodes)
+        for piece in pieces where piece.levelShift != 0 {
+            for item in piece.items {
+                nodes[item].level = UInt8(truncatingIfNeeded: Int(nodes[item].level) + piece.levelShift)
+            }
+        }
         let payloads = showsAnything ? copied(payloads, source.payloads, orElse: Payload()) : []
         Self.outline(&nodes, sections, from: unmoved(nodes, in: source))
         let (rowOfItem, itemOfRow) = ColumnsBuilder.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
@@ -201,7 +187,11 @@ struct ColumnsAssembly {
         if isIndexed {
             text.withView { text in
                 sections.withUnsafeBufferPointer { tables.1 = IDTable($0, in: text) }
-                nodes.withUnsafeBufferPointer { tables.0 = itemTable($0, from: source, text) }
+                nodes.withUnsafeBufferPointer { nodes in
+                    tables.0 =
+                        source.itemTable(carriedOver: runs { !$0.isOwn }, to: nodes, in: text)
+                        ?? IDTable(nodes, in: text)
+                }
             }
         }
         return Columns(
@@ -209,50 +199,32 @@ struct ColumnsAssembly {
             sectionTable: tables.1, rowOfItem: rowOfItem, itemOfRow: itemOfRow)
     }
 
-    private func copiedNodes(from source: ColumnsView) -> [Node] {
-        var nodes = copied(nodes, source.nodes)
-        var next = 0
-        for piece in pieces {
-            if piece.levelShift != 0 {
-                for item in next..<next + piece.count {
-                    nodes[item].level = UInt8(truncatingIfNeeded: Int(nodes[item].level) + piece.levelShift)
-                }
-            }
-            next += piece.count
-        }
-        return nodes
-    }
-
-    /// The records of all items, piece by piece; empty ones where the source has none.
+    /// The records of all items, piece by piece; `none` for those of a source without records.
     private func copied<Record>(_ own: [Record], _ others: UnsafeBufferPointer<Record>, orElse none: Record? = nil)
         -> [Record]
     {
-        // Whoever makes an array of no elements this way writes to the one that all threads share.
+        // An array of no elements made this way would write to the one that all threads share.
         if itemCount == 0 { return [] }
         return Array(unsafeUninitializedCapacity: itemCount) { memory, count in
             own.withUnsafeBufferPointer { own in
                 for piece in pieces {
-                    let start = memory.baseAddress! + count
+                    let start = memory.baseAddress! + piece.first
                     let records = piece.isOwn ? own : others
                     if let none, records.isEmpty {
                         start.initialize(repeating: none, count: piece.count)
                     } else {
                         start.initialize(from: records.baseAddress! + piece.start, count: piece.count)
                     }
-                    count += piece.count
                 }
             }
+            count = itemCount
         }
     }
 
-    /// How many items both states begin with that have kept their sections and places, in whole subtrees.
+    /// How many leading items have the same sections and indexes in both states, in whole subtrees.
     private func unmoved(_ nodes: [Node], in source: ColumnsView) -> Int {
         guard source.allVisible else { return 0 }
-        var count = 0
-        for piece in pieces {
-            guard !piece.isOwn, piece.start == count, piece.levelShift == 0 else { break }
-            count += piece.count
-        }
+        var count = pieces.first { !$0.isUnmoved }?.first ?? itemCount
         for (section, old) in zip(sections, source.sections) {
             if section.firstItem == old.firstItem, section.endItem == old.endItem { continue }
             let isSameStart = section.firstItem == old.firstItem
@@ -260,9 +232,7 @@ struct ColumnsAssembly {
                 count, Int(isSameStart ? min(section.endItem, old.endItem) : min(section.firstItem, old.firstItem)))
             break
         }
-        let covered = min(
-            sections.last.map { Int($0.endItem) } ?? 0, source.sections.last.map { Int($0.endItem) } ?? 0)
-        count = min(count, covered)
+        count = min(count, Int(sections.last?.endItem ?? 0), Int(source.sections.last?.endItem ?? 0))
         while count > 0,
             count < nodes.count && nodes[count].level > 0
                 || count < source.nodes.count && source.nodes[count].level > 0
@@ -272,7 +242,7 @@ struct ColumnsAssembly {
         return count
     }
 
-    /// Finds sections, parents and ends, which follow from levels. O(items behind `first`).
+    /// Sets sections, parents and ends, which follow from levels. O(items from `first` on).
     static func outline(_ nodes: inout [Node], _ sections: [SectionNode], from first: Int) {
         nodes.withUnsafeMutableBufferPointer { nodes in
             withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Int(UInt8.max) + 1) { open in
@@ -280,7 +250,7 @@ struct ColumnsAssembly {
                     let end = Int(section.endItem)
                     var depth = 0
                     for item in max(first, Int(section.firstItem))..<end {
-                        // Whatever instructions say, no item is below one that is not there.
+                        // A delta may claim a level that has no parent.
                         let level = min(Int(nodes[item].level), depth)
                         while depth > level {
                             depth -= 1
@@ -304,16 +274,5 @@ struct ColumnsAssembly {
                 }
             }
         }
-    }
-
-    /// The table of the new state's ids.
-    private func itemTable(_ nodes: UnsafeBufferPointer<Node>, from source: ColumnsView, _ text: TextView) -> IDTable {
-        var runs: [ReusedRun] = []
-        var new = 0
-        for piece in pieces {
-            if !piece.isOwn { runs.append(ReusedRun(old: piece.start, new: new, count: piece.count)) }
-            new += piece.count
-        }
-        return source.itemTable(carriedOver: runs, to: nodes, in: text) ?? IDTable(nodes, in: text)
     }
 }

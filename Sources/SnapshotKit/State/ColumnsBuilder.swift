@@ -1,19 +1,19 @@
-/// Columns in the making, item by item in document order. Finds every duplicate id when it finishes.
+/// Builds columns item by item, in document order. Finds every duplicate id when it finishes.
 struct ColumnsBuilder {
     var nodes: [Node] = []
     private(set) var payloads: [Payload] = []
     var sections: [SectionNode] = []
     /// The list's own content.
     var list = ListContent()
-    /// Where the items of the top level stand in the document.
+    /// Where the items of the top level are in the document.
     var place = ElementPlace.nowhere
     private var hasCollapsed = false
     /// Whether any item has a content or a kind.
     private var showsAnything = false
-    /// Whether no item is below another, and each id stands in the text as it was written.
+    /// See `Columns.isFlat`.
     private var isFlat = true
 
-    /// Makes room for so many items.
+    /// Reserves room for so many items.
     mutating func expect(items: Int) {
         nodes.reserveCapacity(items)
         payloads.reserveCapacity(items)
@@ -23,7 +23,7 @@ struct ColumnsBuilder {
 
     // MARK: Sections and items
 
-    /// Starts a section; what is not known yet may be set until the next one starts.
+    /// Starts a section. Its fields may be set until the next one starts.
     mutating func beginSection() {
         var section = SectionNode()
         section.firstItem = UInt32(truncatingIfNeeded: nodes.count)
@@ -46,7 +46,10 @@ struct ColumnsBuilder {
         return nodes.count - 1
     }
 
-    /// Takes over items of another state, in whole subtrees, whose text stands `shift` bytes further on here. O(items).
+    @inline(__always)
+    mutating func endItem(_ item: Int) { nodes[item].end = UInt32(truncatingIfNeeded: nodes.count) }
+
+    /// Appends items of another state, in whole subtrees, whose text is `shift` bytes further on here. O(items).
     mutating func append(
         _ others: Slice<UnsafeBufferPointer<Node>>, _ shown: Slice<UnsafeBufferPointer<Payload>>?, shiftedBy shift: Int
     ) {
@@ -64,7 +67,7 @@ struct ColumnsBuilder {
             all.formUnion(node.flags)
             levels |= node.level
         }
-        // Most often they stay where they were, and what comes before them is as long as it was.
+        // Usually they keep their indexes, and the text before them is as long as it was.
         let isSamePlace = moved == 0 && shift == 0 && others.first?.section == section && !all.contains(.isHidden)
         if !isSamePlace {
             nodes.withUnsafeMutableBufferPointer { nodes in
@@ -82,19 +85,14 @@ struct ColumnsBuilder {
     }
 
     @inline(__always)
-    mutating func endItem(_ item: Int) { nodes[item].end = UInt32(truncatingIfNeeded: nodes.count) }
-
-    /// `hash`: that of the id, where it is known.
-    @inline(__always)
-    mutating func setID(ofItem item: Int, start: Int, count: Int, flags: NodeFlags, hash: UInt32 = 0) {
-        nodes[item].setID(start, count, flags)
-        nodes[item].hash = hash
-        if flags.contains(.escapedID) { isFlat = false }
+    mutating func setID(ofItem item: Int, _ id: FoundID) {
+        nodes[item].setID(id)
+        if id.flags.contains(.escapedID) { isFlat = false }
     }
 
     @inline(__always)
-    mutating func setContent(ofItem item: Int, start: Int, count: Int) {
-        payloads[item].setContent(start, count)
+    mutating func setContent(ofItem item: Int, _ range: Range<Int>) {
+        payloads[item].setContent(range.lowerBound, range.count)
         nodes[item].flags.insert(.hasContent)
         showsAnything = true
     }
@@ -105,25 +103,15 @@ struct ColumnsBuilder {
         showsAnything = true
     }
 
-    mutating func collapse(item: Int) {
-        nodes[item].flags.insert(.isCollapsed)
-        hasCollapsed = true
-    }
+    mutating func setID(ofSection section: Int, _ id: FoundID) { sections[section].setID(id) }
 
-    mutating func setID(ofSection section: Int, start: Int, count: Int, flags: NodeFlags) {
-        sections[section].idStart = UInt32(truncatingIfNeeded: start)
-        sections[section].idCount = UInt16(truncatingIfNeeded: count)
-        sections[section].flags.formUnion(flags)
-    }
+    mutating func setContent(ofSection section: Int, _ range: Range<Int>) { sections[section].setContent(range) }
 
-    mutating func setContent(ofSection section: Int, start: Int, count: Int) {
-        sections[section].contentStart = UInt32(truncatingIfNeeded: start)
-        sections[section].contentCount = UInt32(truncatingIfNeeded: count)
-        sections[section].flags.insert(.hasContent)
-    }
-
-    mutating func collapse(section: Int) {
-        sections[section].flags.insert(.isCollapsed)
+    mutating func collapse(_ record: RecordIndex) {
+        switch record {
+        case .section(let section): sections[section].flags.insert(.isCollapsed)
+        case .item(let item): nodes[item].flags.insert(.isCollapsed)
+        }
         hasCollapsed = true
     }
 
@@ -134,13 +122,16 @@ struct ColumnsBuilder {
         var isSection: Bool
         var first: Int
         var later: Int
+
+        /// Both, the first one first.
+        var records: [RecordIndex] { [first, later].map(isSection ? RecordIndex.section : RecordIndex.item) }
     }
 
-    /// The columns over `text`, and all duplicates; with any of those the columns are not to be
-    /// used. O(items).
+    /// The columns over `text`, and all duplicates. If there are any, the columns are no state, and have no tables of
+    /// ids. O(items).
     ///
     /// - Parameters:
-    ///   - known: the state that was read upon, if any.
+    ///   - known: the state that the document was compared with, if any.
     ///   - taken: what was taken over from it.
     consuming func finish(
         text: StateText, known: Columns? = nil, taken: [ReusedRun] = []
@@ -148,75 +139,69 @@ struct ColumnsBuilder {
         if let known, !taken.isEmpty,
             text.withView({ hasStructure(of: known, reused: taken, in: $0) })
         {
-            return (columns(text, known.itemTable, known.sectionTable, known.structure), [])
+            return (columns(text, (known.itemTable, known.sectionTable), known.structure), [])
         }
         var duplicates: [Duplicate] = []
-        let (itemTable, sectionTable) = tables(text, upon: known, taken) { duplicates.append($0) }
-        return (columns(text, itemTable, sectionTable, StructureID()), duplicates)
+        let tables = tables(text, upon: known, taken) { duplicates.append($0) }
+        return (columns(text, duplicates.isEmpty ? tables : (.empty, .empty), StructureID()), duplicates)
     }
 
-    /// The columns of a state that has been one already. O(items).
+    /// The columns of a state whose ids were checked before. O(items).
     consuming func finish(text: StateText, as structure: StructureID) -> Columns {
-        let (itemTable, sectionTable) = tables(text) { _ in }
-        return columns(text, itemTable, sectionTable, structure)
+        let tables = tables(text) { _ in }
+        return columns(text, tables, structure)
     }
 
-    /// Tables of all ids, which are hashed.
-    ///
-    /// - Parameters:
-    ///   - known: the state that was read upon, if any, and `taken` what was taken over from it.
+    /// Hashes all ids and makes tables of them. Parameters as of `finish`.
     mutating func tables(
         _ text: StateText, upon known: Columns? = nil, _ taken: [ReusedRun] = [], onDuplicate: (Duplicate) -> Void
-    ) -> (IDTable, IDTable) {
+    ) -> (items: IDTable, sections: IDTable) {
         text.withView { text in
             let sectionTable = sections.withUnsafeMutableBufferPointer { sections in
-                Self.table(sections, text) { onDuplicate(Duplicate(isSection: true, first: $0, later: $1)) }
+                Self.hash(sections, text)
+                return IDTable(UnsafeBufferPointer(sections), in: text) {
+                    onDuplicate(Duplicate(isSection: true, first: $0, later: $1))
+                }
             }
             let itemTable = nodes.withUnsafeMutableBufferPointer { nodes in
-                if let known, taken.reduce(0, { $0 + $1.count }) * 2 > nodes.count {
-                    Self.hash(nodes, text)
-                    let table = known.withView {
-                        $0.itemTable(carriedOver: taken, to: UnsafeBufferPointer(nodes), in: text)
-                    }
-                    if let table { return table }
+                Self.hash(nodes, text)
+                let nodes = UnsafeBufferPointer(nodes)
+                if let known, taken.reduce(0, { $0 + $1.count }) * 2 > nodes.count,
+                    let table = known.withView({ $0.itemTable(carriedOver: taken, to: nodes, in: text) })
+                {
+                    return table
                 }
-                return Self.table(nodes, text) { onDuplicate(Duplicate(isSection: false, first: $0, later: $1)) }
+                return IDTable(nodes, in: text) { onDuplicate(Duplicate(isSection: false, first: $0, later: $1)) }
             }
             return (itemTable, sectionTable)
         }
-    }
-
-    private consuming func columns(
-        _ text: StateText, _ itemTable: IDTable, _ sectionTable: IDTable, _ structure: StructureID
-    ) -> Columns {
-        let (rowOfItem, itemOfRow) = countRows()
-        return Columns(
-            text: text, list: list, nodes: Self.exact(nodes), sections: Self.exact(sections),
-            payloads: showsAnything ? Self.exact(payloads) : [],
-            itemTable: itemTable, sectionTable: sectionTable, rowOfItem: rowOfItem, itemOfRow: itemOfRow,
-            place: place, isFlat: isFlat, structure: structure)
-    }
-
-    /// Hashes all ids and enters them.
-    @inline(__always)
-    private static func table<Record: IdentifiedRecord>(
-        _ records: UnsafeMutableBufferPointer<Record>, _ text: TextView, onDuplicate: (Int, Int) -> Void
-    ) -> IDTable {
-        hash(records, text)
-        return IDTable(UnsafeBufferPointer(records), in: text, onDuplicate: onDuplicate)
     }
 
     @inline(__always)
     private static func hash<Record: IdentifiedRecord>(
         _ records: UnsafeMutableBufferPointer<Record>, _ text: TextView
     ) {
-        // Those that were taken over have theirs.
+        // Records that were taken over have their hashes.
         for index in records.indices where records[index].hash == 0 {
             records[index].hash = idHash(text.at(records[index].idStart), Int(records[index].idCount))
         }
     }
 
-    /// Growth leaves room behind an array that a state would hold for its whole life.
+    private consuming func columns(
+        _ text: StateText, _ tables: (items: IDTable, sections: IDTable), _ structure: StructureID
+    ) -> Columns {
+        let (rowOfItem, itemOfRow) = countRows()
+        return Columns(
+            text: text, list: list, nodes: Self.exact(nodes), sections: Self.exact(sections),
+            payloads: showsAnything ? Self.exact(payloads) : [], itemTable: tables.items, sectionTable: tables.sections,
+            rowOfItem: rowOfItem, itemOfRow: itemOfRow, place: place, isFlat: isFlat, structure: structure)
+    }
+
+    private mutating func countRows() -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
+        Self.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
+    }
+
+    /// The array without the spare room that growth left, which a state would hold for its whole life.
     private static func exact<Element>(_ array: consuming [Element]) -> [Element] {
         if array.isEmpty { return [] }
         return array.capacity - array.count <= array.count / 64
@@ -227,12 +212,7 @@ struct ColumnsBuilder {
             }
     }
 
-    /// Marks hidden items and numbers the rows of each section.
-    private mutating func countRows() -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
-        Self.countRows(&nodes, &sections, hasCollapsed: hasCollapsed)
-    }
-
-    /// Marks hidden items and numbers the rows of each section. O(sections), or O(items) where anything is collapsed.
+    /// Marks hidden items and numbers the rows of each section. O(sections), or O(items) if anything is collapsed.
     static func countRows(
         _ nodes: inout [Node], _ sections: inout [SectionNode], hasCollapsed: Bool
     ) -> (rowOfItem: [Int32], itemOfRow: [UInt32]) {
@@ -246,19 +226,17 @@ struct ColumnsBuilder {
         var rowOfItem = [Int32](repeating: -1, count: nodes.count)
         var itemOfRow: [UInt32] = []
         for index in sections.indices {
+            let section = sections[index]
             sections[index].firstRow = UInt32(truncatingIfNeeded: itemOfRow.count)
-            var item = Int(sections[index].firstItem)
-            var visible =
-                sections[index].flags.contains(.isCollapsed) ? sections[index].endItem : sections[index].firstItem
-            while item < Int(sections[index].endItem) {
-                if item < Int(visible) {
-                    nodes[item].flags.insert(.isHidden)
+            var visible = section.flags.contains(.isCollapsed) ? section.endItem : section.firstItem
+            for item in section.firstItem..<section.endItem {
+                if item < visible {
+                    nodes[Int(item)].flags.insert(.isHidden)
                 } else {
-                    rowOfItem[item] = Int32(truncatingIfNeeded: itemOfRow.count)
-                    itemOfRow.append(UInt32(truncatingIfNeeded: item))
-                    if nodes[item].flags.contains(.isCollapsed) { visible = nodes[item].end }
+                    rowOfItem[Int(item)] = Int32(truncatingIfNeeded: itemOfRow.count)
+                    itemOfRow.append(item)
+                    if nodes[Int(item)].flags.contains(.isCollapsed) { visible = nodes[Int(item)].end }
                 }
-                item += 1
             }
             sections[index].endRow = UInt32(truncatingIfNeeded: itemOfRow.count)
         }

@@ -1,16 +1,16 @@
-/// The columns of a state as memory, for as long as a closure runs.
+/// The columns of a state as memory, valid while a closure runs.
 struct ColumnsView {
-    /// Each use of it counts a reference: what is needed often stands beside it.
+    /// Each use counts a reference, so what is needed often is copied beside it.
     unowned(unsafe) let columns: Columns
     let text: TextView
     let nodes: UnsafeBufferPointer<Node>
     let sections: UnsafeBufferPointer<SectionNode>
     let payloads: UnsafeBufferPointer<Payload>
-    /// Whether each item is a row, so that rows and items have the same numbers.
+    /// Whether each item is a row, so that rows and items have the same indexes.
     let allVisible: Bool
-    /// Whether children are those that the nodes say.
+    /// Whether all children of all items are in the columns.
     let hasAllChildren: Bool
-    /// Both empty where it is.
+    /// Both empty if `allVisible`.
     private let rowOfItem: UnsafeBufferPointer<Int32>
     private let itemOfRow: UnsafeBufferPointer<UInt32>
     private let structure: ObjectIdentifier
@@ -44,7 +44,7 @@ struct ColumnsView {
         Int(sections[section].firstRow)..<Int(sections[section].endRow)
     }
 
-    /// Section and row within it, of a row.
+    /// A row's section, and its index among that section's rows.
     @inline(__always)
     func indexPath(ofRow row: Int) -> (section: Int, row: Int) {
         let section = Int(nodes[item(ofRow: row)].section)
@@ -68,14 +68,14 @@ struct ColumnsView {
     @inline(__always)
     func payload(ofItem item: Int) -> Payload { payloads.isEmpty ? Payload() : payloads[item] }
 
-    /// Nothing for an item that has none.
+    /// Empty for an item without content.
     @inline(__always)
     func content(ofItem item: Int) -> UnsafeRawBufferPointer {
         let payload = payload(ofItem: item)
         return text.bytes(at: payload.contentStart, Int(payload.contentCount))
     }
 
-    /// Of the list itself; nothing where it has none.
+    /// The list's own content; empty if it has none.
     var listContent: UnsafeRawBufferPointer { text.bytes(at: columns.list.start, Int(columns.list.count)) }
 
     @inline(__always)
@@ -84,7 +84,7 @@ struct ColumnsView {
         return text.bytes(at: node.contentStart, Int(node.contentCount))
     }
 
-    /// The kind as its JSON string, quotes included; only of an item that has one.
+    /// The kind as a JSON string, quotes included, of an item that has one.
     func kind(ofItem item: Int) -> UnsafeRawBufferPointer {
         let text = kindText(ofItem: item)
         return UnsafeRawBufferPointer(start: text.start - 1, count: text.count + 2)
@@ -101,7 +101,7 @@ struct ColumnsView {
         hasAllChildren ? Int(nodes[item].end) == item + 1 : columns.childCounts[item] == 0
     }
 
-    /// Direct children, hidden ones included. O(children).
+    /// The number of direct children, hidden ones included. O(children).
     func childCount(ofItem item: Int) -> Int {
         if !hasAllChildren { return Int(columns.childCounts[item]) }
         var count = 0

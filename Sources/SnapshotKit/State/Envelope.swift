@@ -6,13 +6,13 @@ public struct Envelope: Sendable {
         public var states: [String]
         /// Members whose values are any JSON.
         public var values: [String]
-        /// Members of which exactly one must be there; with `allowsBareState` a bare state counts as `state`.
+        /// Members of which exactly one must be present; with `allowsBareState` a bare state counts as `state`.
         public var exactlyOne: [String] = []
-        /// Members that must be there.
+        /// Members that must be present.
         public var required: [String] = []
         /// Whether the document may also be the state itself: an array, or an object with `sections` or `items`.
         public var allowsBareState = false
-        /// Whether a state is an error as soon as one is met, without being read.
+        /// Whether a state is refused, without being read.
         public var refusesStates = false
         /// The member that gives the states' shape, if it is present.
         public var shape: String?
@@ -22,29 +22,22 @@ public struct Envelope: Sendable {
             states: [String], values: [String] = [], exactlyOne: [String] = [], required: [String] = [],
             allowsBareState: Bool = false, shape: String? = nil
         ) {
-            self.shape = shape
-            self.states = states
-            self.values = values
-            self.exactlyOne = exactlyOne
-            self.required = required
-            self.allowsBareState = allowsBareState
+            (self.states, self.values, self.shape) = (states, values, shape)
+            (self.exactlyOne, self.required, self.allowsBareState) = (exactlyOne, required, allowsBareState)
         }
     }
 
-    /// A few states by name: not a dictionary, since each request would allocate one.
+    /// A few states by name. Not a dictionary, which each request would have to allocate.
     public struct States: Sendable {
-        let found: [Named]
+        let found: [(name: String, reading: StateReading)]
 
         /// The state of that name. O(states).
         public subscript(name: String) -> Snapshot? { reading(name)?.snapshot }
-        /// The same, with the results of reading it.
+        /// The result of reading the state of that name. O(states).
         public func reading(_ name: String) -> StateReading? { found.first { $0.name == name }?.reading }
         /// Their number.
         public var count: Int { found.count }
     }
-
-    /// A state, and the member that held it.
-    struct Named { let name: String, reading: StateReading }
 
     /// The states found, by member; a bare one as `state`.
     public let states: States
@@ -55,16 +48,16 @@ public struct Envelope: Sendable {
     /// The document's text.
     public let text: ArraySlice<UInt8>
 
-    init(_ states: [Named], values: [String: JSONSlice], isBareState: Bool, text: ArraySlice<UInt8>) {
-        self.states = States(found: states)
-        self.values = values
-        self.isBareState = isBareState
-        self.text = text
+    init(
+        _ states: [(name: String, reading: StateReading)], values: [String: JSONSlice], isBareState: Bool,
+        text: ArraySlice<UInt8>
+    ) {
+        (self.states, self.values, self.isBareState, self.text) = (States(found: states), values, isBareState, text)
     }
 
-    /// What `state` reused of the known state, if anything.
+    /// What the last state reused of the known one, if anything.
     public var reused: ReusedRuns? { states.found.lazy.compactMap(\.reading.reused).last }
-    /// What of the document is in none of the states, at most 20 places.
+    /// What was left out of the states, at most 20 elements.
     public var warnings: [StateWarning] { Array(states.found.flatMap(\.reading.warnings).prefix(StateWarning.most)) }
 
     /// Reads a document in one pass.
@@ -82,14 +75,9 @@ public struct Envelope: Sendable {
     }
 }
 
-/// What an envelope held, without a pointer into the memory that was read.
+/// What an envelope held, with no pointer into the memory that was read.
 struct ReadEnvelope {
-    struct NamedState {
-        let name: String
-        var state: ReadState
-    }
-
-    var states: [NamedState] = []
+    var states: [(name: String, state: ReadState)] = []
     var values: [String: Range<Int>] = [:]
     var violations: Violations
     var isBareState = false
@@ -107,7 +95,7 @@ struct EnvelopeReader {
     private let known: KnownState
     private var scanner: JSONScanner
     private var found: ReadEnvelope
-    /// Bytes that the states before the next one will put behind the document.
+    /// Bytes that the states so far will append to the document.
     private var tail = 0
 
     init(
@@ -121,11 +109,10 @@ struct EnvelopeReader {
 
     mutating func read() throws(JSONError) -> ReadEnvelope {
         scanner.skipSpace()
-        switch scanner.byte(scanner.at) {
-        case UInt8(ascii: "{"):
+        if scanner.byte(scanner.at) == UInt8(ascii: "{") {
             try readObject()
             if found.metState { return found }
-        default:
+        } else {
             found.violations.note("wrong-shape", "the body is \(members.expectation)", at: "")
             try scanner.skipValue(depth: 0)
         }
@@ -138,37 +125,37 @@ struct EnvelopeReader {
         let frame = scanner.names.open()
         var isEmpty = scanner.takes(UInt8(ascii: "}"))
         while !isEmpty {
-            let token = try scanner.takeName(in: frame)
-            let name = scanner.string(token).string
-            if members.refusesStates, members.states.contains(name) || isList(token) {
-                found.metState = true
-                return
-            } else if members.states.contains(name) {
-                let shape = shape
-                try readState(name) { (reader) throws(JSONError) in
-                    try reader.read(shape, depth: 1, at: "/" + JSONPointer.escaped(name.utf8))
-                }
-            } else if members.values.contains(name) {
-                scanner.skipSpace()
-                let start = scanner.at
-                try scanner.skipValue(depth: 1)
-                found.values[name] = start..<scanner.at
-            } else if members.allowsBareState, let list = StateList(scanner.string(token)) {
-                found.isBareState = true
-                try readState("state") { (reader) throws(JSONError) in try reader.readList(list, depth: 1) }
-            } else if members.allowsBareState, scanner.string(token).isText("content") {
-                scanner.skipSpace()
-                let start = scanner.at
-                try scanner.skipValue(depth: 1)
-                found.listContent = start..<scanner.at
-            } else {
-                noteUnknown(name)
-                try scanner.skipValue(depth: 1)
-            }
+            try readMember(scanner.string(try scanner.takeName(in: frame)))
+            if found.metState { return }
             isEmpty = try !scanner.takesComma(or: UInt8(ascii: "}"))
         }
         scanner.names.close(frame)
         checkMembers()
+    }
+
+    /// Takes the value of the member of that name.
+    private mutating func readMember(_ member: JSONString) throws(JSONError) {
+        let name = member.string
+        let isState = members.states.contains(name)
+        let list = members.allowsBareState ? StateList(member) : nil
+        if members.refusesStates, isState || list != nil {
+            found.metState = true
+        } else if isState {
+            let shape = shape
+            try readState(name) { (reader) throws(JSONError) in
+                try reader.read(shape, depth: 1, at: "/" + JSONPointer.escaped(name.utf8))
+            }
+        } else if members.values.contains(name) {
+            found.values[name] = try scanner.takeValue(depth: 1)
+        } else if let list {
+            found.isBareState = true
+            try readState("state") { (reader) throws(JSONError) in try reader.readList(list, depth: 1) }
+        } else if members.allowsBareState, name == "content" {
+            found.listContent = try scanner.takeValue(depth: 1)
+        } else {
+            noteUnknown(name)
+            try scanner.skipValue(depth: 1)
+        }
     }
 
     private mutating func noteUnknown(_ name: String) {
@@ -177,14 +164,10 @@ struct EnvelopeReader {
             at: "/" + JSONPointer.escaped(name.utf8))
     }
 
-    private func isList(_ name: StringToken) -> Bool {
-        members.allowsBareState && StateList(scanner.string(name)) != nil
-    }
-
     private mutating func checkMembers() {
         if let content = found.listContent {
             if found.isBareState, let index = found.states.firstIndex(where: { $0.name == "state" }) {
-                found.states[index].state.setListContent(content)
+                found.states[index].state.builder.list = ListContent(content)
             } else {
                 noteUnknown("content")
             }
@@ -193,7 +176,7 @@ struct EnvelopeReader {
         for name in members.required where !names.contains(name) {
             found.violations.note("missing-member", "the body is \(members.expectation)", at: "")
         }
-        let alternatives = names.filter(members.exactlyOne.contains).count
+        let alternatives = names.count(where: members.exactlyOne.contains)
         if !members.exactlyOne.isEmpty, alternatives != 1 {
             let advice =
                 alternatives == 0 && members.allowsBareState
@@ -203,7 +186,7 @@ struct EnvelopeReader {
         }
     }
 
-    /// Reads the value that stands here as a state, with the scanner handed over and back.
+    /// Takes the next value as a state, with the scanner handed over and back.
     private mutating func readState(
         _ name: String, reading: (inout StateReader) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -214,7 +197,7 @@ struct EnvelopeReader {
         try reading(&reader)
         swap(&reader.scanner, &scanner)
         if reader.store.count > 0 { tail += reader.store.count + JSONScanner.padding }
-        found.states.append(ReadEnvelope.NamedState(name: name, state: reader.result()))
+        found.states.append((name, reader.result()))
     }
 }
 

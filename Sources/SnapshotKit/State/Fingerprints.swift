@@ -1,29 +1,29 @@
-// A list is a chain: each item is hashed, by a keyed function, together with the id of the one before it and with all
-// that it shows, and each section with the ones before and behind its start. The hashes are summed modulo 2^64 (AdHash
-// of Bellare and Micciancio, 1997). Since ids are unique, the links say the whole order; and a state like the one
-// before it costs a subtraction and an addition for each item that changed, came, went or moved, and for the one behind
-// it, however long the list is. Sums collide at will for whoever can compute the summands; without the key nobody can,
-// and what a client sees is the sum hashed once more. `KeyedHash` says how far that goes: it chooses no revision for a
-// client, and it authenticates nothing.
+// A list is a chain: a keyed function hashes each item together with the id of the item before it and with all that it
+// shows, and each section with the section before it and its first item. The hashes are summed modulo 2^64 (AdHash of
+// Bellare and Micciancio, 1997). Since ids are unique, the links determine the whole order; and a state that resembles
+// the one before it costs a subtraction and an addition for each item that was changed, inserted, removed or moved, and
+// for its successor, however long the list is. Whoever can compute the summands can make sums collide; without the key
+// nobody can, and clients only see the sum hashed once more. `KeyedHash` says how much that is worth: a client cannot
+// choose a revision, but nothing is authenticated.
 //
-// Rejected: a chain in which each hash goes into the next, which reads all ids again for each revision; places by
-// index, which are others for all that stands behind an item that came.
+// Rejected: a chain in which each hash enters the next, which reads all ids again for each revision; hashing indexes,
+// which change for all items behind an inserted one.
 
-/// Hashes of what a state's items and sections show, by one keyed function: 12 bytes per item.
+/// Hashes of what a state's items and sections show, by one keyed function. 12 bytes per item.
 public final class Fingerprints: Sendable {
     let items: [Fingerprint]
-    /// Of the sections' contents.
+    /// The hashes of the sections' contents.
     let sections: [UInt64]
-    /// Of the list's own content; zero where it has none.
+    /// The hash of the list's own content; zero if it has none.
     let list: UInt64
     /// The function.
     package let hash: KeyedHash
-    /// Of the hashes of what stands at each place.
+    /// The sum of the hashes of all items and sections.
     private let sum: UInt64
 
     /// Hashes every content and kind. O(bytes).
     ///
-    /// - Parameter ignored: places inside items' contents that are left out.
+    /// - Parameter ignored: places inside items' contents to ignore.
     public convenience init(of snapshot: Snapshot, by hash: KeyedHash, ignoring ignored: [JSONPointer] = []) {
         let ignored = PlaceSet(ignored)
         let (items, sections) = snapshot.columns.withView { view in
@@ -39,7 +39,7 @@ public final class Fingerprints: Sendable {
     /// Hashes what is not yet known. O(n + bytes of that).
     ///
     /// - Parameters:
-    ///   - ignored: places inside items' contents that are left out, the same as before.
+    ///   - ignored: places inside items' contents to ignore, the same as before.
     ///   - known: fingerprints of an earlier state.
     ///   - reused: items that show the same in both states.
     public convenience init(
@@ -71,7 +71,7 @@ public final class Fingerprints: Sendable {
         (self.items, self.sections, self.list, self.hash, self.sum) = (items, sections, list, hash, sum)
     }
 
-    /// The fingerprints of a new state, whose sum is that of the old one but for links that are others.
+    /// The fingerprints of a new state, with the old sum adjusted for the links that differ.
     private func carried(
         over runs: [ReusedRun], from old: ColumnsView, to new: ColumnsView, _ ignored: PlaceSet
     ) -> (items: [Fingerprint], sections: [UInt64], sum: UInt64) {
@@ -92,11 +92,11 @@ public final class Fingerprints: Sendable {
                 sections[section] = hash.fingerprint(ofSection: section, new)
             }
         }
-        // Each link that is not the same costs a summand on either side.
+        // Each link that differs costs a summand on either side.
         let others = new.nodes.count - runs.reduce(0) { $0 + $1.count - 1 }
         guard others * 2 < new.nodes.count else { return (items, sections, hash.sum(items, sections, new)) }
         var sum = sum
-        // The first of a run is linked to something that may be another.
+        // The first item of a run may have another predecessor.
         runs.lazy.map { ReusedRun(old: $0.old, new: $0.new + 1, count: $0.count - 1) }
             .forOthers(of: new.nodes.count) { sum &+= hash.summand(ofItem: $0, new, items[$0]) }
         runs.sortedByOld.lazy.map { ReusedRun(old: $0.old, new: $0.old + 1, count: $0.count - 1) }
@@ -130,14 +130,14 @@ public final class Fingerprints: Sendable {
 }
 
 extension ColumnsView {
-    /// The item that a section starts with, or before which it starts: nil behind the last.
+    /// The item at the start of a section, which need not be in it; nil behind the last item.
     fileprivate func start(ofSection section: Int) -> Int? {
         let item = Int(sections[section].firstItem)
         return item < nodes.count ? item : nil
     }
 
-    /// Whether a section of the same index is the same but for its content, starts with the same item, and is behind
-    /// the same section.
+    /// Whether the section with the same index is the same apart from its content, starts with the same item and
+    /// follows the same section.
     fileprivate func hasSameLinks(section: Int, as other: ColumnsView) -> Bool {
         let (one, two) = (sections[section], other.sections[section])
         guard one.flags == two.flags, one.hasSameID(as: two, text, other.text) else { return false }
@@ -208,8 +208,8 @@ extension KeyedHash {
     @inline(__always)
     private func hash(_ id: IDText) -> UInt64 { hash(id.start, id.count) }
 
-    /// In place of an id where there is none.
+    /// In place of a missing id.
     private static let noID: UInt64 = 0
-    /// Tells a section from an item with its id.
+    /// Distinguishes a section from an item with the same id.
     private static let isSection: UInt64 = 1 << 24
 }

@@ -1,27 +1,27 @@
-// Open addressing with linear probing (Knuth vol. 3, §6.4) over 32-bit slots: the low bits hold an index plus one, all
-// bits above it a piece of the hash. A probe for an id that is not there then almost never leaves the table: with
-// 10,000 items 18 bits of hash stand in the slot. At most two thirds full.
+// Open addressing with linear probing (Knuth vol. 3, §6.4) over 32-bit slots: the low bits hold an index plus one, the
+// rest part of the hash. So probing for an absent id almost never reads a record: with 10,000 items a slot holds 18
+// bits of hash. At most two thirds full.
 
 /// Finds an item or a section by its id.
 struct IDTable: Sendable {
     private let slots: [UInt32]
     private let indexMask: UInt32
-    /// Where the entered items stand now; nil where they stand where they were entered.
+    /// The current indexes of the items; nil if the slots hold them.
     private let renumbering: Renumbering?
 
     static let empty = IDTable(slots: [], indexMask: 0)
 
     var footprint: Int { slots.capacity * 4 + (renumbering?.footprint ?? 0) }
 
-    /// Nothing to look up in.
+    /// Whether there is nothing to look up.
     var isEmpty: Bool { slots.isEmpty }
 
     private init(slots: [UInt32], indexMask: UInt32, renumbering: Renumbering? = nil) {
         (self.slots, self.indexMask, self.renumbering) = (slots, indexMask, renumbering)
     }
 
-    /// A table of records with hashed ids, which stand in `text`. `onDuplicate` hears of every later one whose id an
-    /// earlier one has; one whose id is missing is no duplicate of another such. O(records).
+    /// A table of records with hashed ids, whose texts are in `text`. Calls `onDuplicate` for every record with the id
+    /// of an earlier one, unless ids are missing. O(records).
     @inline(__always)
     init<Record: IdentifiedRecord>(
         _ records: UnsafeBufferPointer<Record>, in text: TextView,
@@ -39,7 +39,7 @@ struct IDTable: Sendable {
             for index in 0..<count {
                 let mark = records[index].hash
                 var slot = Int(mark) & (capacity - 1)
-                // The table's own bits choose the slot; rotated, other bits of the hash stand in it.
+                // The low bits of the hash choose the slot; multiplied, other bits of it are stored there.
                 let tag = Self.tag(mark) & ~indexMask
                 while slots[slot] != 0 {
                     if slots[slot] & ~indexMask == tag {
@@ -59,8 +59,8 @@ struct IDTable: Sendable {
         renumbering = nil
     }
 
-    /// The table of a state that was made of the one with this table; nil where it is better made anew, or where two
-    /// items have the same id. O((kept + arrivals) · log of that), and as much for what was told before.
+    /// The table of a state made from the one with this table; nil if a new table is cheaper, or if two items have the
+    /// same id. O(n log n), n being `kept`, `arrivals` and the earlier renumbering.
     ///
     /// - Parameters:
     ///   - kept: items with the same ids in both states, in any order.
@@ -91,8 +91,8 @@ struct IDTable: Sendable {
     @inline(__always)
     private static func tag(_ hash: UInt32) -> UInt32 { hash &* 0x9E37_79B1 }
 
-    /// The index whose id is meant, as `matches` says. Expected O(1), and O(log n) where items came, went or moved
-    /// since the table was made.
+    /// The index with this hash that `matches` accepts. Expected O(1), or O(log n) if items were inserted, removed or
+    /// moved since the table was made.
     @inline(__always)
     func first(_ hash: UInt32, where matches: (Int) -> Bool) -> Int? {
         guard !slots.isEmpty else { return nil }

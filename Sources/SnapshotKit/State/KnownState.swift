@@ -1,23 +1,23 @@
-// Reading upon a state that is known. A new state most often resembles the one before it, byte by byte; where an item's
-// text is the same, it need not be read again: comparing memory is ten times as fast as a strict scan, and the item's
-// record is there already.
+// Reading with the help of a known state. A new state usually resembles the one before it, byte by byte. An item with
+// the same text need not be read again: comparing memory is ten times as fast as a strict scan, and the item's record
+// exists already.
 //
-// What makes it safe: text is taken over from the start of an item up to the start of its next sibling, both as the
-// scanner found them in the known document, and only where the new document also stands at the start of an item of a
-// list at the same level, with as much depth left. The same bytes in the same place of the grammar mean the same. Ids
-// are still checked for duplicates with all others. Whatever is not the same, or does not begin with its id, is read as
-// always; so a state is the same whatever it was read upon, only sooner. Where pointers say where ids stand, the text
-// of an item is its element, wherever the id is in it.
+// Why this is safe: text is taken over from the start of an item to the start of its next sibling, both as the scanner
+// found them in the known document, and only if the new document is also at the start of an item of the top level, with
+// as much depth left. The same bytes at the same point of the grammar mean the same. Ids are still checked for
+// duplicates among all items. Whatever differs, or does not begin with its id, is read as usual; so the result does not
+// depend on the known state, only the time does. In a document with pointers the text of an item is its element,
+// wherever in it the id is.
 
-/// The state that a new document is compared with, and where in it.
+/// The state that a new document is compared with, and the position in it.
 struct KnownState {
     private let view: ColumnsView
-    /// The item that most likely comes next: one of the top level, or none behind the last.
+    /// The item of the top level that most likely comes next; the number of items behind the last.
     private var next = 0
     private let isFlat: Bool
-    /// Whether the whole element is an item's content, and its id somewhere in that.
+    /// Whether an item's content is its whole element, with the id somewhere in it.
     private let hasElements: Bool
-    /// Whether what says nothing of `expanded` is as it is here.
+    /// Whether items without `expanded` keep that of this state.
     private let keepsExpanded: Bool
 
     init(_ view: ColumnsView, keepsExpanded: Bool = false) {
@@ -25,42 +25,42 @@ struct KnownState {
         self.keepsExpanded = keepsExpanded
     }
 
-    /// Where it has to be known what a document says of `expanded`: as long as all is expanded here there is nothing to
-    /// keep.
-    var said: SaidExpanded? { keepsExpanded && view.columns.hasCollapsed ? SaidExpanded() : nil }
+    /// Where a reader records what a document says is expanded; nil if nothing is collapsed here, so there is nothing
+    /// to keep.
+    var said: Set<RecordIndex>? { keepsExpanded && view.columns.hasCollapsed ? [] : nil }
 
-    /// Siblings, and all that is below them, that stand in both documents.
+    /// Siblings, with all that is nested in them, that both documents have.
     struct Run {
         /// Their items in the known state.
         let nodes: Range<Int>
         /// Where their text starts there.
         let start: Int
-        /// Bytes up to the next sibling, which is none of them.
+        /// Bytes up to the next sibling, which is not part of the run.
         let length: Int
-        /// Siblings among them.
+        /// The number of siblings.
         let count: Int
     }
 
-    /// How many items a document of so many bytes may have, if it resembles this one.
+    /// The number of items that a document of so many bytes may have, if it resembles this one.
     func expectedItems(in count: Int) -> Int { min(view.nodes.count, count / 4) }
 
-    /// Whether items may be taken over by a list at a place. Not where something of them stands behind the document, or
-    /// is not from there at all.
+    /// Whether a list at a place may take items over: not if parts of them are stored behind the document or come from
+    /// elsewhere.
     func fits(_ place: ElementPlace) -> Bool {
         let ours = view.columns.place
         return place.room >= ours.room && place.shape.hasElements(of: ours.shape) && !ours.hasStoredKinds
             && place.shape.places?.element.isInPlace != false && (!ours.hasKept || keepsExpanded)
     }
 
-    /// The items from the next one on whose text also stands at `text`, of which `count` bytes are left; at most `most`
-    /// with what is below them. O(bytes that are the same).
+    /// Takes the items from the next one on whose text is also at `text`, of which `count` bytes are left; at most
+    /// `most` items, nested ones included. O(bytes that are the same).
     mutating func takeRun(at text: UnsafeRawPointer, count: Int, most: Int, levels: Int) -> Run? {
         guard next < view.nodes.count, let start = start(of: next) else { return nil }
         let reach = start + commonPrefix(text, view.text.first + start, min(count, view.columns.text.count - start))
         let first = next
         let siblings = siblings(from: first, within: reach, most: most, levels: levels)
         var (end, taken) = (siblings.end, siblings.count)
-        // Only where the next sibling starts do both documents stand at the same place again.
+        // Both documents are at the same point of the grammar again only where the next sibling starts.
         while taken > 0 {
             if let stop = self.start(of: end), stop <= reach {
                 next = end
@@ -72,14 +72,14 @@ struct KnownState {
         return nil
     }
 
-    /// What of an item's text stands in the order of the items: its content where that is the element, else its id.
+    /// The offset of an item's text that ascends with the items: of its content if that is the element, else of its id.
     @inline(__always)
     private func order(_ item: Int) -> Int {
         Int(hasElements ? view.payloads[item].contentStart : view.nodes[item].idStart)
     }
 
-    /// How many items of the same list, from one on, have their ids in the document and stand within as many levels,
-    /// and the sibling behind them, which starts within what both documents have.
+    /// How many siblings, from one on, have their ids in the document and at most so many levels, and the sibling
+    /// behind them, which starts within the bytes that both documents share.
     @inline(__always)
     private func siblings(from first: Int, within reach: Int, most: Int, levels: Int) -> (end: Int, count: Int) {
         let section = view.nodes[first].section
@@ -87,13 +87,7 @@ struct KnownState {
             Int(view.sections[Int(section)].endItem),
             most >= view.nodes.count - first ? view.nodes.count : first + most + 1)
         if isFlat, levels > 0 {
-            var (end, rest) = (first, limit - first - 1)
-            // The last one that is within reach: a step is tried from large to small.
-            while rest > 0 {
-                let step = (rest + 1) / 2
-                if order(end + step) <= reach { end += step }
-                rest -= step
-            }
+            let end = (first + 1..<limit).border { order($0) <= reach } - 1
             return (end, end - first)
         }
         var (end, count, seen) = (first, 0, 0)
@@ -108,8 +102,8 @@ struct KnownState {
         return (end, count)
     }
 
-    /// Where an item's text starts: its element, the id itself, or the brace before `"id":`; nil where something else
-    /// stands between.
+    /// Where an item's text starts: at its element, at the id itself, or at the brace before `"id":`; nil if anything
+    /// else is in between.
     @inline(__always)
     private func start(of item: Int) -> Int? {
         let node = view.nodes[item]
@@ -117,7 +111,7 @@ struct KnownState {
         if hasElements { return Int(view.payloads[item].contentStart) }
         let token = Int(node.idStart) - (node.flags.contains(.integerID) ? 0 : 1)
         if node.flags.contains(.isBare) { return token }
-        // `{"id":` in one comparison, as compact writers have it.
+        // `{"id":` in one comparison, as compact writers write it.
         if token >= 6, load64(view.text.first + token - 6) & 0xFFFF_FFFF_FFFF == Self.compactOpening {
             return token - 6
         }
@@ -126,7 +120,7 @@ struct KnownState {
 
     private static let compactOpening: UInt64 = 0x3A22_6469_227B
 
-    /// The same, with space between.
+    /// The same, with white space in between.
     private func spacedStart(before token: Int) -> Int? {
         let colon = skipSpaceBack(token) - 1
         guard colon >= 0, byte(colon) == UInt8(ascii: ":") else { return nil }
@@ -146,10 +140,9 @@ struct KnownState {
         return at
     }
 
-    // MARK: Going on
+    // MARK: Following the reader
 
-    /// Hears of an item that was read: what stood behind it most likely comes next. If it is new, that is what was
-    /// expected before.
+    /// Moves behind an item that was read: what followed it most likely comes next. A new item changes nothing.
     mutating func passed(_ node: Node, in text: UnsafeRawPointer) {
         guard node.idCount > 0, !node.flags.contains(.escapedID), !view.nodes.isEmpty else { return }
         let id = UnsafeRawBufferPointer(start: text + Int(node.idStart), count: Int(node.idCount))
@@ -166,23 +159,23 @@ struct KnownState {
         return Int(node.idCount) == id.count && sameBytes(view.text.at(node.idStart), id.baseAddress!, id.count)
     }
 
-    /// Puts the records of a run into a state that is being read, in which its text stands `shift` bytes further on.
+    /// Appends the records of a run to a state that is being read, in which its text is `shift` bytes further on.
     func append(_ run: Run, shiftedBy shift: Int, to builder: inout ColumnsBuilder) {
         builder.append(view.nodes[run.nodes], view.payloads.isEmpty ? nil : view.payloads[run.nodes], shiftedBy: shift)
     }
 }
 
 extension StateReader {
-    /// Prepares for a document that most likely resembles a known state.
+    /// Prepares for a document that probably resembles a known state.
     mutating func expect(_ known: KnownState) {
         self.known = known
         said = known.said
         builder.expect(items: known.expectedItems(in: scanner.end))
     }
 
-    /// Takes items that the known state has too, if the next ones are such, and stands before the next item then.
+    /// Takes the items at the scanner that the known state has too, up to the start of the next item.
     ///
-    /// - Returns: how many siblings were taken.
+    /// - Returns: the number of siblings taken.
     mutating func takeKnownItems() -> Int {
         scanner.skipSpace()
         let most = limits.maxItems - builder.nodes.count

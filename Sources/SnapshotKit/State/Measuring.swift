@@ -1,4 +1,4 @@
-// What the benchmarks measure against. Not for programs: a system programming interface, invisible without its name.
+// What the benchmarks compare with. An SPI, not for programs.
 
 extension Snapshot {
     /// Hashes the id of every item once, and folds the hashes together: the least work of any diff by ids for a list it

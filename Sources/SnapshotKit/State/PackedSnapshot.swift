@@ -1,8 +1,8 @@
-// A state at rest. Its text stays as they are; of its records only what cannot be computed from the others is kept, as
-// differences in LEB128: some 5 bytes an item, where the columns of a state in use take 24 to 48. Fingerprints stay,
-// since to compute them is to read all contents.
+// A state at rest. Its text stays as it is; of its records only what cannot be derived is kept, as differences in
+// LEB128: some 5 bytes per item, where the columns of a state in use take 24 to 48. Fingerprints are kept, since
+// computing them means reading all contents.
 
-/// A compact form of a state that is kept but not in use, with its fingerprints.
+/// A compact form of a state that is not in use, with its fingerprints.
 public struct PackedSnapshot: Sendable {
     private let text: StateText
     private let records: [UInt8]
@@ -44,64 +44,58 @@ public struct PackedSnapshot: Sendable {
     }
 
     private func opened(_ reader: consuming RecordReader) -> (Snapshot, Fingerprints) {
-        let content = reader.takeRange()
+        let content = ListContent(reader.takeRange())
         let list = reader.takeWord()
         let sections = reader.take()
         let items = reader.take()
         var builder = ColumnsBuilder()
         builder.expect(items: items)
         builder.place = place
-        builder.list = ListContent(content.start..<content.start + content.count)
+        builder.list = content
         var fingerprints = [Fingerprint](filled: Fingerprint(), count: items)
         var ofSections = [UInt64](filled: 0, count: sections)
-        // The item of each level that is still open.
+        // The open items, by level.
         var open: [Int] = []
         for section in 0..<sections {
             let flags = NodeFlags(rawValue: UInt8(truncatingIfNeeded: reader.take()))
             builder.beginSection()
-            let id = reader.takeRange()
-            builder.setID(ofSection: section, start: id.start, count: id.count, flags: flags)
+            builder.setID(ofSection: section, reader.takeID(flags))
             if flags.contains(.hasContent) {
-                let content = reader.takeRange()
-                builder.setContent(ofSection: section, start: content.start, count: content.count)
+                builder.setContent(ofSection: section, reader.takeRange())
                 ofSections[section] = reader.takeWord()
             }
-            if flags.contains(.isCollapsed) { builder.collapse(section: section) }
+            if flags.contains(.isCollapsed) { builder.collapse(.section(section)) }
             for _ in 0..<reader.take() {
                 let (flags, level) = reader.takeHead()
                 while open.count > level { builder.endItem(open.removeLast()) }
                 let item = builder.beginItem(parent: open.last ?? -1, level: level)
                 open.append(item)
-                let id = reader.takeRange()
-                builder.setID(ofItem: item, start: id.start, count: id.count, flags: flags)
+                builder.setID(ofItem: item, reader.takeID(flags))
                 if flags.contains(.hasContent) {
-                    let content = reader.takeRange()
-                    builder.setContent(ofItem: item, start: content.start, count: content.count)
+                    builder.setContent(ofItem: item, reader.takeRange())
                     fingerprints[item].content = reader.takeWord()
                 }
                 if flags.contains(.hasKind) {
                     builder.setKind(ofItem: item, start: reader.takeStart())
                     fingerprints[item].kind = UInt32(truncatingIfNeeded: reader.take())
                 }
-                if flags.contains(.isCollapsed) { builder.collapse(item: item) }
+                if flags.contains(.isCollapsed) { builder.collapse(.item(item)) }
             }
             while let item = open.popLast() { builder.endItem(item) }
             builder.endSection()
         }
         let snapshot = Snapshot(exchange(&builder, with: ColumnsBuilder()).finish(text: text, as: structure))
-        return (
-            snapshot,
-            Fingerprints(items: fingerprints, sections: ofSections, list: list, of: snapshot.columns, by: hash)
-        )
+        let columns = snapshot.columns
+        return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, list: list, of: columns, by: hash))
     }
 }
 
-/// Stands where the flags of an item have room, since what is hidden follows from what is collapsed: a level follows.
+/// Marks an item whose level follows, in a bit that is free: what is hidden can be derived from what is collapsed.
 private let levelFollows = NodeFlags.isHidden
 
-/// Numbers as LEB128; places in the text as distances from where the last one ended.
+/// Writes numbers as LEB128, and offsets in the text as distances from the end of the last range.
 private struct RecordWriter {
-    /// No record takes more bytes: flags, level, three places, two lengths and two fingerprints.
+    /// The largest size of a record: flags, level, three offsets, two lengths and two fingerprints.
     static let most = 48
 
     private let room: UnsafeMutableRawPointer
@@ -123,7 +117,7 @@ private struct RecordWriter {
         count += 1
     }
 
-    /// Eight bytes that no distance would shorten.
+    /// Appends eight bytes that no distance would shorten.
     @inline(__always)
     mutating func append(word: UInt64) {
         (room + count).storeBytes(of: word.littleEndian, as: UInt64.self)
@@ -210,11 +204,16 @@ private struct RecordReader {
     }
 
     @inline(__always)
-    mutating func takeRange() -> (start: Int, count: Int) {
+    mutating func takeRange() -> Range<Int> {
         let start = takeStart()
-        let count = take()
-        at += count
-        return (start, count)
+        at += take()
+        return start..<at
+    }
+
+    @inline(__always)
+    mutating func takeID(_ flags: NodeFlags) -> FoundID {
+        let range = takeRange()
+        return FoundID(start: range.lowerBound, count: range.count, flags: flags)
     }
 
     @inline(__always)

@@ -1,23 +1,21 @@
-/// What a reader made of a document: records that are not a state yet, without a pointer into the memory that was read.
+/// What a reader made of a document: records that are not a state yet, with no pointer into the memory that was read.
 struct ReadState {
     var builder: ColumnsBuilder
-    /// What is to be put behind the document.
+    /// What to append to the document.
     let tail: TokenBuffer
-    /// Items that were taken over from the known state.
+    // As in `StateReader`.
     let taken: [ReusedRun]
-    /// What was said to be expanded, where the rest is as in the known state.
-    let said: SaidExpanded?
+    let said: Set<RecordIndex>?
     let path: DocumentPointers
-    /// Whether of several elements with one id the first is taken.
     let keepsFirst: Bool
     private(set) var violations: Violations
     let excess: StateError?
 
-    /// Adds the list's own content, which stands beside the list.
-    mutating func setListContent(_ range: Range<Int>) { builder.list = ListContent(range) }
-
-    /// The finished state, over `bytes`: the document's memory, its padding and the tail; `known` is what it was read
-    /// upon.
+    /// The finished state.
+    ///
+    /// - Parameters:
+    ///   - bytes: the document's memory, its padding and the tail.
+    ///   - known: the state that the document was compared with.
     mutating func finish(over bytes: [UInt8], upon known: Snapshot? = nil) throws(StateError) -> StateReading {
         if let excess { throw excess }
         let text = StateText(bytes)
@@ -31,49 +29,38 @@ struct ReadState {
         return StateReading(Snapshot(columns), reused: reused)
     }
 
-    /// Notes both places of each duplicate, and a first place once. O(items).
+    /// Notes both records of each duplicate, but each record once. O(items).
     private mutating func note(_ duplicates: [ColumnsBuilder.Duplicate], in columns: Columns) {
         columns.withView { view in
             let pointers = IDPointers(path, view)
-            // Sections below zero.
-            var told: Set<Int> = []
+            var noted: Set<RecordIndex> = []
             for duplicate in duplicates where !violations.isFull {
-                let id = duplicate.isSection ? view.id(ofSection: duplicate.first) : view.id(ofItem: duplicate.first)
-                let detail = "duplicate id \"\(Violations.shown(Array(id.text)))\""
-                for index in [duplicate.first, duplicate.later] {
-                    guard told.insert(duplicate.isSection ? -1 - index : index).inserted else { continue }
-                    let pointer = duplicate.isSection ? pointers.ofSection(index) : pointers.ofItem(index)
-                    violations.note("duplicate-id", detail, at: pointer)
+                let detail = "duplicate id \"\(Violations.shown(Array(view.id(of: duplicate.records[0]).text)))\""
+                for record in duplicate.records where noted.insert(record).inserted {
+                    violations.note("duplicate-id", detail, at: pointers.pointer(to: record))
                 }
             }
         }
     }
 
-    /// The state without elements whose ids stood before, and these as warnings. What was taken over does not count:
-    /// the two have not the same items any more. O(items).
+    /// The state without the elements whose ids came earlier, and those as warnings. Has no reused runs, since it does
+    /// not have all the items that were read. O(items).
     private func distinct(
         _ columns: Columns, _ duplicates: [ColumnsBuilder.Duplicate]
     ) throws(StateError) -> StateReading {
         guard violations.list.isEmpty else { throw .invalid(violations.list) }
-        let (builder, warnings) = columns.withView { view in
-            let (builder, left) = ColumnsBuilder.distinct(view, duplicates)
+        return columns.withView { view in
+            let (distinct, left) = ColumnsAssembly.distinct(view, duplicates)
             let pointers = IDPointers(path, view)
-            let warnings = left.prefix(StateWarning.most).map { place in
-                switch place {
-                case .section(let index):
-                    StateWarning(code: "duplicate-id", pointers.ofSection(index), view.id(ofSection: index))
-                case .item(let index):
-                    StateWarning(code: "duplicate-id", pointers.ofItem(index), view.id(ofItem: index))
-                }
+            let warnings = left.prefix(StateWarning.most).map {
+                StateWarning(code: "duplicate-id", pointers.pointer(to: $0), view.id(of: $0))
             }
-            return (builder, warnings)
+            return StateReading(Snapshot(distinct), warnings: warnings)
         }
-        let (distinct, _) = (consume builder).finish(text: columns.text)
-        return StateReading(Snapshot(distinct), warnings: warnings)
     }
 }
 
-/// Where ids stood in a document.
+/// Where ids are in a document.
 private struct IDPointers {
     private let path: DocumentPointers
     private let view: ColumnsView
@@ -85,11 +72,22 @@ private struct IDPointers {
         ordinals = SiblingOrdinals(view.nodes, sections: view.sections.count)
     }
 
-    func ofSection(_ section: Int) -> String { path.section(section) + path.sectionID }
+    func pointer(to record: RecordIndex) -> String {
+        switch record {
+        case .section(let section): path.section(section) + path.sectionID
+        case .item(let item):
+            path.id(ofItem: item, view.nodes) {
+                path.isMap ? JSONPointer.escaped(view.id(ofItem: $0).text) : "\(ordinals[$0])"
+            }
+        }
+    }
+}
 
-    func ofItem(_ item: Int) -> String {
-        path.id(ofItem: item, view.nodes) {
-            path.isMap ? JSONPointer.escaped(view.id(ofItem: $0).text) : "\(ordinals[$0])"
+extension ColumnsView {
+    fileprivate func id(of record: RecordIndex) -> IDText {
+        switch record {
+        case .section(let section): id(ofSection: section)
+        case .item(let item): id(ofItem: item)
         }
     }
 }
@@ -98,9 +96,9 @@ private struct IDPointers {
 public struct StateReading: Sendable {
     /// The state.
     public let snapshot: Snapshot
-    /// What is known to be the same in it and in the known state.
+    /// What is known to be the same in it and in the state that it was compared with.
     public let reused: ReusedRuns?
-    /// What of the document is not in it, at most 20 places.
+    /// What was left out of it, at most 20 elements.
     public let warnings: [StateWarning]
 
     package init(_ snapshot: Snapshot, reused: ReusedRuns? = nil, warnings: [StateWarning] = []) {
@@ -108,7 +106,7 @@ public struct StateReading: Sendable {
     }
 }
 
-/// Something that a writer should know about a document, though it was accepted.
+/// Something that a writer should know about a document that was accepted.
 public struct StateWarning: Sendable, Equatable {
     /// A short name for programs, such as `duplicate-id`.
     public let code: String

@@ -1,11 +1,11 @@
-// A state that was made of another has almost the same ids, each at another index once an item came, went or moved. Its
-// table is then that of the other one, shared, together with where the items that were entered stand now and a few that
-// came since. Once there is much to be told a table is made anew, which costs as much as telling it so long did.
+// A state made from another one has almost the same ids, but at other indexes once an item was inserted, removed or
+// moved. Its table is then that of the other state, shared, together with the current indexes of its items and the few
+// that were added since. When this grows too long a new table is made, which costs about as much as all renumberings so
+// far.
 //
-// Rejected: entering what moved by its new index, slot by slot, which costs as much as a new table for one item that
-// came at the start of a list.
+// Rejected: updating the indexes slot by slot, which costs as much as a new table for one item inserted at the start.
 
-/// Where the items of a table stand now, and which came since.
+/// The current indexes of a table's items, and the items added since.
 final class Renumbering: Sendable {
     /// An item that the table does not have.
     struct Arrival {
@@ -13,15 +13,15 @@ final class Renumbering: Sendable {
         var item: Int
     }
 
-    /// Items of the table, `old`, in the newest state, `new`: in ascending order of the table.
+    /// From the table's indexes, `old`, to those in the newest state, `new`; in ascending order of `old`.
     private let kept: [ReusedRun]
     /// In ascending order of hashes.
     private let arrivals: [Arrival]
 
     /// - Parameters:
-    ///   - kept: items that two states have, in ascending order of the old one; none overlaps another.
+    ///   - kept: items that both states have, in ascending order of the old one, and disjoint.
     ///   - arrivals: items of the new state whose ids the old one does not have.
-    ///   - earlier: where the items of the table stood in the old state; nil where it was made for that.
+    ///   - earlier: the renumbering of the old state; nil if the table was made for it.
     init(_ kept: [ReusedRun], _ arrivals: [Arrival], behind earlier: Renumbering?) {
         var (all, joined) = (arrivals, [ReusedRun]())
         for run in kept { joined.append(joining: run) }
@@ -36,7 +36,7 @@ final class Renumbering: Sendable {
         self.arrivals = all.sorted { $0.hash < $1.hash }
     }
 
-    /// What there is to be told.
+    /// The number of runs and arrivals.
     var count: Int { kept.count + arrivals.count }
 
     /// Memory held, in bytes.
@@ -44,10 +44,10 @@ final class Renumbering: Sendable {
         kept.capacity * MemoryLayout<ReusedRun>.stride + arrivals.capacity * MemoryLayout<Arrival>.stride + 64
     }
 
-    /// Where an item of the table stands; nil for one that is gone. O(log count).
+    /// The current index of an item of the table; nil if it is gone. O(log count).
     func index(ofEntered item: Int) -> Int? { kept.new(ofOld: item) }
 
-    /// The one among the items that came which has this hash and is meant. O(log count).
+    /// The added item with this hash that `matches` accepts. O(log count).
     @inline(__always)
     func arrival(_ hash: UInt32, where matches: (Int) -> Bool) -> Int? {
         var index = arrivals.indices.border { arrivals[$0].hash < hash }
@@ -58,7 +58,7 @@ final class Renumbering: Sendable {
         return nil
     }
 
-    /// Whether no two of those that came are the same, as `areSame` says of two with one hash.
+    /// Whether no two added items have the same id; `areSame` compares two with equal hashes.
     func areUnique(_ areSame: (Int, Int) -> Bool) -> Bool {
         for index in arrivals.indices {
             var other = index + 1
@@ -72,15 +72,15 @@ final class Renumbering: Sendable {
 }
 
 extension [ReusedRun] {
-    /// Whether runs in ascending order of the old state have each item of that once.
+    /// Whether runs in ascending order of the old state are disjoint there.
     var areDisjoint: Bool { zip(self, dropFirst()).allSatisfy { $0.old + $0.count <= $1.old } }
 
-    /// The first run that ends behind an item of the old state, in ascending order of which they are. O(log runs).
+    /// The first run that ends behind an item of the old state. O(log runs); in ascending order of that state.
     fileprivate func firstIndex(endingBehind old: Int) -> Int {
         indices.border { self[$0].old + self[$0].count <= old }
     }
 
-    /// The index in the new state of an item of the old one, in ascending order of which they are. O(log runs).
+    /// The index in the new state of an item of the old one. O(log runs); in ascending order of that state.
     fileprivate func new(ofOld old: Int) -> Int? {
         let index = firstIndex(endingBehind: old)
         guard index < count, self[index].old <= old else { return nil }
@@ -89,8 +89,8 @@ extension [ReusedRun] {
 }
 
 extension ReusedRun {
-    /// Appends the parts of this run that are in runs from its new state to a third one, as runs from its old one to
-    /// that.
+    /// Composes this run with runs from its new state to a third one: appends what they share, as runs from its old
+    /// state to the third.
     fileprivate func append(movedOver runs: [ReusedRun], to parts: inout [ReusedRun]) {
         var index = runs.firstIndex(endingBehind: new)
         while index < runs.count, runs[index].old < new + count {

@@ -1,15 +1,15 @@
-// States that follow each other are the same almost everywhere. What they share is written down once, as runs of items,
-// and used by all who compare the two: ids in a run are neither hashed nor paired, contents are neither compared nor
-// hashed again, and what leads from one state to the other only names them.
+// Successive states are the same almost everywhere. What they share is recorded once, as runs of items, for all code
+// that compares the two: ids in a run are neither hashed nor paired, contents are neither compared nor hashed again,
+// and a delta between the states only refers to them.
 //
-// Who reads a state upon the one before it finds runs as text that is the same (`KnownState`); who makes a state of
-// another (`ColumnsAssembly`) knows what he took over. For two states that were read apart `init(comparing:_:)` finds
-// those that stand in the same place. A changeset adds to either what it has compared itself.
+// Reading with a known state finds runs as equal text (`KnownState`); making a state from another one
+// (`ColumnsAssembly`) knows what it took over. For two states that were read independently, `init(comparing:_:)` finds
+// the runs at equal indexes. A changeset adds what it has compared itself.
 
-/// Items in a row that are the same in two states, byte by byte, and need no update: they also have the same parents
-/// and as many children. Hidden ones are among them.
+/// Consecutive items, hidden ones included, that are the same in two states, byte by byte, and need no update: they
+/// also have the same parents and as many children.
 struct ReusedRun: Equatable {
-    /// The first one, in either state.
+    /// The index of the first one in either state.
     var old: Int
     var new: Int
     var count: Int
@@ -23,20 +23,20 @@ struct ReusedRun: Equatable {
 public final class ReusedRuns: Sendable {
     let old: Columns
     let new: Columns
-    /// In ascending order of the new state; none overlaps another, in either state.
+    /// In ascending order of the new state; disjoint in both.
     let runs: [ReusedRun]
 
     init(_ runs: [ReusedRun], from old: Columns, to new: Columns) { (self.runs, self.old, self.new) = (runs, old, new) }
 
-    /// The same from the other state's side. O(runs log runs).
+    /// The same runs, from the new state to the old one. O(runs log runs).
     public var reversed: ReusedRuns { ReusedRuns(runs.reversedDirection, from: new, to: old) }
 
-    /// The runs between two states; none if these are others.
+    /// The runs between two states; none if those are not the two compared.
     func runs(from old: Columns, to new: Columns) -> [ReusedRun] { self.old === old && self.new === new ? runs : [] }
 }
 
 extension [ReusedRun] {
-    /// The same from the other state's side.
+    /// The same runs, from the new state to the old one.
     var reversedDirection: [ReusedRun] {
         sortedByOld.map { ReusedRun(old: $0.new, new: $0.old, count: $0.count) }
     }
@@ -46,7 +46,7 @@ extension [ReusedRun] {
         zip(self, dropFirst()).allSatisfy { $0.old < $1.old } ? self : sorted { $0.old < $1.old }
     }
 
-    /// Appends a run, as part of the last one where it goes on with that.
+    /// Appends a run, joined to the last one if it continues that.
     @inline(__always)
     mutating func append(joining run: ReusedRun) {
         if let last, last.old + last.count == run.old, last.new + last.count == run.new {
@@ -56,7 +56,7 @@ extension [ReusedRun] {
         }
     }
 
-    /// How many items both states begin with.
+    /// How many leading items both states share.
     var start: Int {
         var start = 0
         for run in self {
@@ -66,17 +66,17 @@ extension [ReusedRun] {
         return start
     }
 
-    /// How many items both states end with, which have so many.
+    /// How many trailing items both states share, given their numbers of items.
     func end(_ oldCount: Int, _ newCount: Int) -> Int {
         guard let last, last.old + last.count == oldCount, last.new + last.count == newCount else { return 0 }
         return last.count
     }
 
-    /// The items that two states have in the same places and with the same bytes, up to the first that stands
-    /// elsewhere. O(n).
+    /// The items that two states have at the same indexes with the same bytes, up to the first whose id or place
+    /// differs. O(n).
     init(comparing old: ColumnsView, _ new: ColumnsView) {
         self = []
-        // In windows, items that stand at one place with the same bytes may still have other numbers of children.
+        // In windows, equal items may still have different numbers of children.
         guard old.hasAllChildren, new.hasAllChildren else { return }
         let limit = Swift.min(old.nodes.count, new.nodes.count)
         var item = 0
@@ -87,7 +87,7 @@ extension [ReusedRun] {
             item += 1
         }
         guard item < old.nodes.count else { return }
-        // Ancestors of what follows may have other children than before: they, and all behind them, are left out.
+        // The ancestors of what follows may have other children than before: leave out from the topmost one on.
         while old.nodes[item].parent >= 0 { item = Int(old.nodes[item].parent) }
         while let last, last.new + last.count > item {
             removeLast()
@@ -106,7 +106,7 @@ extension Sequence<ReusedRun> {
         }
     }
 
-    /// The same until it says false; whether it never does.
+    /// Calls `body` with each such item until it returns false; whether it never does.
     @inline(__always)
     func allOthers(of count: Int, satisfy body: (Int) -> Bool) -> Bool {
         var item = 0
@@ -126,7 +126,7 @@ extension Sequence<ReusedRun> {
 }
 
 extension Node {
-    /// Whether two nodes are the same but for where their ids stand in the text: all fields behind the first, as words.
+    /// Whether two nodes are the same apart from where the text of their ids is: all fields after the first, as words.
     @inline(__always)
     fileprivate static func haveSamePlace(_ one: UnsafePointer<Node>, _ other: UnsafePointer<Node>) -> Bool {
         let (left, right) = (UnsafeRawPointer(one) + 4, UnsafeRawPointer(other) + 4)
@@ -136,8 +136,8 @@ extension Node {
 }
 
 extension ColumnsView {
-    /// Whether an item is written the same as one of another state that has the same text as its id: flags and level,
-    /// and byte by byte id, content and kind.
+    /// Whether an item is written like one of another state whose id has the same text: the same flags and level, and
+    /// byte by byte the same id, content and kind.
     @inline(__always)
     func hasSameBytes(_ item: Int, as other: ColumnsView, _ otherItem: Int) -> Bool {
         let (one, two) = (nodes[item], other.nodes[otherItem])

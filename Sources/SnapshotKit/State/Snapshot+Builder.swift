@@ -1,6 +1,6 @@
-// States from Swift values. What is said is written as JSON and read by the reader of states: so a state that was built
-// is held to the rules of one that came in, by the same code. Contents are checked before they are written: none can
-// reach beyond its place.
+// States from Swift values. They are written as JSON and read like any document, so a state that is built is held to
+// the rules of one that was received, by the same code. Contents are checked before they are written, so none can reach
+// beyond its place.
 
 extension Snapshot {
     /// Builds a state from Swift values.
@@ -71,14 +71,14 @@ extension Snapshot.Builder {
     public struct Items: Sendable {
         fileprivate var writer = JSONWriter()
         fileprivate var failure: StateError?
-        // The list that is open; the ones around it wait on the stack.
+        // Of the open list; those around it are kept on the stack.
         private var separator = JSONList()
         private var pointer = ""
         private var count = 0
 
         fileprivate init() {}
 
-        /// Writes a list that `body` fills. An error leaves it open: who throws does not build.
+        /// Writes a list that `body` fills. An error leaves it open, but after that nothing is built.
         fileprivate mutating func list(at pointer: String, _ body: (inout Items) throws -> Void) rethrows {
             let outer = (separator, self.pointer, count)
             (separator, self.pointer, count) = (JSONList(), pointer, 0)
@@ -92,10 +92,7 @@ extension Snapshot.Builder {
         public mutating func item(
             _ id: ElementID, content: JSONText? = nil, kind: String? = nil, isExpanded: Bool = true
         ) {
-            open(id, kind: kind)
-            writer.append(content: content, isExpanded: isExpanded)
-            writer.append(byte: UInt8(ascii: "}"))
-            count += 1
+            append(id, kind) { $0.writer.append(content: content, isExpanded: isExpanded) }
         }
 
         /// Appends an item with the children that `children` appends.
@@ -103,30 +100,35 @@ extension Snapshot.Builder {
             _ id: ElementID, content: JSONText? = nil, kind: String? = nil, isExpanded: Bool = true,
             children: (inout Items) throws -> Void
         ) rethrows {
-            open(id, kind: kind)
-            writer.append(content: content, isExpanded: isExpanded)
-            try list(at: "\(pointer)/\(count)/items", children)
-            writer.append(byte: UInt8(ascii: "}"))
-            count += 1
+            try append(id, kind) { items in
+                items.writer.append(content: content, isExpanded: isExpanded)
+                try items.list(at: "\(items.pointer)/\(items.count)/items", children)
+            }
         }
 
         /// Appends an item whose content `write` writes.
         fileprivate mutating func item(_ id: ElementID, kind: String?, writing write: (inout JSONWriter) -> Void) {
-            open(id, kind: kind)
-            var content = JSONWriter()
-            write(&content)
-            if content.count > 0 { append(content.bytes()) }
-            writer.append(byte: UInt8(ascii: "}"))
-            count += 1
+            append(id, kind) { items in
+                var content = JSONWriter()
+                write(&content)
+                if content.count > 0 { items.append(content.bytes()) }
+            }
         }
 
-        private mutating func open(_ id: ElementID, kind: String?) {
+        /// Appends an item whose members behind the kind `rest` appends.
+        private mutating func append(
+            _ id: ElementID, _ kind: String?, rest: (inout Items) throws -> Void
+        ) rethrows {
             separator.separate(&writer)
             writer.append("{\"id\":")
             writer.append(id: id)
-            guard let kind else { return }
-            writer.append(",\"kind\":")
-            writer.append(string: kind)
+            if let kind {
+                writer.append(",\"kind\":")
+                writer.append(string: kind)
+            }
+            try rest(&self)
+            writer.append(byte: UInt8(ascii: "}"))
+            count += 1
         }
 
         private mutating func append(_ content: [UInt8]) {

@@ -1,5 +1,4 @@
-// States as documents: sections and items as they were given, verbatim and nested, every item an object, defaults left
-// out.
+// States as documents: sections and items verbatim and nested, every item an object, defaults omitted.
 
 extension Snapshot {
     /// The state as a document. O(n).
@@ -14,7 +13,7 @@ extension Snapshot {
 }
 
 extension JSONWriter {
-    /// A whole state.
+    /// Appends a whole state.
     mutating func append(documentOf view: ColumnsView) {
         append(sectionsOf: view) { section, writer in
             let items = Int(view.sections[section].firstItem)..<Int(view.sections[section].endItem)
@@ -22,7 +21,7 @@ extension JSONWriter {
         }
     }
 
-    /// All sections, each with the elements of `items` that `appendItems` writes.
+    /// Appends all sections, each with the elements of `items` that `appendItems` writes.
     mutating func append(
         sectionsOf view: ColumnsView, items appendItems: (Int, inout Self) -> Void
     ) {
@@ -40,9 +39,9 @@ extension JSONWriter {
         append("]}")
     }
 
-    /// A section's id, content and expanded; the brace stays open.
+    /// Appends a section's id, content and expanded, and leaves the brace open.
     ///
-    /// - Parameter appendContent: says whether it wrote the content in its own way.
+    /// - Parameter appendContent: returns whether it wrote the content in its own way.
     @inline(__always)
     mutating func append(
         openSection section: Int, of view: ColumnsView, content appendContent: (inout Self) -> Bool = { _ in false }
@@ -55,9 +54,9 @@ extension JSONWriter {
         if node.flags.contains(.isCollapsed) { append(",\"expanded\":false") }
     }
 
-    /// Siblings with all that is below them; `range` covers whole subtrees.
+    /// Appends siblings with their subtrees; `range` covers whole subtrees.
     ///
-    /// - Parameter includes: says which items are written, with all that is below them.
+    /// - Parameter includes: decides which items are written, each with its subtree.
     mutating func append(
         documents range: Range<Int>, of view: ColumnsView, where includes: (Int) -> Bool = { _ in true }
     ) {
@@ -72,7 +71,7 @@ extension JSONWriter {
         }
     }
 
-    /// One item with all that is below it.
+    /// Appends one item with its subtree.
     mutating func append(
         document item: Int, of view: ColumnsView,
         where includes: (Int) -> Bool = { _ in true }
@@ -89,9 +88,9 @@ extension JSONWriter {
         append(byte: UInt8(ascii: "}"))
     }
 
-    /// An item's content and kind, where it has any.
+    /// Appends an item's content and kind, if any.
     ///
-    /// - Parameter appendContent: says whether it wrote the content in its own way.
+    /// - Parameter appendContent: returns whether it wrote the content in its own way.
     @inline(__always)
     mutating func appendShown(
         _ item: Int, of view: ColumnsView, content appendContent: (inout Self) -> Bool = { _ in false }

@@ -10,7 +10,7 @@ public struct Snapshot: Sendable {
     let columns: Columns
 
     init(_ columns: Columns) {
-        assert(columns.brokenInvariant == nil, columns.brokenInvariant ?? "")
+        columns.checkInvariants()
         self.columns = columns
     }
 

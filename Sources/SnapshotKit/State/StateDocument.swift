@@ -1,7 +1,7 @@
-// One JSON text that holds states: a state itself, a state inside an envelope such as {"state":…,"ttl":60}, or two of
-// them ({"old":…,"new":…}). All states of a document share its bytes.
+// A JSON text that is a state, or an envelope around states such as {"state":…,"ttl":60} or {"old":…,"new":…}. All
+// states of a document share its bytes.
 
-/// A JSON text to be read as states. It may be read more than once: with another shape, if the first one was a guess.
+/// A JSON text to be read as states, more than once if the shape was a guess.
 public struct StateDocument: Sendable {
     private var bytes: [UInt8]
     private let count: Int
@@ -10,7 +10,7 @@ public struct StateDocument: Sendable {
     /// copied.
     public init(_ json: consuming [UInt8]) {
         count = json.count
-        // A state holds on to this memory for its whole life: what an array doubled in vain is not kept.
+        // A state holds this memory for its whole life, so room left by the array's growth is given back.
         json.reserveExactly(count + DocumentText.trailer.count)
         json.append(contentsOf: DocumentText.trailer)
         bytes = json
@@ -18,17 +18,18 @@ public struct StateDocument: Sendable {
 
     /// The document as one state.
     ///
-    /// - Parameter known: a state that it probably resembles, such as the previous one. Items with the same text are
-    ///   not read again; it affects only speed.
-    /// - Parameter keepsExpanded: whether sections and items without `expanded` are as in the known state.
+    /// - Parameters:
+    ///   - known: a state that it probably resembles, such as the previous one. Items with the same text are not read
+    ///     again; it affects only speed.
+    ///   - keepsExpanded: whether sections and items without `expanded` are as in the known state.
     public mutating func state(
         _ shape: StateShape, limits: StateLimits, upon known: Snapshot? = nil, keepsExpanded: Bool = false
     ) throws(StateError) -> StateReading {
-        takeTailOff()
+        removeTail()
         var read = try (known ?? .empty).columns.withView { (known) throws(StateError) in
             try scan(shape, limits: limits, upon: KnownState(known, keepsExpanded: keepsExpanded))
         }
-        try takeTail(of: read)
+        try appendTail(of: read)
         return try read.finish(over: bytes, upon: known)
     }
 
@@ -51,7 +52,7 @@ public struct StateDocument: Sendable {
         }
         if members.refusesStates { throw .unwanted }
         let reading = try state(.native, limits: limits, upon: known, keepsExpanded: keepsExpanded)
-        return Envelope([Envelope.Named(name: "state", reading: reading)], values: [:], isBareState: true, text: text)
+        return Envelope([("state", reading)], values: [:], isBareState: true, text: text)
     }
 
     private var text: ArraySlice<UInt8> { bytes[..<count] }
@@ -94,27 +95,25 @@ public struct StateDocument: Sendable {
         }
     }
 
-    /// Records hold offsets of 32 bits.
-    private func checkSize() throws(StateError) {
-        if count > StateLimits.maxBytes { throw Self.tooLarge(count) }
-    }
+    private func checkSize() throws(StateError) { if count > StateLimits.maxBytes { throw Self.tooLarge(count) } }
 
     private static func tooLarge(_ count: Int) -> StateError {
         .limitExceeded(what: "bytes", limit: StateLimits.maxBytes, actual: count, pointer: "")
     }
 
-    /// Puts what a reader had to store behind the document.
-    private mutating func takeTail(of read: ReadState) throws(StateError) {
+    /// Appends what a reader had to store.
+    private mutating func appendTail(of read: ReadState) throws(StateError) {
         guard read.tail.count > 0 else { return }
         let size = bytes.count + read.tail.count + JSONScanner.padding
+        // Records hold offsets of 32 bits.
         guard size <= UInt32.max else { throw Self.tooLarge(size) }
         bytes.reserveExactly(size)
         bytes.append(contentsOf: read.tail.bytes)
         bytes.append(contentsOf: JSONScanner.zeros)
     }
 
-    /// Takes away what was stored by a reading before.
-    private mutating func takeTailOff() {
+    /// Removes what an earlier reading stored.
+    private mutating func removeTail() {
         let tail = bytes.count - count - DocumentText.trailer.count
         if tail > 0 { bytes.removeLast(tail) }
     }
@@ -123,7 +122,7 @@ public struct StateDocument: Sendable {
         _ members: Envelope.Members, shape: StateShape, limits: StateLimits, known: Snapshot?, keepsExpanded: Bool
     ) throws(StateError) -> Envelope {
         try checkSize()
-        takeTailOff()
+        removeTail()
         let count = count
         var read = try (known ?? .empty).columns.withView { (known) throws(StateError) -> ReadEnvelope in
             try bytes.withUnsafeBufferPointer { (text) throws(StateError) -> ReadEnvelope in
@@ -136,27 +135,27 @@ public struct StateDocument: Sendable {
         }
         if read.metState { throw .unwanted }
         if let name = members.shape, let range = read.values[name] {
-            // The shape may stand behind the state: once it is known, all is read by it.
+            // The shape may come after the state: read everything again with it.
             var members = members
             members.shape = nil
             let shape = try StateShape(JSONSlice(bytes: bytes, range: range), at: "/" + name)
             return try readEnvelope(members, shape: shape, limits: limits, known: known, keepsExpanded: keepsExpanded)
         }
         if !read.violations.list.isEmpty { throw .wrongShape(read.violations.list) }
-        for index in read.states.indices { try takeTail(of: read.states[index].state) }
-        var states: [Envelope.Named] = []
+        for index in read.states.indices { try appendTail(of: read.states[index].state) }
+        var states: [(name: String, reading: StateReading)] = []
         var failures: [Violation] = []
         for index in read.states.indices {
             do throws(StateError) {
                 let reading = try read.states[index].state.finish(over: bytes, upon: known)
-                states.append(Envelope.Named(name: read.states[index].name, reading: reading))
+                states.append((read.states[index].name, reading))
             } catch {
                 guard case .invalid(let violations) = error else { throw error }
                 failures += violations
             }
         }
         if !failures.isEmpty { throw .invalid(failures) }
-        let values = read.values.isEmpty ? [:] : read.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
+        let values = read.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
         return Envelope(states, values: values, isBareState: read.isBareState, text: text)
     }
 }
@@ -173,7 +172,7 @@ extension StateReader {
 }
 
 extension [UInt8] {
-    /// Makes room for `size` bytes; memory that exceeds it by more than an eighth is exchanged for less. O(n) if it is.
+    /// Reserves room for `size` bytes, and gives memory back if it exceeds that by more than an eighth: then O(n).
     fileprivate mutating func reserveExactly(_ size: Int) {
         if capacity - size > size / 8 + 256 {
             self = Array(unsafeUninitializedCapacity: size) { room, used in (_, used) = room.initialize(from: self) }
@@ -184,10 +183,10 @@ extension [UInt8] {
 }
 
 /// What follows a document in a state's buffer: padding for the scanner, and the id of the section that a shorthand
-/// leaves unsaid.
+/// implies.
 enum DocumentText {
     static let trailer: [UInt8] = JSONScanner.zeros + Array("\"main\"".utf8) + JSONScanner.zeros
 
-    /// Where the text `main` stands behind a document of `count` bytes.
+    /// Offset of the text `main` behind a document of `count` bytes.
     static func mainStart(_ count: Int) -> Int { count + JSONScanner.padding + 1 }
 }

@@ -61,25 +61,16 @@ public struct StateItem: Sendable {
     /// - Parameter showsContent: whether to write content.
     public func writeLookup(into writer: inout JSONWriter, showsContent: Bool = true) {
         columns.withView { view in
-            writer.append("\"id\":")
-            writer.append(view.id(ofItem: index).token)
-            writer.append(",\"section\":")
-            writer.append(view.id(ofSection: Int(node.section)).token)
-            writer.append(",\"parent\":")
+            writer.emit("\"id\":", view.id(ofItem: index).token)
+            writer.emit(",\"section\":", view.id(ofSection: Int(node.section)).token, ",\"parent\":")
             if node.parent < 0 { writer.append("null") } else { writer.append(view.id(ofItem: Int(node.parent)).token) }
-            writer.append(",\"level\":")
-            writer.append(level)
-            writer.append(",\"indexPath\":")
+            writer.emit(",\"level\":", level, ",\"indexPath\":")
             if let path { writer.append(path: path.section, path.row) } else { writer.append("null") }
             writer.append(isVisible ? ",\"visible\":true" : ",\"visible\":false")
             writer.append(isExpanded ? ",\"expanded\":true" : ",\"expanded\":false")
-            if node.flags.contains(.hasKind) {
-                writer.append(",\"kind\":")
-                writer.append(view.kind(ofItem: index))
-            }
+            if node.flags.contains(.hasKind) { writer.emit(",\"kind\":", view.kind(ofItem: index)) }
             if showsContent, node.flags.contains(.hasContent) {
-                writer.append(",\"content\":")
-                writer.append(view.content(ofItem: index))
+                writer.emit(",\"content\":", view.content(ofItem: index))
             }
         }
     }

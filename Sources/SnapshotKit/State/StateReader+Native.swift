@@ -1,5 +1,5 @@
 // The library's own shape: {"sections":[{"id","content","expanded","items":[…]}]}, its shorthands, and nothing else.
-// A member that is not known is refused, for it would vanish silently.
+// An unknown member is refused, since it would vanish silently.
 
 /// Members that sections and items may have.
 enum StateMember: UInt8, CaseIterable {
@@ -19,7 +19,7 @@ enum StateMember: UInt8, CaseIterable {
 }
 
 extension StateReader {
-    /// Takes a state in the library's own shape; `depth` counts what stands around it.
+    /// Takes a state in the library's own shape; `depth` counts the arrays and objects around it.
     mutating func readState(depth: Int, at root: String) throws(JSONError) {
         path = DocumentPointers(root: root)
         scanner.skipSpace()
@@ -30,10 +30,15 @@ extension StateReader {
         }
     }
 
-    /// Takes an array of items as the one section `main`.
-    mutating func readMain(depth: Int) throws(JSONError) {
+    /// Begins the section `main` of a document without sections.
+    mutating func beginMain() {
         builder.beginSection()
-        builder.setID(ofSection: 0, start: DocumentText.mainStart(scanner.end), count: 4, flags: [])
+        builder.setID(ofSection: 0, FoundID(start: DocumentText.mainStart(scanner.end), count: 4, flags: []))
+    }
+
+    /// Takes an array of items as the only section, `main`.
+    mutating func readMain(depth: Int) throws(JSONError) {
+        beginMain()
         try readTopItems(depth: depth) { (reader, item) throws(JSONError) in
             try reader.readItem(item, level: 0, depth: depth + 1)
         }
@@ -89,16 +94,11 @@ extension StateReader {
             switch member {
             case .id:
                 guard let id = try reader.readID(depth: depth + 1, at: .section("/id")) else { return }
-                reader.builder.setID(ofSection: section, start: id.start, count: id.count, flags: id.flags)
-            case .content:
-                let range = try reader.readContent(depth: depth + 1)
-                reader.builder.setContent(ofSection: section, start: range.lowerBound, count: range.count)
+                reader.builder.setID(ofSection: section, id)
+            case .content: reader.builder.setContent(ofSection: section, try reader.readContent(depth: depth + 1))
             case .expanded:
-                switch try reader.readExpanded(depth: depth + 1, at: .section("/expanded")) {
-                case false: reader.builder.collapse(section: section)
-                case true: reader.said?.sections.insert(section)
-                case nil: break
-                }
+                reader.setExpanded(
+                    .section(section), try reader.readExpanded(depth: depth + 1, at: .section("/expanded")))
             case .items:
                 try reader.readTopItems(depth: depth + 1) { (reader, item) throws(JSONError) in
                     try reader.readItem(item, level: 0, depth: depth + 2)
@@ -119,26 +119,21 @@ extension StateReader {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "{") else {
             guard let id = try readID(depth: depth, at: .item("")) else { return }
-            return builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags.union(.isBare))
+            builder.setID(ofItem: item, id)
+            return builder.nodes[item].flags.formUnion(.isBare)
         }
         let seen = try readMembers(depth: depth + 1, of: "item", at: .item("")) { (reader, member) throws(JSONError) in
             switch member {
             case .id:
                 guard let id = try reader.readID(depth: depth + 1, at: .item("/id")) else { return }
-                reader.builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
-            case .content:
-                let range = try reader.readContent(depth: depth + 1)
-                reader.builder.setContent(ofItem: item, start: range.lowerBound, count: range.count)
+                reader.builder.setID(ofItem: item, id)
+            case .content: reader.builder.setContent(ofItem: item, try reader.readContent(depth: depth + 1))
             case .kind:
-                if let start = try reader.readKind(depth: depth + 1, at: .item("/kind")) {
+                if let start = try reader.readKind(depth: depth + 1, at: .kind) {
                     reader.builder.setKind(ofItem: item, start: start)
                 }
             case .expanded:
-                switch try reader.readExpanded(depth: depth + 1, at: .item("/expanded")) {
-                case false: reader.builder.collapse(item: item)
-                case true: reader.said?.items.insert(item)
-                case nil: break
-                }
+                reader.setExpanded(.item(item), try reader.readExpanded(depth: depth + 1, at: .expanded))
             case .items:
                 try reader.readItems(parent: item, level: level + 1, depth: depth + 1) {
                     (reader, child) throws(JSONError) in
@@ -152,7 +147,7 @@ extension StateReader {
     /// Takes an object's members and returns the bits of those seen.
     @inline(__always)
     mutating func readMembers(
-        depth: Int, of what: String, at place: Place,
+        depth: Int, of what: String, at place: Location,
         reading: (inout StateReader, StateMember) throws(JSONError) -> Void
     ) throws(JSONError) -> UInt8 {
         try scanner.checkDepth(depth)
@@ -170,7 +165,7 @@ extension StateReader {
                 try refuseUnknown(try scanner.takeName(in: frame), of: what, at: place, depth: depth)
                 continue
             }
-            // Known members need no search for duplicates: a bit each.
+            // A bit each is enough to find duplicates of known members.
             guard seen & member.bit == 0 else { throw JSONError(.duplicateMember, at: start) }
             seen |= member.bit
             try scanner.take(UInt8(ascii: ":"))
@@ -180,9 +175,9 @@ extension StateReader {
         return seen
     }
 
-    /// Notes a member that no rule knows, and takes its value.
+    /// Notes an unknown member and takes its value.
     mutating func refuseUnknown(
-        _ name: StringToken, of what: String, at place: Place, depth: Int
+        _ name: StringToken, of what: String, at place: Location, depth: Int
     ) throws(JSONError) {
         if !violations.isFull {
             let text = Array(scanner.string(name).text)
@@ -197,15 +192,10 @@ extension StateReader {
 
     // MARK: Values
 
-    mutating func readContent(depth: Int) throws(JSONError) -> Range<Int> {
-        scanner.skipSpace()
-        let start = scanner.at
-        try scanner.skipValue(depth: depth)
-        return start..<scanner.at
-    }
+    mutating func readContent(depth: Int) throws(JSONError) -> Range<Int> { try scanner.takeValue(depth: depth) }
 
-    /// Takes a kind and returns where its quote stands; nil, with a violation noted, if it is none.
-    mutating func readKind(depth: Int, at place: Place) throws(JSONError) -> Int? {
+    /// Takes a kind and returns where its quote is; nil, with a violation noted, if it is none.
+    mutating func readKind(depth: Int, at place: Location) throws(JSONError) -> Int? {
         scanner.skipSpace()
         let start = scanner.at
         guard scanner.byte(start) == UInt8(ascii: "\"") else {
@@ -217,7 +207,7 @@ extension StateReader {
     }
 
     /// Takes true or false; anything else is a violation.
-    mutating func readExpanded(depth: Int, at place: Place) throws(JSONError) -> Bool? {
+    mutating func readExpanded(depth: Int, at place: Location) throws(JSONError) -> Bool? {
         scanner.skipSpace()
         switch scanner.byte(scanner.at) {
         case UInt8(ascii: "t"):
@@ -229,6 +219,15 @@ extension StateReader {
         default:
             try refuse("wrong-type", "expanded is true or false", at: place, depth: depth)
             return nil
+        }
+    }
+
+    /// Sets whether a section or an item is expanded; nil if the document does not say.
+    mutating func setExpanded(_ record: RecordIndex, _ isExpanded: Bool?) {
+        switch isExpanded {
+        case false: builder.collapse(record)
+        case true: said?.insert(record)
+        case nil: break
         }
     }
 }
@@ -249,8 +248,8 @@ enum StateList {
 }
 
 extension StateMember {
-    /// Every item names its members, so that this is asked more often than anything else: no name is longer than a
-    /// word.
+    /// Compares names as words, since none is longer than eight bytes: every item names its members, so nothing runs
+    /// more often.
     @inline(__always)
     init?(_ name: JSONString) {
         if name.isEscaped {
@@ -268,7 +267,7 @@ extension StateMember {
         }
     }
 
-    /// The letters of a name in the highest places of a word, the first one lowest.
+    /// The letters of a name in the high bytes of a word, the first one lowest.
     @inline(__always)
     private static func word(_ name: StaticString) -> UInt64 {
         var word: UInt64 = 0

@@ -1,53 +1,36 @@
-// A list inside any JSON document: pointers say where it stands. The walk goes down several pointers at once, since a
-// section's id and its items stand in the same element; what no pointer leads into is skipped as a value. All pointers
-// of a walk start at the same element and have come as far: a walk is a set of pointers, as bits, and a depth, so no
-// step of it allocates.
+// A list inside any JSON document, found by pointers. A walk follows several pointers at once, since a section's id and
+// its items are in the same element; whatever no pointer leads into is skipped. All pointers of a walk start at the
+// same element and have come equally far: a walk is a set of pointers, as bits, and a depth, so its steps do not
+// allocate.
 
 extension StateShape.Element {
-    /// Whether all that an item is stands in its element as it is: its content is the element, and its id a value
-    /// there.
+    /// Whether an item is its element, unchanged: that is its content, and its id is a value in it.
     var isInPlace: Bool { childrenAt == nil && idAt.count == 1 && !isMap }
 }
 
 extension StateReader {
-    /// As many parts of an id as a shape may name. No array, which each item would allocate, nor one of fixed size,
-    /// which Apple's systems know since 2025 only.
-    private struct IDParts {
-        private var parts: (FoundID?, FoundID?, FoundID?, FoundID?)
-
-        subscript(_ index: Int) -> FoundID? {
-            get {
-                switch index {
-                case 0: parts.0
-                case 1: parts.1
-                case 2: parts.2
-                default: parts.3
-                }
-            }
-            set {
-                switch index {
-                case 0: parts.0 = newValue
-                case 1: parts.1 = newValue
-                case 2: parts.2 = newValue
-                default: parts.3 = newValue
-                }
-            }
-        }
-    }
-
     /// What a walk through one element found.
     private struct Finding {
         /// -1 in a section or the document.
         let item: Int
         let level: Int
-        /// The id, or its parts.
-        var ids = IDParts()
+        /// Where in `foundIDs` the id is, or its parts.
+        let firstID: Int
         var seenParts = 0
         var sawList = false
         /// The member or element that held the list, to be cut out of the content.
         var listMember: Range<Int>?
+    }
 
-        init(item: Int = -1, level: Int = -1) { (self.item, self.level) = (item, level) }
+    /// Walks along all `targets` of one element, whose id has so many parts. The caller drops these of `foundIDs`.
+    @inline(__always)
+    private mutating func walkElement(
+        _ targets: Targets, of document: DocumentTargets, parts: Int, item: Int = -1, level: Int = -1, depth: Int
+    ) throws(JSONError) -> Finding {
+        var finding = Finding(item: item, level: level, firstID: foundIDs.count)
+        for _ in 0..<parts { foundIDs.append(nil) }
+        try walk(targets, targets.all, level: 0, document, &finding, depth: depth)
+        return finding
     }
 
     /// Takes a document and reads the list that stands at `places` in it.
@@ -60,22 +43,19 @@ extension StateReader {
             root: root, sections: places.sectionsAt?.description, items: places.items.description,
             sectionID: places.sectionIDAt.description,
             itemID: element.isMap || element.idAt.count > 1 ? "" : element.idAt[0].description,
+            kind: element.kindAt?.description ?? "", expanded: element.expandedAt?.description ?? "",
             children: element.childrenAt?.description ?? "", isMap: element.isMap)
-        let targets = DocumentTargets(shape, places)
-        var finding = Finding()
+        builder.place.shape = shape
+        let targets = DocumentTargets(places)
+        let sections = places.sectionsAt
         scanner.skipSpace()
         let start = scanner.at
-        if let sections = places.sectionsAt {
-            try walk(targets.document, targets.document.all, level: 0, targets, &finding, depth: depth)
-            if !finding.sawList { note("not-found", "no sections at \(sections)", at: root + sections.description) }
-        } else {
-            builder.beginSection()
-            builder.setID(ofSection: 0, start: DocumentText.mainStart(scanner.end), count: 4, flags: [])
-            try walk(targets.document, targets.document.all, level: 0, targets, &finding, depth: depth)
-            builder.endSection()
-            if !finding.sawList {
-                note("not-found", "no items at \"\(places.items)\"", at: root + places.items.description)
-            }
+        if sections == nil { beginMain() }
+        let finding = try walkElement(targets.document, of: targets, parts: 0, depth: depth)
+        if sections == nil { builder.endSection() }
+        if !finding.sawList {
+            let detail = sections.map { "no sections at \($0)" } ?? "no items at \"\(places.items)\""
+            note("not-found", detail, at: root + (sections ?? places.items).description)
         }
         if let list = finding.listMember { keep(places.rest, of: start..<scanner.at, without: list) }
     }
@@ -86,10 +66,9 @@ extension StateReader {
         scanner.skipSpace()
         let section = builder.openSection
         let start = scanner.at
-        var finding = Finding()
-        try walk(targets.section, targets.section.all, level: 0, targets, &finding, depth: depth)
-        if let id = finding.ids[0] {
-            builder.setID(ofSection: section, start: id.start, count: id.count, flags: id.flags)
+        let finding = try walkElement(targets.section, of: targets, parts: 1, depth: depth)
+        if let id = foundIDs.removeLast() {
+            builder.setID(ofSection: section, id)
         } else if finding.seenParts == 0 {
             note("missing-id", "no id at \"\(targets.places.sectionIDAt)\" in this section", at: .section(""))
         }
@@ -97,8 +76,7 @@ extension StateReader {
             note("missing-items", "no items at \"\(targets.places.items)\" in this section", at: .section(""))
         }
         if let cut = finding.listMember {
-            let content = stored(start..<scanner.at, without: cut)
-            builder.setContent(ofSection: section, start: content.start, count: content.count)
+            builder.setContent(ofSection: section, stored(start..<scanner.at, without: cut))
         }
     }
 
@@ -107,33 +85,34 @@ extension StateReader {
     ) throws(JSONError) {
         scanner.skipSpace()
         let start = scanner.at
-        var finding = Finding(item: item, level: level)
-        try walk(targets.item, targets.item.all, level: 0, targets, &finding, depth: depth)
-        if let cut = finding.listMember {
-            let content = stored(start..<scanner.at, without: cut)
-            builder.setContent(ofItem: item, start: content.start, count: content.count)
-        } else if !finding.sawList {
-            builder.setContent(ofItem: item, start: start, count: scanner.at - start)
-        }
         let element = targets.places.element
+        let finding = try walkElement(
+            targets.item, of: targets, parts: element.idAt.count, item: item, level: level, depth: depth)
+        defer { foundIDs.removeLast(element.idAt.count) }
+        if let cut = finding.listMember {
+            builder.setContent(ofItem: item, stored(start..<scanner.at, without: cut))
+        } else if !finding.sawList {
+            builder.setContent(ofItem: item, start..<scanner.at)
+        }
         if element.isMap { return }
-        // What was seen and is no id was told there.
+        // A part that was seen but is no id has been noted already.
         if finding.seenParts != 1 << element.idAt.count - 1 {
             for (part, pointer) in element.idAt.enumerated() where finding.seenParts & 1 << part == 0 {
                 note("missing-id", "no id at \"\(pointer)\" in this element", at: .item(""))
             }
-        } else if let id = element.idAt.count == 1 ? finding.ids[0] : joined(finding.ids, element.idAt.count) {
-            builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
+        } else if let id = element.idAt.count == 1 ? foundIDs[finding.firstID] : joinedID(from: finding.firstID) {
+            builder.setID(ofItem: item, id)
         }
     }
 
-    /// Several ids as one: each as in a JSON Pointer, and a slash between. Nil where one was told to be none.
-    private mutating func joined(_ parts: IDParts, _ count: Int) -> FoundID? {
+    /// The last ids found, joined to one: each escaped as in a JSON Pointer, and slashes between them. Nil if one of
+    /// them was invalid.
+    private mutating func joinedID(from first: Int) -> FoundID? {
         var text: [UInt8] = []
         text.reserveCapacity(64)
-        for index in 0..<count {
-            guard let part = parts[index] else { return nil }
-            if index > 0 { text.append(UInt8(ascii: "/")) }
+        for index in first..<foundIDs.count {
+            guard let part = foundIDs[index] else { return nil }
+            if index > first { text.append(UInt8(ascii: "/")) }
             if part.flags.contains(.escapedID) {
                 JSONPointer.escape(store.bytes(at: part.start, part.count), into: &text)
             } else {
@@ -144,8 +123,7 @@ extension StateReader {
             noteLongID(text.count, at: .item(""))
             return nil
         }
-        // As if it had been written with escapes: its token stands beside its text, behind the document. An id has no
-        // control characters.
+        // Stored like an id written with escapes: token and text, behind the document. An id has no control characters.
         var token = [UInt8(ascii: "\"")]
         token.reserveCapacity(text.count + 8)
         for byte in text {
@@ -159,12 +137,12 @@ extension StateReader {
         return FoundID(start: start, count: text.count, flags: .escapedID)
     }
 
-    /// Where an element stands without one of its members, and without one comma beside that.
-    private mutating func stored(_ element: Range<Int>, without member: Range<Int>) -> (start: Int, count: Int) {
+    /// Stores an element without one of its members and a comma beside that; returns where.
+    private mutating func stored(_ element: Range<Int>, without member: Range<Int>) -> Range<Int> {
         let cut = withComma(member)
         let start = store.append(scanner.text(element.lowerBound..<cut.lowerBound))
         _ = store.append(scanner.text(cut.upperBound..<element.upperBound))
-        return (start, element.count - cut.count)
+        return start..<start + element.count - cut.count
     }
 
     /// A member or an element, and one comma beside it.
@@ -181,7 +159,7 @@ extension StateReader {
 
     // MARK: The walk
 
-    /// Takes a value, along the targets of `open`, of which `level` tokens are behind it.
+    /// Takes a value that the first `level` tokens of the targets `open` lead to.
     private mutating func walk(
         _ goals: Targets, _ open: Targets.Bits, level: Int, _ targets: DocumentTargets, _ finding: inout Finding,
         depth: Int
@@ -206,16 +184,14 @@ extension StateReader {
         _ goals: Targets, _ open: Targets.Bits, level: Int, _ targets: DocumentTargets, _ finding: inout Finding,
         depth: Int
     ) throws(JSONError) {
-        try scanner.checkDepth(depth)
-        scanner.at += 1
-        if scanner.takes(UInt8(ascii: "]")) { return }
         var index = 0
-        repeat {
-            scanner.skipSpace()
+        try readArray(depth: depth) { (reader) throws(JSONError) in
+            reader.scanner.skipSpace()
             let inner = goals.through(open, level, index)
-            try walk(goals, inner, from: scanner.at, level: level + 1, targets, &finding, depth: depth)
+            try reader.walk(
+                goals, inner, from: reader.scanner.at, level: level + 1, targets, &finding, depth: depth)
             index += 1
-        } while try scanner.takesComma(or: UInt8(ascii: "]"))
+        }
     }
 
     /// Takes a member or element that starts at `start`.
@@ -231,7 +207,7 @@ extension StateReader {
         }
     }
 
-    /// Takes the value at the end of pointers. One that is an array or an object is only taken for a list, and once.
+    /// Takes the value that some pointers lead to. An array or object is taken only as a list, and only once.
     private mutating func arrive(
         _ goals: some Sequence<Targets.Goal>, _ targets: DocumentTargets, _ finding: inout Finding, depth: Int
     ) throws(JSONError) {
@@ -242,21 +218,19 @@ extension StateReader {
             try arrive(goal, targets, &finding, depth: depth)
         }
         guard isContainer else { return }
-        for goal in goals where !goal.isList { refuseContainer(goal, targets, &finding) }
+        for goal in goals where !goal.isList { refuseContainer(goal, &finding) }
         if scanner.at == start { try scanner.skipValue(depth: depth) }
     }
 
-    private mutating func refuseContainer(
-        _ goal: Targets.Goal, _ targets: DocumentTargets, _ finding: inout Finding
-    ) {
+    private mutating func refuseContainer(_ goal: Targets.Goal, _ finding: inout Finding) {
         switch goal {
         case .id(let part):
             finding.seenParts |= 1 << part
             note(
                 "invalid-id", "an id must be a string or an integer",
                 at: finding.item < 0 ? .section("") : .item(""))
-        case .kind: noteKind(targets)
-        case .expanded: noteExpanded(targets)
+        case .kind: noteKind()
+        case .expanded: note("wrong-type", "expanded is true or false", at: .expanded)
         case .sections, .items, .children: preconditionFailure("a list may be an array or an object")
         }
     }
@@ -267,14 +241,12 @@ extension StateReader {
         switch goal {
         case .id(let part):
             finding.seenParts |= 1 << part
-            finding.ids[part] = try readID(depth: depth, at: finding.item < 0 ? .section("") : .item(""))
-        case .kind: try readKindValue(of: finding.item, targets, depth: depth)
+            let id = try readID(depth: depth, at: finding.item < 0 ? .section("") : .item(""))
+            foundIDs[finding.firstID + part] = id
+        case .kind: try readKindValue(of: finding.item, depth: depth)
         case .expanded:
-            switch try readExpandedValue(targets, depth: depth) {
-            case false: builder.collapse(item: finding.item)
-            case true: said?.items.insert(finding.item)
-            case nil: break
-            }
+            if try takeNull() { return }
+            setExpanded(.item(finding.item), try readExpanded(depth: depth, at: .expanded))
         case .sections:
             finding.sawList = true
             try readSections(depth: depth) { (reader) throws(JSONError) in
@@ -291,12 +263,11 @@ extension StateReader {
 
     private mutating func readItemElements(_ targets: DocumentTargets, depth: Int) throws(JSONError) {
         guard !targets.places.element.isMap else {
-            builder.place = ElementPlace(room: scanner.maxDepth - depth, shape: targets.shape)
             return try readMap(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
                 try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
             }
         }
-        try readTopItems(depth: depth, shape: targets.shape) { (reader, item) throws(JSONError) in
+        try readTopItems(depth: depth) { (reader, item) throws(JSONError) in
             try reader.readItemElement(item, level: 0, targets, depth: depth + 1)
         }
     }
@@ -305,7 +276,7 @@ extension StateReader {
     private mutating func readChildren(
         of item: Int, level: Int, _ targets: DocumentTargets, depth: Int
     ) throws(JSONError) {
-        if scanner.byte(scanner.at) == UInt8(ascii: "n") { return try scanner.takeLiteral("null") }
+        if try takeNull() { return }
         if targets.places.element.isMap {
             try readMap(parent: item, level: level, depth: depth) { (reader, child) throws(JSONError) in
                 try reader.readItemElement(child, level: level, targets, depth: depth + 1)
@@ -320,13 +291,13 @@ extension StateReader {
     // MARK: Values
 
     /// Takes a string, or an integer, whose digits are the kind; null is none, all else a violation.
-    private mutating func readKindValue(of item: Int, _ targets: DocumentTargets, depth: Int) throws(JSONError) {
+    private mutating func readKindValue(of item: Int, depth: Int) throws(JSONError) {
+        if try takeNull() { return }
         let start = scanner.at
         switch scanner.byte(start) {
         case UInt8(ascii: "\""):
             _ = try scanner.takeString()
             return builder.setKind(ofItem: item, start: start)
-        case UInt8(ascii: "n"): return try scanner.takeLiteral("null")
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             if try scanner.takeNumber() {
                 builder.place.hasStoredKinds = true
@@ -335,37 +306,15 @@ extension StateReader {
             }
         default: try scanner.skipValue(depth: depth)
         }
-        noteKind(targets)
+        noteKind()
     }
 
-    /// Takes true or false; null is neither, all else a violation.
-    private mutating func readExpandedValue(_ targets: DocumentTargets, depth: Int) throws(JSONError) -> Bool? {
-        switch scanner.byte(scanner.at) {
-        case UInt8(ascii: "t"):
-            try scanner.takeLiteral("true")
-            return true
-        case UInt8(ascii: "n"): try scanner.takeLiteral("null")
-        case UInt8(ascii: "f"):
-            try scanner.takeLiteral("false")
-            return false
-        default:
-            try scanner.skipValue(depth: depth)
-            noteExpanded(targets)
-        }
-        return nil
-    }
+    private mutating func noteKind() { note("wrong-type", "a kind must be a string or an integer", at: .kind) }
 
-    private mutating func noteKind(_ targets: DocumentTargets) {
-        noteType("a kind must be a string or an integer", at: targets.places.element.kindAt)
-    }
-
-    private mutating func noteExpanded(_ targets: DocumentTargets) {
-        noteType("expanded is true or false", at: targets.places.element.expandedAt)
-    }
-
-    private mutating func noteType(_ detail: String, at place: JSONPointer?) {
-        if violations.isFull { return }
-        let pointer = pointer(.item("")) + (place?.description ?? "")
-        note("wrong-type", detail, at: pointer)
+    /// Takes null, if it is next.
+    private mutating func takeNull() throws(JSONError) -> Bool {
+        guard scanner.byte(scanner.at) == UInt8(ascii: "n") else { return false }
+        try scanner.takeLiteral("null")
+        return true
     }
 }

@@ -1,10 +1,10 @@
-// What of a document is not its list, as the state's own content. The document was read by then, so that it is walked
-// without a check; and no pointer of a list is followed along with others, since these may lead past it.
+// What a document holds besides its list, as the state's own content. The document has been read by then, so this walk
+// checks nothing. It is a walk of its own, since these pointers may lead past the list.
 
 extension StateReader {
-    /// Keeps what a shape says of a document that stands at `document`, but for its list.
+    /// Keeps what a shape asks for of the document at `document`, without its list.
     ///
-    /// - Parameter list: the member or the element that holds the list.
+    /// - Parameter list: the member or element that holds the list.
     mutating func keep(_ rest: StateShape.Rest, of document: Range<Int>, without list: Range<Int>) {
         var writer = JSONWriter(capacity: 256)
         switch rest {
@@ -20,7 +20,7 @@ extension StateReader {
         builder.list = ListContent(start..<start + bytes.count)
     }
 
-    /// A value, without the member or element that holds the list, if it holds that.
+    /// Appends a value without the member or element that holds the list, if that is in it.
     private func append(_ value: Range<Int>, without list: Range<Int>, to writer: inout JSONWriter) {
         guard value.lowerBound <= list.lowerBound, list.upperBound <= value.upperBound else {
             return writer.append(scanner.text(value))
@@ -30,7 +30,7 @@ extension StateReader {
         writer.append(scanner.text(cut.upperBound..<value.upperBound))
     }
 
-    /// Takes an object, and appends one of those members only that pointers lead to; whether there are any.
+    /// Takes an object and appends it with only the members that pointers lead to; returns whether there are any.
     @discardableResult
     private func append(
         membersOf cursor: inout JSONCursor, _ pointers: [ArraySlice<[UInt8]>], without list: Range<Int>,

@@ -1,7 +1,7 @@
 // From bytes to columns in one strict pass. The scanner checks the grammar; this reader knows the shape of a state and
-// writes down ranges as they go by. A breach of the grammar ends the reading at once: it decides the answer. A breach
-// of the shape is noted, the value is skipped, and the reading goes on, so that a document that is not JSON is called
-// so even if it was no state either, and so that all violations are reported together.
+// records ranges. A syntax error ends the reading at once and decides the answer. A violation of the shape is noted,
+// the value skipped and the reading continued: so a document that is not JSON is reported as such even if it is no
+// state either, and all violations are reported together.
 
 /// Reads states out of one document.
 struct StateReader {
@@ -11,17 +11,19 @@ struct StateReader {
     var store: TokenBuffer
     private(set) var violations: Violations
     private(set) var excess: StateError?
-    /// What is compared with the document, as long as that is read.
+    /// The state that the document is compared with.
     var known: KnownState?
-    /// Items that were taken over from that.
+    /// Items taken over from it.
     var taken: [ReusedRun] = []
-    /// What the document says to be expanded, where that has to be known.
-    var said: SaidExpanded?
+    /// The records that the document says are expanded; nil if that makes no difference.
+    var said: Set<RecordIndex>?
     var path = DocumentPointers(root: "")
-    /// Whether of several elements with one id the first is taken.
+    /// Whether the first of several elements with one id is taken; otherwise they are violations.
     var keepsFirst = false
-    /// Place among the siblings at each level, of the item that is being read.
+    /// The ordinal of the open item among its siblings, at each level; in a map, the offset of its name.
     private var ordinals: [Int] = []
+    /// The ids found in the open elements of a document with pointers, part by part.
+    var foundIDs: [FoundID?] = []
 
     /// A reader of padded memory; `count` bytes of it are the document.
     init(base: UnsafeRawPointer, count: Int, limits: StateLimits) {
@@ -33,51 +35,55 @@ struct StateReader {
 
     // MARK: Violations
 
-    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at place: Place) {
+    mutating func note(_ code: String, _ detail: @autoclosure () -> String, at place: Location) {
         guard !violations.isFull else { return }
         let pointer = pointer(place)
         violations.note(code, detail(), at: pointer)
     }
 
-    /// The same at a place that no `Place` names.
+    /// Notes a violation at a pointer that no `Location` gives.
     mutating func note(_ code: String, _ detail: @autoclosure () -> String, at pointer: @autoclosure () -> String) {
         violations.note(code, detail(), at: pointer())
     }
 
-    /// Notes a violation and takes the value that stands here.
+    /// Notes a violation and takes the next value.
     mutating func refuse(
-        _ code: String, _ detail: @autoclosure () -> String, at place: Place, depth: Int
+        _ code: String, _ detail: @autoclosure () -> String, at place: Location, depth: Int
     ) throws(JSONError) {
         note(code, detail(), at: place)
         try scanner.skipValue(depth: depth)
     }
 
-    private mutating func exceed(_ what: String, limit: Int, actual: Int, at place: Place) {
+    private mutating func exceed(_ what: String, limit: Int, actual: Int, at place: Location) {
         guard excess == nil else { return }
         excess = .limitExceeded(what: what, limit: limit, actual: actual, pointer: pointer(place))
     }
 
-    /// What a violation is about; turned into a pointer only when there is one.
-    enum Place {
+    /// Where a violation is; turned into a pointer only if there is one.
+    enum Location {
         /// The open section, or a member of it.
         case section(StaticString)
         /// The item that is being read, or a member of it.
         case item(StaticString)
+        /// The kind of that item, and whether it is expanded.
+        case kind, expanded
         case sections
-        /// The element of the array of sections with that number.
+        /// An element of the array of sections.
         case sectionElement(Int)
         /// The array of items whose elements are being read.
         case items
-        /// What the root of `path` leads to.
+        /// The value at the root of `path`.
         case root
-        /// An element of the array that the root of `path` leads to, or a member of it.
+        /// An element of the array at the root of `path`, or a member of it.
         case element(Int, StaticString)
     }
 
-    func pointer(_ place: Place) -> String {
+    func pointer(_ place: Location) -> String {
         switch place {
         case .section(let member): return path.section(builder.openSection) + "\(member)"
         case .item(let member): return path.item(section: builder.openSection, steps(ordinals)) + "\(member)"
+        case .kind: return pointer(.item("")) + path.kind
+        case .expanded: return pointer(.item("")) + path.expanded
         case .sections: return path.start + (path.sections ?? "")
         case .sectionElement(let ordinal): return path.section(ordinal)
         case .items:
@@ -88,7 +94,7 @@ struct StateReader {
         }
     }
 
-    /// The places among siblings as a pointer has them.
+    /// The steps of a pointer: ordinals, or names in a map.
     private func steps(_ ordinals: some Sequence<Int>) -> [String] {
         guard path.isMap else { return ordinals.map { "\($0)" } }
         return ordinals.map { name in
@@ -118,20 +124,28 @@ struct StateReader {
 
     /// Takes an array, each element by `element`; anything else is a violation.
     mutating func readElements(
-        depth: Int, of what: String, at place: Place,
+        depth: Int, of what: String, at place: Location,
         element: (inout StateReader) throws(JSONError) -> Void
     ) throws(JSONError) {
         scanner.skipSpace()
         guard scanner.byte(scanner.at) == UInt8(ascii: "[") else {
             return try refuse("not-an-array", "\(what) must be an array", at: place, depth: depth)
         }
-        try scanner.checkDepth(depth + 1)
+        try readArray(depth: depth + 1, element: element)
+    }
+
+    /// Takes the array that starts here, each element by `element`.
+    @inline(__always)
+    mutating func readArray(
+        depth: Int, element: (inout StateReader) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        try scanner.checkDepth(depth)
         scanner.at += 1
         if scanner.takes(UInt8(ascii: "]")) { return }
         repeat { try element(&self) } while try scanner.takesComma(or: UInt8(ascii: "]"))
     }
 
-    /// Takes an object, each member's value by `value`.
+    /// Takes the object that starts here, each member's value by `value`.
     mutating func readObject(
         depth: Int, value: (inout StateReader, StringToken) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -146,14 +160,11 @@ struct StateReader {
     // MARK: Items
 
     /// Takes an array of items of the top level into the open section; `reading` takes one element.
-    ///
-    /// - Parameter shape: how an element is read.
     @inline(__always)
     mutating func readTopItems(
-        depth: Int, shape: StateShape = .native, reading: (inout StateReader, Int) throws(JSONError) -> Void
+        depth: Int, reading: (inout StateReader, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
-        builder.place = ElementPlace(
-            room: scanner.maxDepth - depth, shape: shape, hasStoredKinds: builder.place.hasStoredKinds)
+        builder.place.room = scanner.maxDepth - depth
         let usesKnown = known?.fits(builder.place) ?? false
         try readItems(parent: -1, level: 0, depth: depth, usesKnown: usesKnown) { (reader, item) throws(JSONError) in
             try reading(&reader, item)
@@ -177,12 +188,11 @@ struct StateReader {
         ordinals.removeLast()
     }
 
-    /// Takes an object whose members are items below `parent` (-1: the section) of the open section, and their names
-    /// the ids; `reading` takes one value.
+    /// Takes an object into the open section, whose members are items below `parent` (-1: the section) and whose names
+    /// are their ids; `reading` takes one value.
     mutating func readMap(
         parent: Int, level: Int, depth: Int, reading: (inout StateReader, Int) throws(JSONError) -> Void
     ) throws(JSONError) {
-        // Where a name stands is the place among the siblings.
         ordinals.append(0)
         defer { ordinals.removeLast() }
         let list = ordinals.count - 1
@@ -193,9 +203,7 @@ struct StateReader {
         try readObject(depth: depth + 1) { (reader, name) throws(JSONError) in
             reader.ordinals[list] = name.start - 1
             try reader.readItem(parent: parent, level: level, depth: depth + 1) { (reader, item) throws(JSONError) in
-                if let id = reader.id(name, at: .item("")) {
-                    reader.builder.setID(ofItem: item, start: id.start, count: id.count, flags: id.flags)
-                }
+                if let id = reader.id(name, at: .item("")) { reader.builder.setID(ofItem: item, id) }
                 try reading(&reader, item)
             }
         }
@@ -221,16 +229,9 @@ struct StateReader {
 
     // MARK: Ids
 
-    /// An id as it was found: where its text stands, and how it was written.
-    struct FoundID {
-        var start: Int
-        var count: Int
-        var flags: NodeFlags
-    }
-
-    /// Takes a value that should be an id; nil, with a violation noted, if it is none.
+    /// Takes an id; nil, with a violation noted, if the value is none.
     @inline(__always)
-    mutating func readID(depth: Int, at place: Place) throws(JSONError) -> FoundID? {
+    mutating func readID(depth: Int, at place: Location) throws(JSONError) -> FoundID? {
         scanner.skipSpace()
         let start = scanner.at
         let first = scanner.byte(start)
@@ -250,11 +251,11 @@ struct StateReader {
 
     /// A string as an id; nil, with a violation noted, if it is none.
     @inline(__always)
-    private mutating func id(_ token: StringToken, at place: Place) -> FoundID? {
+    private mutating func id(_ token: StringToken, at place: Location) -> FoundID? {
         plainID(token) ?? checkedID(token, at: place)
     }
 
-    /// The common case: short, ASCII, no escapes, and no delete character.
+    /// The common case: a short ASCII text without escapes or the delete character.
     @inline(__always)
     private func plainID(_ token: StringToken) -> FoundID? {
         guard !token.isEscaped, token.isASCII, token.count > 0, token.count <= 64 else { return nil }
@@ -270,7 +271,7 @@ struct StateReader {
         return deletes == 0 ? FoundID(start: token.start, count: token.count, flags: []) : nil
     }
 
-    private mutating func checkedID(_ token: StringToken, at place: Place) -> FoundID? {
+    private mutating func checkedID(_ token: StringToken, at place: Location) -> FoundID? {
         let text = Array(StringText(scanner.base + token.start, token.count))
         if text.isEmpty {
             note("invalid-id", "an id must not be empty", at: place)
@@ -288,7 +289,7 @@ struct StateReader {
         return nil
     }
 
-    mutating func noteLongID(_ count: Int, at place: Place) {
+    mutating func noteLongID(_ count: Int, at place: Location) {
         note("invalid-id", "an id has at most 2,048 bytes, this one has \(count)", at: place)
     }
 
@@ -298,8 +299,7 @@ struct StateReader {
     consuming func result() -> ReadState {
         ReadState(
             builder: builder, tail: store, taken: taken, said: said, path: path, keepsFirst: keepsFirst,
-            violations: violations,
-            excess: excess)
+            violations: violations, excess: excess)
     }
 }
 

@@ -33,16 +33,12 @@ public struct StateSection: Sendable {
     /// - Parameter showsContent: whether to write content.
     public func writeLookup(into writer: inout JSONWriter, showsContent: Bool = true) {
         columns.withView { view in
-            writer.append("\"id\":")
-            writer.append(view.id(ofSection: index).token)
-            writer.append(",\"index\":")
-            writer.append(index)
+            writer.emit("\"id\":", view.id(ofSection: index).token)
+            writer.emit(",\"index\":", index)
             writer.append(isExpanded ? ",\"expanded\":true" : ",\"expanded\":false")
-            writer.append(",\"rows\":")
-            writer.append(rowCount)
+            writer.emit(",\"rows\":", rowCount)
             if showsContent, node.flags.contains(.hasContent) {
-                writer.append(",\"content\":")
-                writer.append(view.content(ofSection: index))
+                writer.emit(",\"content\":", view.content(ofSection: index))
             }
         }
     }

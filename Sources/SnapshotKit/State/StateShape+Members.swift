@@ -1,4 +1,4 @@
-// A shape as a query, a body or a record says it: members by name.
+// A shape as members by name, in a query, a body or a record.
 
 extension StateShape {
     /// A member of a shape other than the native one.
@@ -136,7 +136,7 @@ extension StateShape {
         }
     }
 
-    /// A value as texts; nil where it is of no type that the member takes.
+    /// A value as texts; nil if it is of no type that the member takes.
     private static func texts(of member: Member, _ value: JSONSlice) -> [String]? {
         switch member {
         case .map: return value.flag.map { ["\($0)"] }
@@ -168,7 +168,7 @@ extension StateShape {
         writer.append(byte: UInt8(ascii: "}"))
     }
 
-    /// The members that say it, with their values as text. Where the items stand is always among them.
+    /// Its members, with their values as text. `itemsAt` is always among them.
     private var members: [(Member, [String])] {
         guard let places else { return [] }
         let element = places.element

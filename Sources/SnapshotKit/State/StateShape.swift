@@ -1,6 +1,6 @@
 /// Where a state is in a JSON document.
 public struct StateShape: Sendable, Equatable {
-    /// One reference: a shape goes through many hands, and most are native.
+    /// One reference, since shapes are copied often and most are native.
     private let box: Box?
 
     private final class Box: Sendable {
@@ -20,7 +20,7 @@ public struct StateShape: Sendable, Equatable {
     /// Any JSON document, with the list at these places: each whole element is an item's content.
     public init(_ places: Places) {
         var places = places
-        // What is not said is the same as its default.
+        // A place that is omitted equals its default.
         places.itemsAt = places.items
         if places.sectionsAt == nil { places.sectionIDAt = .id }
         box = Box(places)
@@ -75,7 +75,7 @@ extension StateShape {
         /// The document is the list, and its elements have an `id`.
         public init() {}
 
-        /// Where the items stand, said or not.
+        /// Where the items are, given or by default.
         var items: JSONPointer { itemsAt ?? (sectionsAt == nil ? .root : JSONPointer(tokens: [Array("items".utf8)])) }
     }
 
@@ -96,7 +96,7 @@ extension StateShape {
         public init() {}
     }
 
-    /// What of a document, besides its list, becomes the state's own content.
+    /// What of a document, besides its list, becomes the list's own content.
     public enum Rest: Sendable, Equatable {
         case none
         /// All of it but the value at `itemsAt` or `sectionsAt`.

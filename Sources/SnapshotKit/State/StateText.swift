@@ -1,18 +1,18 @@
-// A state refers to the text that it was read from. One that was made of another, by edits or by what leads back to the
-// past, refers to the text of that one and to what is its own: nothing is copied, and no place changes. So a text is
-// one or more stretches behind one another, in one space of 32-bit places; each ends with padding.
+// A state refers to the text that it was read from. One made from another, by edits or by a delta, refers to the text
+// of that state and to text of its own: nothing is copied, and no offset changes. So a text is one or more consecutive
+// stretches, in one space of 32-bit offsets; each ends with padding.
 //
-// Stretches are joined like the digits of a binary counter, each byte a few times at most, until they are a megabyte:
-// to join longer ones would take as much memory again for as long as it lasts. What nobody refers to any more stays,
-// until it is more than the rest; whoever makes the next state then leaves it out.
+// Stretches are joined like the digits of a binary counter, so each byte is copied a few times at most, until they
+// reach a megabyte: joining longer ones would temporarily double their memory. Text that nothing refers to any more
+// stays until it exceeds the rest; the next state then leaves it out.
 
 /// The text that the records of a state point into.
 struct StateText: Sendable {
     /// The first stretch: a document, most often all there is.
     let bytes: [UInt8]
-    /// What came behind; most often nothing.
+    /// What was appended; usually nothing.
     private var rest: LaterText?
-    /// Bytes that no record of the newest state points to, as far as that is known.
+    /// Bytes known to be referred to by no record of the newest state.
     private(set) var dead = 0
 
     /// A document with its padding.
@@ -24,14 +24,14 @@ struct StateText: Sendable {
     /// Memory held, in bytes.
     var footprint: Int { bytes.capacity + (rest?.footprint ?? 0) }
 
-    /// Whether a state that follows should copy what it needs rather than refer to all of this.
+    /// Whether the next state should copy what it needs rather than refer to all of this.
     var isMostlyDead: Bool { dead > count / 2 + 4096 }
 
-    /// The same with more behind it.
+    /// The text with more appended.
     ///
     /// - Parameters:
-    ///   - bytes: ends with padding. They stand from `count` on.
-    ///   - dead: bytes of all that the new state does not point to.
+    ///   - bytes: appended at `count`; end with padding.
+    ///   - dead: further bytes that the new state does not refer to.
     func appending(_ bytes: UnsafeRawBufferPointer, dead: Int) -> StateText {
         var text = self
         text.dead = min(text.dead + dead, count + bytes.count)
@@ -39,7 +39,7 @@ struct StateText: Sendable {
         return text
     }
 
-    /// Calls `body` with the text as memory, which is valid for that long.
+    /// Calls `body` with the text as memory, which is valid until it returns.
     @inline(__always)
     func withView<Result, Failure: Error>(_ body: (TextView) throws(Failure) -> Result) throws(Failure) -> Result {
         try bytes.withUnsafeBufferPointer { (bytes) throws(Failure) in
@@ -54,7 +54,7 @@ private final class LaterText: Sendable {
     private let stretches: [TextStretch]
     let end: Int
 
-    /// Stretches that make more than this together are not joined.
+    /// Stretches of more bytes than this in all are not joined.
     private static let mostJoined = 1 << 20
 
     init(_ others: LaterText?, _ next: TextStretch) {
@@ -70,19 +70,15 @@ private final class LaterText: Sendable {
 
     var footprint: Int { stretches.reduce(0) { $0 + $1.count + 64 } }
 
-    /// Where the text at a place stands in memory.
+    /// The memory at an offset.
     @inline(never)
     func memory(at place: UInt32) -> UnsafeRawPointer {
-        var (low, high) = (0, stretches.count - 1)
-        while low < high {
-            let middle = (low + high + 1) / 2
-            if stretches[middle].start <= Int(place) { low = middle } else { high = middle - 1 }
-        }
-        return stretches[low].memory + (Int(place) - stretches[low].start)
+        let stretch = stretches[stretches.indices.border { stretches[$0].start <= Int(place) } - 1]
+        return stretch.memory + (Int(place) - stretch.start)
     }
 }
 
-/// Some of a text, in memory of its own.
+/// Part of a text, in memory of its own.
 private final class TextStretch: Sendable {
     let start: Int
     let count: Int
@@ -96,7 +92,7 @@ private final class TextStretch: Sendable {
         (self.start, count, self.memory) = (start, bytes.count, UnsafeRawPointer(memory.baseAddress!))
     }
 
-    /// Two that stand behind one another.
+    /// Joins two consecutive stretches.
     init(_ one: TextStretch, _ other: TextStretch) {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: one.count + other.count, alignment: 8)
         memory.copyMemory(from: one.memory, byteCount: one.count)
@@ -118,10 +114,10 @@ struct TextView {
         (self.first, firstEnd, self.rest) = (first, UInt32(truncatingIfNeeded: count), rest)
     }
 
-    /// One stretch.
+    /// A text of one stretch.
     init(_ first: UnsafeRawPointer) { (self.first, firstEnd, rest) = (first, .max, nil) }
 
-    /// Where the text at a place stands.
+    /// The memory at an offset.
     @inline(__always)
     func at(_ place: UInt32) -> UnsafeRawPointer {
         place < firstEnd ? first + Int(place) : rest.unsafelyUnwrapped.memory(at: place)

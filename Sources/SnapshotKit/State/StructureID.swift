@@ -1,15 +1,14 @@
-// Most states that follow each other differ in what their items show, and in nothing else: the ids, their order and
-// their nesting are those of the state before. Who has seen that need not build a table of the ids again, nor pair
-// them.
+// Most successive states differ only in what their items show: the ids, their order and their nesting are those of the
+// state before. Once that is known, no new table of ids is needed, and no pairing.
 
-/// Stands for the ids of all sections and items of a state, their order, their nesting, which members they have and how
-/// they are written: states with the same structure agree in all of that. Two states that agree may still have two
-/// of these, where nobody has compared them.
+/// Identifies the ids of a state's sections and items, their order and nesting, which members they have and how they
+/// are written: states with the same structure agree in all of that. States that agree may still have different
+/// structure ids, if nothing has compared them.
 final class StructureID: Sendable {}
 
 extension ColumnsBuilder {
-    /// Whether the records are those of a known state, but for where their texts stand, ranges and hidden flags aside.
-    /// Those that are then get their hashes from there. O(sections + items that are in none of the runs).
+    /// Whether the records are those of a known state, apart from ranges of text and hidden flags; then they also take
+    /// their hashes from there. O(sections + items in none of the runs).
     mutating func hasStructure(of known: Columns, reused runs: [ReusedRun], in text: TextView) -> Bool {
         guard nodes.count == known.nodes.count, sections.count == known.sections.count,
             runs.allSatisfy({ $0.isInPlace })
@@ -30,7 +29,7 @@ extension ColumnsBuilder {
 }
 
 extension Node {
-    /// Whether another node is the same but for its hash, and where its id stands.
+    /// Whether another node is the same, apart from its hash and where its id is.
     fileprivate func isWrittenLike(_ other: Node, _ ours: TextView, _ theirs: TextView) -> Bool {
         idCount == other.idCount && level == other.level && flags == other.flags.subtracting(.isHidden)
             && !flags.contains(.escapedID)
@@ -40,7 +39,7 @@ extension Node {
 }
 
 extension SectionNode {
-    /// The same of a section.
+    /// Whether another section is the same, apart from its hash, its rows and where its texts are.
     fileprivate func isWrittenLike(_ other: SectionNode, _ ours: TextView, _ theirs: TextView) -> Bool {
         idCount == other.idCount && flags == other.flags && !flags.contains(.escapedID)
             && firstItem == other.firstItem && endItem == other.endItem

@@ -1,9 +1,9 @@
-/// Pointers that a walk through one value follows, at most 16 of them.
+/// The pointers that a walk through one value follows, at most 16.
 struct Targets {
-    /// What stands at the end of a pointer.
+    /// What a pointer leads to.
     enum Goal {
         case id(part: Int), kind, expanded
-        /// Where they are found, the walk goes on into elements.
+        /// Lists, whose elements are walked through in turn.
         case sections, items, children
 
         var isList: Bool {
@@ -16,13 +16,13 @@ struct Targets {
 
     private struct Target {
         let goal: Goal
-        /// Each as a member's name, and as an element's index where it is one.
+        /// Each as a member's name, and as an element's index if it is one.
         let tokens: [(name: [UInt8], index: Int?)]
     }
 
     private var targets: [Target] = []
 
-    /// Adds one. A list comes last: what else stands at its place is read before it.
+    /// Adds one. Add a list last, since whatever else is at its place is read before it.
     mutating func add(_ goal: Goal, at pointer: JSONPointer?) {
         guard let pointer else { return }
         targets.append(Target(goal: goal, tokens: pointer.tokens.map { ($0, $0.arrayIndex) }))
@@ -33,7 +33,7 @@ struct Targets {
 
     var all: Bits { Bits(truncatingIfNeeded: (1 << targets.count) - 1) }
 
-    /// Those that end after so many tokens.
+    /// Those that have so many tokens.
     func ending(_ bits: Bits, after level: Int) -> Bits { filter(bits) { $0.tokens.count == level } }
 
     /// Those that lead on to a member.
@@ -57,25 +57,24 @@ struct Targets {
         return result
     }
 
-    /// What stands at the ends of those, in their order.
+    /// What those lead to, in order.
     func goals(_ bits: Bits) -> some Sequence<Goal> {
         targets.indices.lazy.filter { bits & 1 << Bits($0) != 0 }.map { targets[$0].goal }
     }
 
-    /// Whether one of them ends with a list.
+    /// Whether one of those leads to a list.
     func holdList(_ bits: Bits) -> Bool { goals(bits).contains(where: \.isList) }
 }
 
-/// What is looked for in a document, in its sections, and in its items.
+/// What is looked for in a document, in its sections and in its items.
 final class DocumentTargets {
-    let shape: StateShape
     let places: StateShape.Places
     let document: Targets
     let section: Targets
     let item: Targets
 
-    init(_ shape: StateShape, _ places: StateShape.Places) {
-        (self.shape, self.places) = (shape, places)
+    init(_ places: StateShape.Places) {
+        self.places = places
         let element = places.element
         var (document, section, item) = (Targets(), Targets(), Targets())
         if let sections = places.sectionsAt {

@@ -1,12 +1,12 @@
-// Ids, contents and kinds that a state needs and that no document holds as they stand: ids that were written with
-// escapes, contents that are a document less one member, and all of a state that is put together from others.
+// Ids, contents and kinds that a state needs but no document contains as such: the text of ids written with escapes,
+// contents that are an element without one member, and everything in a state that is put together from others.
 //
-// An escaped id is stored as  token · length of the token (2 bytes) · text : its record points at the text, and who
-// wants the token looks just before it.
+// An escaped id is stored as  token · length of the token (2 bytes) · text : its record points at the text, and the
+// token is found just before it.
 
-/// Tokens one behind the other: a buffer of their own, or the tail of a document's.
+/// Consecutive tokens, in a buffer of their own or at the end of a document's.
 struct TokenBuffer {
-    /// Offset, in the final buffer, of the first byte.
+    /// Offset of the first byte in the final buffer.
     private let base: Int
     private var writer: JSONWriter
 
@@ -43,12 +43,12 @@ struct TokenBuffer {
         return UnsafeRawBufferPointer(start: text - 2 - count, count: count)
     }
 
-    /// The hash of the text of `count` bytes that stands here.
+    /// The hash of an id's text that was appended.
     func idHash(at start: Int, _ count: Int) -> UInt32 {
         bytes[start - base..<start - base + count].withUnsafeBytes { SnapshotKit.idHash($0.baseAddress!, $0.count) }
     }
 
-    /// Appends a JSON value; returns where it starts. A cursor that reads a number stops at the comma behind it.
+    /// Appends a JSON value; returns where it starts. The comma behind it ends a number for a cursor.
     @inline(__always)
     mutating func append(value: UnsafeRawBufferPointer) -> Int {
         let start = append(value)
@@ -56,7 +56,7 @@ struct TokenBuffer {
         return start
     }
 
-    /// Appends the JSON value that `body` writes; nil where it says that it wrote none.
+    /// Appends the JSON value that `body` writes; nil if it returns that it wrote none.
     mutating func append(writing body: (inout JSONWriter) -> Bool) -> Range<Int>? {
         let start = writer.count
         guard body(&writer) else {
@@ -89,7 +89,7 @@ struct TokenBuffer {
     /// Bytes that were appended.
     func bytes(at start: Int, _ count: Int) -> [UInt8] { Array(bytes[start - base..<start - base + count]) }
 
-    /// Appends bytes as they are; returns where they start.
+    /// Appends bytes unchanged; returns where they start.
     @inline(__always)
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         defer { writer.append(bytes) }

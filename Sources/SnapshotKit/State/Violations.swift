@@ -1,21 +1,21 @@
-/// What is wrong with a document, as far as it is told. Text is made for what is told, and for nothing else: a document
-/// may hold a violation every two bytes, each with a long pointer.
+/// The violations of a document that are reported. No text is made for others: a document may have a violation every
+/// two bytes, each with a long pointer.
 struct Violations {
     private(set) var list: [Violation] = []
     private let limit: Int
     /// Bytes of text so far.
     private var text = 0
 
-    /// Bytes of pointers and details after which no more is told.
+    /// Bytes of pointers and details after which nothing more is reported.
     static let maxText = 256 * 1024
 
     /// Room for `limit` violations.
     init(limit: Int) { self.limit = limit }
 
-    /// Whether no more is told.
+    /// Whether nothing more is reported.
     var isFull: Bool { list.count >= limit || text >= Self.maxText }
 
-    /// Notes a violation, unless no more is told.
+    /// Notes a violation, unless the report is full.
     mutating func note(_ code: String, _ detail: @autoclosure () -> String, at pointer: @autoclosure () -> String) {
         guard !isFull else { return }
         let violation = Violation(pointer: pointer(), code: code, detail: detail())
@@ -23,15 +23,14 @@ struct Violations {
         list.append(violation)
     }
 
-    /// Text from a document as a detail shows it: at most 256 bytes, then an ellipsis.
+    /// Text of a document as details show it: at most 256 bytes, then an ellipsis.
     static func shown(_ text: some Collection<UInt8>) -> String {
         let start = text.prefix(256)
         return String(decoding: start, as: UTF8.self) + (start.count < text.count ? "…" : "")
     }
 }
 
-/// The place of each item among its siblings. O(n) to count them all, once: where some violations have to name the
-/// place, counting siblings for each would be quadratic.
+/// The ordinal of each item among its siblings. Counted once, in O(n): counting for each violation would be quadratic.
 struct SiblingOrdinals {
     private let ordinals: [UInt32]
 

@@ -21,7 +21,7 @@ struct InvariantTests {
             text: StateText(bytes ?? state.text.bytes), nodes: nodes, sections: sections, payloads: payloads,
             itemTable: state.itemTable, sectionTable: state.sectionTable, rowOfItem: state.rowOfItem,
             itemOfRow: state.itemOfRow
-        ).brokenInvariant
+        ).firstBrokenInvariant
     }
 
     @Test("each break of one is found")
@@ -39,11 +39,11 @@ struct InvariantTests {
         #expect(changed { _, sections, _ in sections[0].endRow += 1 } == "the rows of section 0")
         #expect(changed { nodes, _, _ in nodes[1].idStart = nodes[2].idStart } == "the hash of item 1")
         let empty = Columns(text: state.text, nodes: [], sections: [], itemTable: state.itemTable)
-        #expect(empty.brokenInvariant == "a table")
+        #expect(empty.firstBrokenInvariant == "a table")
         let window = Columns(
             text: state.text, nodes: state.nodes, sections: state.sections, payloads: state.payloads,
             rowOfItem: state.rowOfItem, itemOfRow: state.itemOfRow, childCounts: [1])
-        #expect(window.brokenInvariant == "children are not one number an item")
+        #expect(window.firstBrokenInvariant == "children are not one number an item")
         let twice = changed { nodes, _, _ in (nodes[1].idStart, nodes[1].hash) = (nodes[2].idStart, nodes[2].hash) }
         #expect(twice == "item 1 is not found by its id")
     }

@@ -2,8 +2,8 @@ import Testing
 
 @testable import SnapshotKit
 
-/// States of which what they do not say of `expanded` is as in the state before.
-struct SaidExpandedTests {
+/// States that keep `expanded`, where they omit it, from the state before.
+struct KeptExpansionTests {
     private func read(
         _ text: String, _ shape: StateShape = .native, upon known: Snapshot?, keeps: Bool = true
     ) throws -> StateReading {
