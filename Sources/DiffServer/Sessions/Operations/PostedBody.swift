@@ -57,7 +57,20 @@ final class PostedBody: Sendable {
     private let rules: Rules?
     // Only one thread at a time carries a request on, and only it uses these.
     private nonisolated(unsafe) var document: StateDocument
-    private nonisolated(unsafe) var last: (basis: Basis, result: Result<Content, SessionError>)?
+    private nonisolated(unsafe) var last: (basis: Basis, outcome: Outcome)?
+
+    /// What a reading came to. The error is boxed, so that a content is cheap to copy.
+    private enum Outcome {
+        case content(Content)
+        indirect case failure(SessionError)
+
+        func get() throws(SessionError) -> Content {
+            switch self {
+            case .content(let content): return content
+            case .failure(let error): throw error
+            }
+        }
+    }
 
     /// A body that is read when its content is asked for.
     init(_ document: consuming StateDocument, _ rules: Rules) {
@@ -67,22 +80,27 @@ final class PostedBody: Sendable {
 
     /// A body whose content is known.
     init(_ value: Content.Value) {
-        (rules, document, last) = (nil, StateDocument([]), (Basis(nil), .success(Content(value))))
+        (rules, document, last) = (nil, StateDocument([]), (Basis(nil), .content(Content(value))))
     }
 
     /// What the body means for a session; nil: for one that does not exist.
     func content(for session: Session?) throws(SessionError) -> Content {
         let basis = Basis(session)
-        if let last, rules == nil || last.basis == basis { return try last.result.get() }
+        if let last, rules == nil || last.basis == basis { return try last.outcome.get() }
         guard let rules else { preconditionFailure("a body without rules has content") }
-        let result = Result { () throws(SessionError) in Content(try read(rules, session)) }
-        last = (basis, result)
-        return try result.get()
+        let outcome: Outcome
+        do throws(SessionError) {
+            outcome = .content(Content(try read(rules, session)))
+        } catch {
+            outcome = .failure(error)
+        }
+        last = (basis, outcome)
+        return try outcome.get()
     }
 
     /// What the last reading found in the document that is not in the state.
     var warnings: [StateWarning] {
-        if case .success(let content) = last?.result { content.warnings } else { [] }
+        if case .content(let content) = last?.outcome { content.warnings } else { [] }
     }
 
     // MARK: Reading
