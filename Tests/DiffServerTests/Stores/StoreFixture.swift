@@ -75,6 +75,13 @@ final class StoreFixture {
     }
 }
 
+/// Counts what a reader hears: changes, and ends.
+final class Listener: SessionReader {
+    let counts = Locked([0, 0])
+    func sessionChanged() { counts.withLock { $0[0] += 1 } }
+    func sessionEnded(_ problem: Problem) { counts.withLock { $0[1] += 1 } }
+}
+
 extension SessionStore {
     func opened(_ name: String) async throws -> SessionView? {
         try await load(name, again: false, on: EventLoop.ofTests).value
