@@ -1,22 +1,21 @@
-/// How much is taken of the heads of one answer: its own, those of interim answers before it, and its trailers.
+/// Limits the heads of one answer: its own, those of interim answers before it, and its trailers.
 ///
-/// libcurl keeps them all, looks through all of them for each field, and undoes as many codings as they name one in the
-/// other: 3 KB that were compressed three times can be 200 MB in between, and nothing in the end that a limit of the
-/// body would count.
+/// libcurl keeps them all, searches all of them for each field, and undoes as many nested codings as they name: 3 KB
+/// compressed three times can pass through 200 MB, and end in nothing that a limit on the body would count.
 struct AnswerHeads: Equatable {
     private var bytes = 0
     private var fields = 0
-    /// That the body is in.
+    /// Codings of the body.
     private var codings = 0
 
     static let maxBytes = 64 * 1024
     static let maxFields = 256
-    /// What is asked for, and all that is undone: each takes 40 KB at most while it is.
+    /// The codings that are asked for, and the only ones that are undone. Each takes at most 40 KB.
     static let codings = "gzip, deflate"
 
     /// Takes one line.
     ///
-    /// - Returns: why nothing more is taken of the answer, if it is not.
+    /// - Returns: why the rest of the answer is refused, if it is.
     mutating func take(_ line: some Collection<UInt8>) -> String? {
         bytes += line.count
         fields += 1

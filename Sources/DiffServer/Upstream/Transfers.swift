@@ -14,11 +14,12 @@ final class Transfers: @unchecked Sendable {
     private var watches: [Int32: DescriptorWatch] = [:]
     private var timer: Timer?
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
-    /// Of origins that are asked something now. Who waits does so here: in libcurl each would take 13 KB.
-    private var lines: [Substring: Line] = [:]
+    /// Requests by origin, while there are any. Those that wait do so here: in libcurl each would take 13 KB.
+    private var origins: [Substring: Origin] = [:]
     private let maxOfHost: Int
 
-    private struct Line {
+    private struct Origin {
+        /// How many requests are under way.
         var active = 0
         var waiting = Queue<Waiting>()
     }
@@ -61,8 +62,8 @@ final class Transfers: @unchecked Sendable {
         precondition(loop.isCurrent, "confined to its loop")
         let origin = Self.origin(of: request.url)
         let next = Waiting(request: request, deadline: .now + request.timeout, done: done)
-        guard lines[origin]?.active ?? 0 < maxOfHost else { return lines[origin]!.waiting.append(next) }
-        lines[origin, default: Line()].active += 1
+        guard origins[origin]?.active ?? 0 < maxOfHost else { return origins[origin]!.waiting.append(next) }
+        origins[origin, default: Origin()].active += 1
         begin(next, in: origin)
     }
 
@@ -74,17 +75,17 @@ final class Transfers: @unchecked Sendable {
             })
     }
 
-    /// Lets the next one in the line have the place of one that is over.
+    /// Begins the next request to an origin in place of one that is over.
     private func leave(_ origin: Substring) {
-        while let next = lines[origin]?.waiting.popFirst() {
+        while let next = origins[origin]?.waiting.popFirst() {
             if next.deadline > .now { return begin(next, in: origin) }
             next.done(.failure(Transfer.Failure(reason: "too many requests to it are under way")))
         }
-        lines[origin]!.active -= 1
-        if lines[origin]!.active == 0 { lines[origin] = nil }
+        origins[origin]!.active -= 1
+        if origins[origin]!.active == 0 { origins[origin] = nil }
     }
 
-    /// A URL's scheme, host and port, as it is written.
+    /// A URL's scheme, host and port, as they are written.
     private static func origin(of url: String) -> Substring {
         let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         return parts.count > 2 ? url[..<parts[2].endIndex] : url[...]

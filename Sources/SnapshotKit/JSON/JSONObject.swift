@@ -2,7 +2,6 @@
 package struct JSONObject: Sendable {
     /// The object so far. Append only values, or whole members after the first one.
     package var writer: JSONWriter
-    private var isEmpty = true
 
     package init(capacity: Int = 256) {
         writer = JSONWriter(capacity: capacity)
@@ -11,10 +10,10 @@ package struct JSONObject: Sendable {
 
     /// Begins a member; append its value to `writer` next.
     package mutating func name(_ name: StaticString) {
-        writer.append(isEmpty ? "\"" : ",\"")
+        writer.separate()
+        writer.append("\"")
         writer.append(name)
         writer.append("\":")
-        isEmpty = false
     }
 
     package mutating func number(_ name: StaticString, _ value: Int?) {
@@ -53,9 +52,8 @@ package struct JSONObject: Sendable {
     ) {
         self.name(name)
         writer.append("[")
-        var list = JSONList()
         for element in elements {
-            list.separate(&writer)
+            writer.separate()
             write(&self, element)
         }
         writer.append("]")
@@ -69,9 +67,7 @@ package struct JSONObject: Sendable {
     /// An object as an element of a list.
     package mutating func object(_ members: (inout JSONObject) -> Void) {
         writer.append("{")
-        isEmpty = true
         members(&self)
-        isEmpty = false
         writer.append("}")
     }
 

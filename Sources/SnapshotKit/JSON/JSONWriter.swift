@@ -148,9 +148,8 @@ public struct JSONWriter: Sendable {
         array elements: Elements, _ write: (inout JSONWriter, Elements.Element) throws(Failure) -> Void
     ) throws(Failure) {
         append(byte: UInt8(ascii: "["))
-        var list = JSONList()
         for element in elements {
-            list.separate(&self)
+            separate()
             try write(&self, element)
         }
         append(byte: UInt8(ascii: "]"))
@@ -180,15 +179,4 @@ public struct JSONWriter: Sendable {
 
     /// Drops everything after the first `length` bytes.
     mutating func truncate(to length: Int) { count = length }
-}
-
-/// Puts a comma between the elements of a list.
-struct JSONList {
-    private(set) var isEmpty = true
-
-    @inline(__always)
-    mutating func separate(_ writer: inout JSONWriter) {
-        if !isEmpty { writer.append(byte: UInt8(ascii: ",")) }
-        isEmpty = false
-    }
 }

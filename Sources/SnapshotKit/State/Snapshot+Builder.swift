@@ -13,7 +13,6 @@ extension Snapshot {
     ///     let snapshot = try builder.build()
     public struct Builder: Sendable {
         private var draft = Items()
-        private var list = JSONList()
         private var count = 0
 
         /// A builder of a state without sections.
@@ -29,7 +28,7 @@ extension Snapshot {
             _ id: ElementID, content: JSONText? = nil, isExpanded: Bool = true,
             items: (inout Items) throws -> Void
         ) rethrows {
-            list.separate(&draft.writer)
+            draft.writer.separate()
             draft.writer.append("{\"id\":")
             draft.writer.append(id: id)
             draft.writer.append(content: content, isExpanded: isExpanded)
@@ -72,7 +71,6 @@ extension Snapshot.Builder {
         fileprivate var writer = JSONWriter()
         fileprivate var failure: StateError?
         // Of the open list; those around it are kept on the stack.
-        private var separator = JSONList()
         private var pointer = ""
         private var count = 0
 
@@ -80,12 +78,12 @@ extension Snapshot.Builder {
 
         /// Writes a list that `body` fills. An error leaves it open, but after that nothing is built.
         fileprivate mutating func list(at pointer: String, _ body: (inout Items) throws -> Void) rethrows {
-            let outer = (separator, self.pointer, count)
-            (separator, self.pointer, count) = (JSONList(), pointer, 0)
+            let outer = (self.pointer, count)
+            (self.pointer, count) = (pointer, 0)
             writer.append(",\"items\":[")
             try body(&self)
             writer.append(byte: UInt8(ascii: "]"))
-            (separator, self.pointer, count) = outer
+            (self.pointer, count) = outer
         }
 
         /// Appends an item without children.
@@ -119,7 +117,7 @@ extension Snapshot.Builder {
         private mutating func append(
             _ id: ElementID, _ kind: String?, rest: (inout Items) throws -> Void
         ) rethrows {
-            separator.separate(&writer)
+            writer.separate()
             writer.append("{\"id\":")
             writer.append(id: id)
             if let kind {

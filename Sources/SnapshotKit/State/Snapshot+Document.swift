@@ -28,9 +28,8 @@ extension JSONWriter {
         append(byte: UInt8(ascii: "{"))
         if !view.listContent.isEmpty { emit("\"content\":", view.listContent, ",") }
         append("\"sections\":[")
-        var list = JSONList()
         for section in view.sections.indices {
-            list.separate(&self)
+            separate()
             append(openSection: section, of: view)
             append(",\"items\":[")
             appendItems(section, &self)
@@ -60,11 +59,10 @@ extension JSONWriter {
     mutating func append(
         documents range: Range<Int>, of view: ColumnsView, where includes: (Int) -> Bool = { _ in true }
     ) {
-        var list = JSONList()
         var item = range.lowerBound
         while item < range.upperBound {
             if includes(item) {
-                list.separate(&self)
+                separate()
                 append(document: item, of: view, where: includes)
             }
             item = Int(view.nodes[item].end)

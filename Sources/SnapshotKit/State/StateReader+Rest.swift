@@ -37,7 +37,6 @@ extension StateReader {
         to writer: inout JSONWriter
     ) -> Bool {
         writer.append(byte: UInt8(ascii: "{"))
-        var members = JSONList()
         guard cursor.enter() else {
             writer.append(byte: UInt8(ascii: "}"))
             return false
@@ -55,8 +54,8 @@ extension StateReader {
                 cursor.skipValue()
                 continue
             }
-            let (before, former) = (writer.count, members)
-            members.separate(&writer)
+            let before = writer.count
+            writer.separate()
             writer.append(start, name.start + name.count + 1 - start)
             writer.append(byte: UInt8(ascii: ":"))
             if isWhole {
@@ -65,10 +64,9 @@ extension StateReader {
                 append(value..<cursor.at - scanner.base, without: list, to: &writer)
             } else if !append(membersOf: &cursor, inner, without: list, to: &writer) {
                 writer.truncate(to: before)
-                members = former
             }
         } while cursor.takesComma()
-        writer.append(byte: UInt8(ascii: "}"))
-        return !members.isEmpty
+        defer { writer.append(byte: UInt8(ascii: "}")) }
+        return writer.needsComma
     }
 }
