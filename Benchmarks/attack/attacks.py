@@ -7,7 +7,7 @@ import socket
 import time
 import typing
 
-from wire import asked, connected, held, idle_until, repeated, request
+from wire import asked, connected, held, idle_until, read_until, repeated, request
 
 ALL = []
 ROWS = 100_000
@@ -202,14 +202,7 @@ def herd(server, until):
     idle_until(half)
     asked(server, "POST", f"{path}/changes", [{"id": row, "content": "x" * 240} for row in range(1000)],
           Prefer="return=minimal")
-    while time.monotonic() < until and kept:
-        for connection in kept:
-            try:
-                connection.setblocking(False)
-                connection.recv(1 << 20)
-            except OSError:
-                pass
-        time.sleep(0.05)
+    read_until(until, kept)
 
 
 @attack("a log that nobody reads, --log-requests", server={"options": ["--log-requests"], "reads_log": False})

@@ -11,7 +11,7 @@ import zlib
 
 from attacks import ALL, attack
 from upstream import PRIVATE
-from wire import answer, asked, connected, held, idle_until, request
+from wire import answer, asked, connected, held, idle_until, read_until, request
 
 __all__ = ["ALL"]
 
@@ -149,14 +149,7 @@ source("a source of lists that are none, of 200 lists", unusable)
 def many_readers(server, until):
     stream = request("GET", "/v1/sessions/bad:0/changes", Accept="text/event-stream")
     kept = held(server, 500, until, lambda _: stream)
-    while time.monotonic() < until:
-        for connection in kept:
-            try:
-                connection.setblocking(False)
-                connection.recv(1 << 20)
-            except OSError:
-                pass
-        time.sleep(0.05)
+    read_until(until, kept)
 
 
 async def silent(caller):

@@ -85,5 +85,17 @@ def held(server, count, until, first, receive_bytes=None):
     return connections
 
 
+def read_until(until, connections):
+    """Takes what comes on all of them."""
+    while time.monotonic() < until:
+        for connection in connections:
+            try:
+                connection.setblocking(False)
+                connection.recv(1 << 20)
+            except OSError:
+                pass
+        time.sleep(0.05)
+
+
 def idle_until(until):
     time.sleep(max(0, until - time.monotonic()))

@@ -1,8 +1,8 @@
 /// What limits per peer apply to: an IPv4 address, or the /64 of an IPv6 address.
 ///
-/// A site gets at least a /64 (RFC 6177 §2), and its machines change addresses within it at will (RFC 8981), so a limit
-/// per IPv6 address would limit nobody. An IPv4 address mapped into IPv6 (RFC 4291 §2.5.5.2) counts as IPv4: a client
-/// is one peer, whichever listener it uses.
+/// A site gets at least a /64 (RFC 6177 §2), and its machines change addresses within it at will (RFC 8981), so a
+/// limit per IPv6 address would limit nobody. An IPv4 address mapped into IPv6 (RFC 4291 §2.5.5.2) counts as IPv4: a
+/// client is one peer, whichever listener it uses.
 public enum PeerNetwork: Sendable, Hashable {
     /// An IPv4 address in host order.
     case v4(UInt32)

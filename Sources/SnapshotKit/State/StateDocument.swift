@@ -1,5 +1,5 @@
-// A JSON text that is a state, or an envelope around states such as {"state":…,"ttl":60} or {"old":…,"new":…}. All
-// states of a document share its bytes.
+// A JSON text that is a state, or an envelope around states such as {"state":…,"ttl":60} or {"old":…,"new":…}.
+// All states of a document share its bytes.
 
 /// A JSON text to be read as states, more than once if the shape was a guess.
 public struct StateDocument: Sendable {
@@ -155,7 +155,8 @@ public struct StateDocument: Sendable {
             }
         }
         if !failures.isEmpty { throw .invalid(failures) }
-        let values = read.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
+        // Most have none, and a dictionary without elements would be allocated all the same.
+        let values = read.values.isEmpty ? [:] : read.values.mapValues { JSONSlice(bytes: bytes, range: $0) }
         return Envelope(states, values: values, isBareState: read.isBareState, text: text)
     }
 }

@@ -12,8 +12,8 @@ struct RedisTurns: Sendable {
     /// How long a note is kept, in milliseconds: longer than any interval.
     private static let noteLife = 4 * 3_600_000
 
-    /// The node, for how long it takes the turn, and whether the turn need not be due → the state of the turn (1: it is
-    /// the node's now, 0: it is another node's, -1: it is not due), the milliseconds until it expires, the note, and
+    /// The node, for how long it takes the turn, and whether the turn need not be due → the state of the turn (1: it
+    /// is the node's now, 0: it is another node's, -1: it is not due), the milliseconds until it expires, the note, and
     /// the time.
     private static let take = RedisScript(
         """
