@@ -39,6 +39,18 @@ final class TestClient: Sendable {
         }
     }
 
+    /// Sends a command, and answers once it is on its way. Other commands, and calls of the client, come behind it.
+    func begin(_ arguments: RedisArgument...) async -> Task<Result<RedisReply, RedisFailure>, Never> {
+        let (answers, answer) = AsyncStream.makeStream(of: Result<RedisReply, RedisFailure>.self)
+        await withCheckedContinuation { begun in
+            client.loop.execute { [client] in
+                client.send(RedisCommand(arguments)) { answer.yield($0) }
+                begun.resume()
+            }
+        }
+        return Task { await answers.first { _ in true } ?? .failure(.lost("no answer")) }
+    }
+
     /// A command whose second word is its key.
     func ask(_ arguments: RedisArgument...) async -> Result<RedisReply, RedisFailure> {
         await send(RedisCommand(arguments), about: arguments[1])

@@ -79,11 +79,10 @@ struct RedisClientTests {
         let server = try RedisServer()
         let test = try TestClient("unix:\(server.socket)")
         #expect(await test.send("SET", "a", "1") == .success(.text("OK")))
-        async let blocked = test.send("BLPOP", "nothing", "0")
-        async let second = test.send("GET", "a")
-        try await Task.sleep(for: .milliseconds(100))
+        let outstanding = [await test.begin("BLPOP", "nothing", "0"), await test.begin("GET", "a")]
         server.kill()
-        for outcome in await [blocked, second] {
+        for task in outstanding {
+            let outcome = await task.value
             guard case .failure(.lost) = outcome else {
                 Issue.record("\(outcome)")
                 return
@@ -116,12 +115,11 @@ struct RedisClientTests {
         let test = try TestClient("redis://127.0.0.1:\(old.port)")
         #expect(await test.send("PING") == .success(.text("PONG")))
         old.pause()
-        async let asked = test.send("ECHO", "a")
-        try await Task.sleep(for: .milliseconds(50))
+        let asked = await test.begin("ECHO", "a")
         test.client.leave(for: .tcp(host: "127.0.0.1", port: new.port))
         try await Task.sleep(for: .milliseconds(50))
         old.resume()
-        #expect(await asked == .success(.text("a")))
+        #expect(await asked.value == .success(.text("a")))
     }
 
     @Test func aServerThatNeverAnswersIsLost() async throws {
