@@ -98,9 +98,9 @@ extension EditBatch {
     /// O(levels).
     func pointer(toNode node: Int, ofEdit index: Int, _ ordinals: SiblingOrdinals) -> String {
         let edit = edits[index]
-        var path = DocumentPointers(root: pointer(toEdit: index), items: "/items")
+        var path = DocumentPointers(root: pointer(toEdit: index), layout: .items)
         if edit.subject == .sections {
-            path.sections = "/sections"
+            path.layout = .sections
             path.firstSection = edit.operands.lowerBound
         }
         return path.id(ofItem: node, nodes) { "\(ordinals[$0])" }

@@ -26,7 +26,7 @@ extension EditReader {
     }
 
     private mutating func readInsertedItems(depth: Int) throws(JSONError) -> Range<Int> {
-        reader.path = DocumentPointers(root: place.batch, edit: place.edit, items: "/items")
+        reader.path = DocumentPointers(root: place.batch, edit: place.edit, layout: .items)
         let first = reader.builder.nodes.count
         reader.builder.beginSection()
         try reader.readItems(parent: -1, level: 0, depth: depth) { (reader, item) throws(JSONError) in
@@ -39,7 +39,7 @@ extension EditReader {
     private mutating func readInsertedSections(depth: Int) throws(JSONError) -> Range<Int> {
         let first = reader.builder.sections.count
         reader.path = DocumentPointers(
-            root: place.batch, edit: place.edit, sections: "/sections", items: "/items", firstSection: first)
+            root: place.batch, edit: place.edit, firstSection: first, layout: .sections)
         try reader.readSections(depth: depth) { (reader) throws(JSONError) in
             try reader.readSection(depth: depth + 1, needsItems: false)
         }

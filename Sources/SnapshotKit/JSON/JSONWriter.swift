@@ -7,7 +7,10 @@ public struct JSONWriter: Sendable {
     public private(set) var count = 0
 
     /// A writer with room for `capacity` bytes before it grows.
-    public init(capacity: Int = 256) { storage = [UInt8](filled: 0, count: capacity) }
+    public init(capacity: Int = 256) {
+        storage = []
+        fill(to: capacity)
+    }
 
     /// The bytes written; consumes the writer.
     public consuming func bytes() -> [UInt8] {
@@ -28,11 +31,19 @@ public struct JSONWriter: Sendable {
     }
 
     @inline(never)
-    private mutating func grow(_ more: Int) {
-        let size = max(storage.count * 2, count + more, 64)
+    private mutating func grow(_ more: Int) { fill(to: max(storage.count * 2, count + more, 64)) }
+
+    /// Fills the storage up to `size` bytes. Copies zeros: appending a repeated element takes two instructions a byte.
+    private mutating func fill(to size: Int) {
         storage.reserveCapacity(size)
-        storage.append(contentsOf: repeatElement(0, count: size - storage.count))
+        Self.zeros.withUnsafeBufferPointer { zeros in
+            while storage.count < size {
+                storage.append(contentsOf: zeros[..<min(zeros.count, size - storage.count)])
+            }
+        }
     }
+
+    private static let zeros = [UInt8](repeating: 0, count: 4096)
 
     /// Appends a range of bytes.
     @inline(__always)

@@ -5,35 +5,64 @@ struct DocumentPointers {
     /// The edit that is read, if any, and its member that holds the elements.
     var edit: Int? = nil
     var member: String? = nil
-    /// From the root to the array of sections; nil if the only section is not written as one.
-    var sections: String? = nil
-    /// From a section's element, or from the root, to its array of items.
-    var items = ""
     /// The index of the section that is the first element of the array of sections.
     var firstSection = 0
-    /// From a section's element, and from an item's, to its id; empty if the id has several parts.
-    var sectionID = "/id"
-    var itemID = "/id"
-    /// From an item's element to its kind, and to whether it is expanded.
-    var kind = "/kind"
-    var expanded = "/expanded"
-    /// From an item's element to its children.
-    var children = "/items"
-    /// Whether items are members of objects, named by their ids.
-    var isMap = false
+    var layout = Layout.array
+
+    /// The pointers that lead on from the root. An object, since most documents share one of three.
+    final class Layout: Sendable {
+        /// From the root to the array of sections; nil if the only section is not written as one.
+        let sections: String?
+        /// From a section's element, or from the root, to its array of items.
+        let items: String
+        /// From a section's element, and from an item's, to its id; empty if the id has several parts.
+        let sectionID: String
+        let itemID: String
+        /// From an item's element to its kind, to whether it is expanded, and to its children.
+        let kind: String
+        let expanded: String
+        let children: String
+        /// Whether items are members of objects, named by their ids.
+        let isMap: Bool
+
+        /// An array of items.
+        static let array = Layout(items: "")
+        /// An object with `items`.
+        static let items = Layout(items: "/items")
+        /// An object with `sections`.
+        static let sections = Layout(sections: "/sections", items: "/items")
+
+        private init(sections: String? = nil, items: String) {
+            (self.sections, self.items, sectionID, itemID) = (sections, items, "/id", "/id")
+            (kind, expanded, children, isMap) = ("/kind", "/expanded", "/items", false)
+        }
+
+        /// A document with a list at these places.
+        init(_ places: StateShape.Places) {
+            let element = places.element
+            sections = places.sectionsAt?.description
+            items = places.items.description
+            sectionID = places.sectionIDAt.description
+            itemID = element.isMap || element.idAt.count > 1 ? "" : element.idAt[0].description
+            kind = element.kindAt?.description ?? ""
+            expanded = element.expandedAt?.description ?? ""
+            children = element.childrenAt?.description ?? ""
+            isMap = element.isMap
+        }
+    }
 
     /// Pointer to the value that is read.
     var start: String { root + (edit.map { "/\($0)" } ?? "") + (member.map { "/\($0)" } ?? "") }
 
     func section(_ ordinal: Int) -> String {
-        guard let sections else { return start }
+        guard let sections = layout.sections else { return start }
         return "\(start)\(sections)/\(ordinal - firstSection)"
     }
 
     /// - Parameter steps: an item's ordinal or name among its siblings at each level, outermost first.
     func item(section: Int, _ steps: some Sequence<some CustomStringConvertible>) -> String {
-        var path = self.section(section) + items
-        for (level, step) in steps.enumerated() { path += level == 0 ? "/\(step)" : "\(children)/\(step)" }
+        var path = self.section(section) + layout.items
+        for (level, step) in steps.enumerated() { path += level == 0 ? "/\(step)" : "\(layout.children)/\(step)" }
         return path
     }
 
@@ -48,6 +77,6 @@ struct DocumentPointers {
             index = Int(nodes[index].parent)
         }
         let place = self.item(section: Int(nodes[item].section), lineage.reversed())
-        return nodes[item].flags.contains(.isBare) ? place : place + itemID
+        return nodes[item].flags.contains(.isBare) ? place : place + layout.itemID
     }
 }

@@ -74,10 +74,10 @@ private struct IDPointers {
 
     func pointer(to record: RecordIndex) -> String {
         switch record {
-        case .section(let section): path.section(section) + path.sectionID
+        case .section(let section): path.section(section) + path.layout.sectionID
         case .item(let item):
             path.id(ofItem: item, view.nodes) {
-                path.isMap ? JSONPointer.escaped(view.id(ofItem: $0).text) : "\(ordinals[$0])"
+                path.layout.isMap ? JSONPointer.escaped(view.id(ofItem: $0).text) : "\(ordinals[$0])"
             }
         }
     }

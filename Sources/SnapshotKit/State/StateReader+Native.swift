@@ -71,11 +71,10 @@ extension StateReader {
     mutating func readList(_ list: StateList, depth: Int) throws(JSONError) {
         switch list {
         case .sections:
-            path.sections = "/sections"
-            path.items = "/items"
+            path.layout = .sections
             try readSections(depth: depth) { (reader) throws(JSONError) in try reader.readSection(depth: depth + 1) }
         case .items:
-            path.items = "/items"
+            path.layout = .items
             try readMain(depth: depth)
         }
     }

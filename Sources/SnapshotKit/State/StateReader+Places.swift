@@ -37,14 +37,8 @@ extension StateReader {
     mutating func readDocument(
         _ shape: StateShape, _ places: StateShape.Places, depth: Int, at root: String
     ) throws(JSONError) {
-        let element = places.element
         keepsFirst = places.keepsFirst
-        path = DocumentPointers(
-            root: root, sections: places.sectionsAt?.description, items: places.items.description,
-            sectionID: places.sectionIDAt.description,
-            itemID: element.isMap || element.idAt.count > 1 ? "" : element.idAt[0].description,
-            kind: element.kindAt?.description ?? "", expanded: element.expandedAt?.description ?? "",
-            children: element.childrenAt?.description ?? "", isMap: element.isMap)
+        path = DocumentPointers(root: root, layout: DocumentPointers.Layout(places))
         builder.place.shape = shape
         let targets = DocumentTargets(places)
         let sections = places.sectionsAt

@@ -82,13 +82,13 @@ struct StateReader {
         switch place {
         case .section(let member): return path.section(builder.openSection) + "\(member)"
         case .item(let member): return path.item(section: builder.openSection, steps(ordinals)) + "\(member)"
-        case .kind: return pointer(.item("")) + path.kind
-        case .expanded: return pointer(.item("")) + path.expanded
-        case .sections: return path.start + (path.sections ?? "")
+        case .kind: return pointer(.item("")) + path.layout.kind
+        case .expanded: return pointer(.item("")) + path.layout.expanded
+        case .sections: return path.start + (path.layout.sections ?? "")
         case .sectionElement(let ordinal): return path.section(ordinal)
         case .items:
-            guard ordinals.count > 1 else { return path.section(builder.openSection) + path.items }
-            return path.item(section: builder.openSection, steps(ordinals.dropLast())) + path.children
+            guard ordinals.count > 1 else { return path.section(builder.openSection) + path.layout.items }
+            return path.item(section: builder.openSection, steps(ordinals.dropLast())) + path.layout.children
         case .root: return path.start
         case .element(let ordinal, let member): return "\(path.start)/\(ordinal)\(member)"
         }
@@ -96,7 +96,7 @@ struct StateReader {
 
     /// The steps of a pointer: ordinals, or names in a map.
     private func steps(_ ordinals: some Sequence<Int>) -> [String] {
-        guard path.isMap else { return ordinals.map { "\($0)" } }
+        guard path.layout.isMap else { return ordinals.map { "\($0)" } }
         return ordinals.map { name in
             var cursor = JSONCursor(scanner.base + name)
             return JSONPointer.escaped(cursor.takeString().text)
