@@ -93,7 +93,7 @@ struct LogEntry: Sendable {
         let clock = WallClock()
         if members.revision("revision") != nil {
             let origin = try members.origin(clock)
-            guard let parent = origin.parent, parent.sequence &+ 1 == origin.revision.sequence else { throw .damaged }
+            guard origin.parent != nil else { throw .damaged }
             change = Change(
                 origin: origin,
                 step: members["restated"] == nil ? SnapshotDelta(bytes: Array(content[step..<back])) : nil,

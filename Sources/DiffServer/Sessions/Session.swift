@@ -53,14 +53,27 @@ final class Session: Sendable {
             let revision: Revision
             /// Rows and sections to be redrawn on the way to this revision.
             let marks: Marks
-            /// The revision and the request from which the write made this one: they tell a lost answer from a lost
-            /// race.
-            let parent: Revision?
-            let maker: RequestFingerprint?
             let made: Instant
+            private let parentDigest: UInt64?
+            /// The request that made this revision. With `parent` it tells a lost answer from a lost race.
+            let maker: RequestFingerprint?
             /// Whether the digest is from another function, until the state changes: from a record of an older format,
             /// or from a time when other places were ignored.
-            var hasOldDigest = false
+            var hasOldDigest: Bool
+
+            /// - Parameter parent: the revision before this one, if there was one.
+            init(
+                revision: Revision, marks: Marks, parent: Revision?, maker: RequestFingerprint?, made: Instant,
+                hasOldDigest: Bool = false
+            ) {
+                (self.revision, self.marks, self.made, self.maker) = (revision, marks, made, maker)
+                (parentDigest, self.hasOldDigest) = (parent?.digest, hasOldDigest)
+            }
+
+            /// The revision from which the write made this one.
+            var parent: Revision? {
+                parentDigest.map { Revision(sequence: revision.sequence &- 1, digest: $0) }
+            }
         }
 
         var revision: Revision { origin.revision }

@@ -137,9 +137,11 @@ extension [String: JSONSlice] {
         guard let revision = revision("revision"), revision.sequence < SessionRecord.largestSequence,
             let made = self["made"]?.integer
         else { throw .damaged }
+        let parent = self.revision("parent")
+        guard parent == nil || parent?.sequence == revision.sequence &- 1 else { throw .damaged }
         let maker = self["maker"]?.string.flatMap { UInt64($0, radix: 16) }
         return Session.Head.Origin(
-            revision: revision, marks: try marks(), parent: self.revision("parent"),
+            revision: revision, marks: try marks(), parent: parent,
             maker: maker.map(RequestFingerprint.init), made: clock.past(milliseconds: made))
     }
 

@@ -5,26 +5,27 @@ import HTTPCore
 struct Recency {
     /// Neighbours in the lists of `RecencyOrder` and of `ExpiryWheel`.
     var links = InlineArray<2, SlotLinks>(repeating: SlotLinks())
+    /// The second of the monotonic clock in which the wheel looks at it next.
+    var dueSecond: Int64 = 0
+    var expires = Instant.now
+    /// What `expires` was when the store last heard of it.
+    var stored = Instant.now
+    /// Charged to the table's budget.
+    var bytes = 0
+    /// Bytes of the newest state when it is awake.
+    var stateBytes = 0
+    /// Its index in `SlotPlaces`.
+    var place: UInt32 = 0
+    /// In milliseconds.
+    private var lifetime: UInt32 = 0
     /// Whether the slot is in the table.
     var isListed = false
     /// Which list of `RecencyOrder` it is in.
     var rank = EvictionRank.unread
     /// Whether the session fetches itself, so that its eviction loses nothing.
     var isFetched = false
-    /// The second of the monotonic clock in which the wheel looks at it next.
-    var dueSecond: Int64 = 0
-    var expires = Instant.now
-    /// What `expires` was when the store last heard of it.
-    var stored = Instant.now
     /// Whether it is in `UsedSlots`.
     var isNoted = false
-    /// Its index in `SlotPlaces`.
-    var place = 0
-    var timeToLive = Duration.seconds(3600)
-    /// Charged to the table's budget.
-    var bytes = 0
-    /// Bytes of the newest state when it is awake.
-    var stateBytes = 0
     /// Whether the session is awake.
     var isAwake = false
     /// Whether it was used since `AwakeSlots` last looked.
@@ -32,10 +33,13 @@ struct Recency {
 
     /// Begins a life that the store knows of.
     mutating func begin(_ timeToLive: Duration) {
-        self.timeToLive = timeToLive
+        let (seconds, attoseconds) = timeToLive.components
+        lifetime = UInt32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
         renew(at: .now)
         stored = expires
     }
+
+    var timeToLive: Duration { .milliseconds(lifetime) }
 
     /// Starts the time to live anew.
     mutating func renew(at now: Instant) { expires = now + timeToLive }

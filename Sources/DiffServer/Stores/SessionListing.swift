@@ -108,13 +108,15 @@ struct SlotPlaces {
             free.append(places.count)
             places.append((NameStart(slot.name), nil))
         }
-        slot.recency.place = free.removeLast()
-        places[slot.recency.place] = (NameStart(slot.name), .passUnretained(slot))
+        let place = free.removeLast()
+        slot.recency.place = UInt32(place)
+        places[place] = (NameStart(slot.name), .passUnretained(slot))
     }
 
     mutating func remove(_ slot: SessionSlot) {
-        places[slot.recency.place].slot = nil
-        free.append(slot.recency.place)
+        let place = Int(slot.recency.place)
+        places[place].slot = nil
+        free.append(place)
     }
 
     /// Calls `body` with the slots at `count` places from one on whose names start so; false if there are no more

@@ -8,22 +8,44 @@ public struct Marks: Sendable, Equatable {
         case reload
     }
 
+    private struct Content: Sendable, Equatable {
+        var items: [[UInt8]: Redraw] = [:]
+        var sections: [[UInt8]: Redraw] = [:]
+        var isReload = false
+    }
+
+    private indirect enum Storage: Sendable, Equatable { case some(Content) }
+
+    /// Nil if there are no marks: most revisions have none, and are kept for long.
+    private var storage: Storage?
+
+    private var content: Content {
+        get { if case .some(let content)? = storage { content } else { Content() } }
+        _modify {
+            var content = content
+            // The dictionaries are not shared while they change.
+            storage = nil
+            defer { if content != Content() { storage = .some(content) } }
+            yield &content
+        }
+    }
+
     /// By the id's text as UTF-8; of several marks for one id, the strongest counts.
-    private(set) var items: [[UInt8]: Redraw] = [:]
-    private(set) var sections: [[UInt8]: Redraw] = [:]
+    var items: [[UInt8]: Redraw] { content.items }
+    var sections: [[UInt8]: Redraw] { content.sections }
 
     /// Whether to redraw the whole list at once, and show no change of it.
-    public private(set) var isReload = false
+    public var isReload: Bool { content.isReload }
 
     /// No marks.
     public static let none = Marks()
     /// Redraw everything at once.
     public static let reload = Marks(isReload: true)
 
-    private init(isReload: Bool = false) { self.isReload = isReload }
+    private init(isReload: Bool = false) { content.isReload = isReload }
 
     /// Whether there are no marks.
-    public var isEmpty: Bool { items.isEmpty && sections.isEmpty && !isReload }
+    public var isEmpty: Bool { storage == nil }
 
     /// The number of marks.
     public var count: Int { items.count + sections.count }
@@ -40,18 +62,19 @@ public struct Marks: Sendable, Equatable {
     }
 
     package mutating func mark(item id: [UInt8], _ redraw: Redraw) {
-        items.merge([id: redraw], uniquingKeysWith: Self.stronger)
+        content.items.merge([id: redraw], uniquingKeysWith: Self.stronger)
     }
 
     package mutating func mark(section id: [UInt8], _ redraw: Redraw) {
-        sections.merge([id: redraw], uniquingKeysWith: Self.stronger)
+        content.sections.merge([id: redraw], uniquingKeysWith: Self.stronger)
     }
 
     /// Adds the marks of a later revision.
     public mutating func formUnion(_ other: Marks) {
-        isReload = isReload || other.isReload
-        items.merge(other.items, uniquingKeysWith: Self.stronger)
-        sections.merge(other.sections, uniquingKeysWith: Self.stronger)
+        if other.isEmpty { return }
+        if other.isReload { content.isReload = true }
+        content.items.merge(other.items, uniquingKeysWith: Self.stronger)
+        content.sections.merge(other.sections, uniquingKeysWith: Self.stronger)
     }
 
     /// The marks whose ids' texts pass.
@@ -59,8 +82,8 @@ public struct Marks: Sendable, Equatable {
         items passes: (UnsafeRawBufferPointer) -> Bool, sections passesSection: (UnsafeRawBufferPointer) -> Bool
     ) -> Marks {
         var marks = self
-        marks.items = items.filter { $0.key.withUnsafeBytes(passes) }
-        marks.sections = sections.filter { $0.key.withUnsafeBytes(passesSection) }
+        marks.content.items = items.filter { $0.key.withUnsafeBytes(passes) }
+        marks.content.sections = sections.filter { $0.key.withUnsafeBytes(passesSection) }
         return marks
     }
 
@@ -83,14 +106,14 @@ public struct Marks: Sendable, Equatable {
         guard let groups = value.members else { return nil }
         if let list = groups["list"] {
             guard list.string == "reload" else { return nil }
-            isReload = true
+            content.isReload = true
         }
-        for (name, path) in [("items", \Marks.items), ("sections", \Marks.sections)] {
+        for (name, path) in [("items", \Content.items), ("sections", \Content.sections)] {
             // A dictionary by names would take ids for one that are only canonically equivalent.
             guard let marks = groups[name]?.orderedMembers else { return nil }
             for mark in marks {
                 guard let text = mark.value.string, let redraw = Self.redraws[text] else { return nil }
-                self[keyPath: path][Array(mark.name.utf8)] = redraw
+                content[keyPath: path][Array(mark.name.utf8)] = redraw
             }
         }
     }

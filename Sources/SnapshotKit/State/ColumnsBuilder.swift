@@ -146,10 +146,10 @@ struct ColumnsBuilder {
         return (columns(text, duplicates.isEmpty ? tables : (.empty, .empty), StructureID()), duplicates)
     }
 
-    /// The columns of a state whose ids were checked before. O(items).
-    consuming func finish(text: StateText, as structure: StructureID) -> Columns {
+    /// The columns of a state whose ids are known to be distinct. O(items).
+    consuming func finishDistinct(text: StateText) -> Columns {
         let tables = tables(text) { _ in }
-        return columns(text, tables, structure)
+        return columns(text, tables, StructureID())
     }
 
     /// Hashes all ids and makes tables of them. Parameters as of `finish`.

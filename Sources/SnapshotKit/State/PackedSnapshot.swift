@@ -7,14 +7,12 @@ public struct PackedSnapshot: Sendable {
     private let text: StateText
     private let records: [UInt8]
     private let place: ElementPlace
-    private let structure: StructureID
     private let hash: KeyedHash
 
     /// Packs a state. O(items); the text is shared.
     public init(_ snapshot: Snapshot, _ fingerprints: Fingerprints) {
         text = snapshot.columns.text
         place = snapshot.columns.place
-        structure = snapshot.columns.structure
         hash = fingerprints.hash
         records = snapshot.columns.withView { view in
             let most = RecordWriter.most * (1 + view.nodes.count + view.sections.count)
@@ -84,7 +82,7 @@ public struct PackedSnapshot: Sendable {
             while let item = open.popLast() { builder.endItem(item) }
             builder.endSection()
         }
-        let snapshot = Snapshot(exchange(&builder, with: ColumnsBuilder()).finish(text: text, as: structure))
+        let snapshot = Snapshot(exchange(&builder, with: ColumnsBuilder()).finishDistinct(text: text))
         let columns = snapshot.columns
         return (snapshot, Fingerprints(items: fingerprints, sections: ofSections, list: list, of: columns, by: hash))
     }

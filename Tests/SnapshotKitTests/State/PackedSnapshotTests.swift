@@ -10,7 +10,6 @@ struct PackedSnapshotTests {
         let fingerprints = Fingerprints(of: snapshot, by: Self.hash)
         let (opened, known) = PackedSnapshot(snapshot, fingerprints).opened()
         return opened.columns.hasSameRecords(as: snapshot.columns)
-            && opened.columns.structure === snapshot.columns.structure
             && opened.documentJSON() == snapshot.documentJSON() && known.items == fingerprints.items
             && known.sections == fingerprints.sections && known.hash == fingerprints.hash
             && known.areOfSameState(as: fingerprints)
