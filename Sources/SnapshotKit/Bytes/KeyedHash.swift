@@ -14,7 +14,15 @@ public struct KeyedHash: Sendable, Equatable {
         return KeyedHash(seed: random.next(), random.next())
     }()
 
-    private let mask: (UInt64, UInt64, UInt64, UInt64)
+    /// The secret words. An object, since everything that is hashed by them names them.
+    private final class Secrets: Sendable {
+        let mask: (UInt64, UInt64, UInt64, UInt64)
+
+        init(_ mask: (UInt64, UInt64, UInt64, UInt64)) { self.mask = mask }
+    }
+
+    private let secrets: Secrets
+    private var mask: (UInt64, UInt64, UInt64, UInt64) { secrets.mask }
 
     /// The function of a pair of words, which is the same on every machine.
     public init(seed: UInt64, _ second: UInt64) {
@@ -27,7 +35,7 @@ public struct KeyedHash: Sendable, Equatable {
             mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
             return mixed ^ mixed >> 31
         }
-        mask = (draw(second), draw(0), draw(second), draw(0))
+        secrets = Secrets((draw(second), draw(0), draw(second), draw(0)))
     }
 
     /// A function chosen by a key of any length, such as an operator's secret.
