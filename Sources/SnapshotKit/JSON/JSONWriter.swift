@@ -35,6 +35,8 @@ public struct JSONWriter: Sendable {
 
     /// Fills the storage up to `size` bytes. Copies zeros: appending a repeated element takes two instructions a byte.
     private mutating func fill(to size: Int) {
+        // Even room for nothing would be allocated.
+        if size == 0 { return }
         storage.reserveCapacity(size)
         Self.zeros.withUnsafeBufferPointer { zeros in
             while storage.count < size {

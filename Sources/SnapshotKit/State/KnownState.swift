@@ -2,9 +2,9 @@
 // the same text need not be read again: comparing memory is ten times as fast as a strict scan, and the item's record
 // exists already.
 //
-// Why this is safe: text is taken over from the start of an item to the start of its next sibling, both as the scanner
-// found them in the known document, and only if the new document is also at the start of an item of the top level, with
-// as much depth left. The same bytes at the same point of the grammar mean the same. Ids are still checked for
+// Why this is safe: text is taken over from the start of an item to the start of a sibling behind it, or to the end of
+// the last one, all as the scanner found them in the known document, and only if the new document is also at the start
+// of an item of the top level, with as much depth left. The same bytes at the same point of the grammar mean the same. Ids are still checked for
 // duplicates among all items. Whatever differs, or does not begin with its id, is read as usual; so the result does not
 // depend on the known state, only the time does. In a document with pointers the text of an item is its element,
 // wherever in it the id is.
@@ -35,10 +35,12 @@ struct KnownState {
         let nodes: Range<Int>
         /// Where their text starts there.
         let start: Int
-        /// Bytes up to the next sibling, which is not part of the run.
+        /// Bytes up to the next sibling, which is not part of the run, or up to the end of the last one.
         let length: Int
         /// The number of siblings.
         let count: Int
+        /// Whether the last sibling of its list is part of it.
+        let reachesEnd: Bool
     }
 
     /// The number of items that a document of so many bytes may have, if it resembles this one.
@@ -60,11 +62,17 @@ struct KnownState {
         let first = next
         let siblings = siblings(from: first, within: reach, most: most, levels: levels)
         var (end, taken) = (siblings.end, siblings.count)
+        let endItem = endItem(after: first)
+        if siblings.areAll, endItem - first <= most, let stop = self.end(ofLast: end, within: reach) {
+            next = endItem
+            return Run(
+                nodes: first..<endItem, start: start, length: stop - start, count: taken + 1, reachesEnd: true)
+        }
         // Both documents are at the same point of the grammar again only where the next sibling starts.
         while taken > 0 {
             if let stop = self.start(of: end), stop <= reach {
                 next = end
-                return Run(nodes: first..<end, start: start, length: stop - start, count: taken)
+                return Run(nodes: first..<end, start: start, length: stop - start, count: taken, reachesEnd: false)
             }
             taken -= 1
             repeat { end -= 1 } while view.nodes[end].level > 0
@@ -78,19 +86,20 @@ struct KnownState {
         Int(hasElements ? view.payloads[item].contentStart : view.nodes[item].idStart)
     }
 
-    /// How many siblings, from one on, have their ids in the document and at most so many levels, and the sibling
-    /// behind them, which starts within the bytes that both documents share.
+    /// How many siblings, from one on, have their ids in the document and at most so many levels; the sibling behind
+    /// them, which starts within the bytes that both documents share; and whether that is the last of its list, and
+    /// like them.
     @inline(__always)
-    private func siblings(from first: Int, within reach: Int, most: Int, levels: Int) -> (end: Int, count: Int) {
-        let section = view.nodes[first].section
-        let limit = min(
-            Int(view.sections[Int(section)].endItem),
-            most >= view.nodes.count - first ? view.nodes.count : first + most + 1)
+    private func siblings(
+        from first: Int, within reach: Int, most: Int, levels: Int
+    ) -> (end: Int, count: Int, areAll: Bool) {
+        let endItem = endItem(after: first)
+        let limit = min(endItem, most >= view.nodes.count - first ? view.nodes.count : first + most + 1)
         if isFlat, levels > 0 {
             let end = (first + 1..<limit).border { order($0) <= reach } - 1
-            return (end, end - first)
+            return (end, end - first, end + 1 == endItem)
         }
-        var (end, count, seen) = (first, 0, 0)
+        var (end, count, seen, checked) = (first, 0, 0, first)
         for index in first..<limit {
             let node = view.nodes[index]
             if node.level == 0 {
@@ -98,8 +107,33 @@ struct KnownState {
                 (end, count, seen) = (index, seen, seen + 1)
             }
             if node.flags.contains(.escapedID) || Int(node.level) >= levels { break }
+            checked = index + 1
         }
-        return (end, count)
+        return (end, count, checked == endItem)
+    }
+
+    /// Behind the last item of the section of one.
+    private func endItem(after item: Int) -> Int { Int(view.sections[Int(view.nodes[item].section)].endItem) }
+
+    /// Where the text of the last item of a list ends, if both documents share all of it; nil also for a number, which
+    /// may go on in the new document. O(bytes behind its content).
+    private func end(ofLast item: Int, within reach: Int) -> Int? {
+        let (node, payload) = (view.nodes[item], view.payload(ofItem: item))
+        let isInteger = node.flags.contains(.integerID)
+        let known =
+            node.flags.contains(.hasContent)
+            ? Int(payload.contentStart) + Int(payload.contentCount)
+            : Int(node.idStart) + Int(node.idCount) + (isInteger ? 0 : 1)
+        guard known <= reach else { return nil }
+        if hasElements { return byte(known - 1) == UInt8(ascii: "}") ? known : nil }
+        if node.flags.contains(.isBare) { return isInteger ? nil : known }
+        var cursor = JSONCursor(view.text.first + known)
+        while cursor.takesComma() {
+            _ = cursor.takeName()
+            cursor.skipValue()
+        }
+        let end = cursor.at - view.text.first
+        return end <= reach ? end : nil
     }
 
     /// Where an item's text starts: at its element, at the id itself, or at the brace before `"id":`; nil if anything
@@ -171,21 +205,23 @@ extension StateReader {
         self.known = known
         said = known.said
         builder.expect(items: known.expectedItems(in: scanner.end))
+        taken.reserveCapacity(4)
     }
 
-    /// Takes the items at the scanner that the known state has too, up to the start of the next item.
+    /// Takes the items at the scanner that the known state has too.
     ///
-    /// - Returns: the number of siblings taken.
-    mutating func takeKnownItems() -> Int {
+    /// - Returns: the number of siblings taken, and whether the scanner is behind the last one, rather than at the
+    ///   start of the next.
+    mutating func takeKnownItems() -> (count: Int, isBehindItem: Bool) {
         scanner.skipSpace()
         let most = limits.maxItems - builder.nodes.count
         guard
             let run = known?.takeRun(
                 at: scanner.base + scanner.at, count: scanner.end - scanner.at, most: most, levels: limits.maxNesting)
-        else { return 0 }
+        else { return (0, false) }
         taken.append(ReusedRun(old: run.nodes.lowerBound, new: builder.nodes.count, count: run.nodes.count))
         known!.append(run, shiftedBy: scanner.at - run.start, to: &builder)
         scanner.at += run.length
-        return run.count
+        return (run.count, run.reachesEnd)
     }
 }

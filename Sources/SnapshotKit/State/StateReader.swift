@@ -181,7 +181,11 @@ struct StateReader {
         ordinals.append(0)
         let list = ordinals.count - 1
         try readElements(depth: depth, of: "items", at: .items) { (reader) throws(JSONError) in
-            if usesKnown { reader.ordinals[list] += reader.takeKnownItems() }
+            if usesKnown {
+                let known = reader.takeKnownItems()
+                reader.ordinals[list] += known.count
+                if known.isBehindItem { return }
+            }
             try reader.readItem(parent: parent, level: level, depth: depth + 1, reading: reading)
             reader.ordinals[list] += 1
         }

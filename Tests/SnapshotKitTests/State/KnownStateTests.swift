@@ -146,9 +146,32 @@ struct KnownStateTests {
             (#"{"sections":[{"id":"s","items":["a"]},{"id":"t","items":["c"]}]}"#, #"["a",{"id":"t","items":["c"]}]"#),
             (#"["a",{"id":"b","items":["c","d"]},"e"]"#, #"["a",{"id":"b","items":["c","d"]},"c"]"#),
             (#"["\u0061","b"]"#, #"["\u0061","b","a"]"#), ("[]", "[\"a\"]"), (#"["a"]"#, "[]"),
+            (#"[1,2]"#, #"[1,22]"#), (#"["a","b"]"#, #"["a","b""c"]"#), (#"["a",{"id":1}]"#, #"["a",{"id":12}]"#),
+            (#"["a",{"id":1}]"#, #"["a",{"id":1}"b"]"#), (#"["a",{"id":1}]"#, #"["a",{"id":1},"a"]"#),
+            (#"[{"id":"a","content":1}]"#, #"[{"id":"a","content":1,"kind":"k"}]"#),
+            (#"[{"id":"a","content":1}]"#, #"[{"id":"a","content":12}]"#),
+            (#"[{"id":"a","items":["b"]}]"#, #"[{"id":"a","items":["b","c"]}]"#),
+            (#"[{"id":"a","items":["b"],"content":1}]"#, #"[{"id":"a","items":["b"],"content":1,"items":[]}]"#),
         ])
     func otherPlaces(_ known: String, _ text: String) throws {
         #expect(comesToTheSame(Array(text.utf8), upon: try Snapshot(json: known)))
+    }
+
+    @Test(
+        "the last item of a list is taken over, whatever follows it",
+        arguments: [
+            #""b""#, #"{"id":"b"}"#, #"{"id":2}"#, #"{ "id" : "b" , "kind" : "k" }"#,
+            #"{"id":"b","content":[1,"]"],"expanded":false,"items":["c",{"id":"d"}]}"#,
+        ])
+    func lastItems(_ item: String) throws {
+        let known = try Snapshot(json: #"["a",\#(item)]"#)
+        for rest in ["", #","z""#, #" , {"id":"y"},"z""#] {
+            let text = Array(#"["a",\#(item)\#(rest)]"#.utf8)
+            let runs = try Envelope(json: text, members: Self.members, known: known).reused?.runs
+            #expect(runs == [ReusedRun(old: 0, new: 0, count: known.itemCount)])
+            #expect(comesToTheSame(text, upon: known))
+            #expect(try changesAreTheSame(text, upon: known))
+        }
     }
 
     @Test(
