@@ -55,14 +55,14 @@ enum StoreAddress: Sendable, Equatable {
             return try SQLiteStore(
                 path: path, isDurable: options.isDurable, digestKey: options.digestKey, table: table, health: health)
         case .redis(let address):
-            var redis = RedisOptions()
+            var redis = RedisDialer(address)
             redis.health = health
             if address.usesTLS {
                 do throws(ListenError) { redis.tls = try OutgoingTLS(authorityFile: options.storeAuthority) } catch {
                     throw StoreError("--store-ca: \(error)")
                 }
             }
-            return try RedisStore(address, redis, digestKey: options.digestKey, table: table, workers: workers)
+            return try RedisStore(redis, digestKey: options.digestKey, table: table, workers: workers)
         }
     }
 

@@ -112,7 +112,8 @@ import Testing
 extension StoreFixture {
     /// All that Redis has ever sent.
     fileprivate func bytesOfRedis() async throws -> Int {
-        let client = RedisClient(RedisAddress("unix:\(redis?.socket ?? "")")!, RedisOptions(), on: .ofTests)
+        let dialer = RedisDialer(RedisAddress("unix:\(redis?.socket ?? "")")!)
+        let client = RedisClient(RedisTopology(dialer, on: .ofTests), on: .ofTests)
         defer { client.close() }
         let reply = try await withCheckedThrowingContinuation { continuation in
             client.send(RedisCommand("INFO", "stats")) { continuation.resume(with: $0.mapError { $0 as any Error }) }

@@ -53,7 +53,7 @@ final class StoreFixture {
         case .redis:
             let address = RedisAddress("unix:\(redis?.socket ?? "")")!
             store = try RedisStore(
-                address, RedisOptions(), digestKey: "tests", table: table, workers: Workers(count: 1))
+                RedisDialer(address), digestKey: "tests", table: table, workers: Workers(count: 1))
         }
         opened.append(store)
         return store

@@ -15,19 +15,26 @@ final class RunningLoop: Sendable {
     deinit { loop.end() }
 }
 
-/// A client on a loop of its own.
+/// A topology and a client on a loop of their own.
 final class TestClient: Sendable {
     private let running: RunningLoop
     let client: RedisClient
 
-    init(_ address: String, _ change: (inout RedisOptions) -> Void = { _ in }) throws {
-        var options = RedisOptions()
-        change(&options)
-        running = try RunningLoop()
-        client = RedisClient(RedisAddress(address)!, options, on: running.loop)
+    convenience init(_ address: String, _ change: (inout RedisDialer) -> Void = { _ in }) throws {
+        try self.init(RedisAddress(address)!, change)
     }
 
-    deinit { client.close() }
+    init(_ address: RedisAddress, _ change: (inout RedisDialer) -> Void = { _ in }) throws {
+        var dialer = RedisDialer(address)
+        change(&dialer)
+        running = try RunningLoop()
+        client = RedisClient(RedisTopology(dialer, on: running.loop), on: running.loop)
+    }
+
+    deinit {
+        client.topology.close()
+        client.close()
+    }
 
     func send(_ arguments: RedisArgument...) async -> Result<RedisReply, RedisFailure> {
         await send(RedisCommand(arguments))
@@ -77,34 +84,26 @@ final class TestClient: Sendable {
 /// A subscriber on a loop of its own, and what it heard: messages as `channel payload`, confirmations as `channel`.
 final class TestSubscriber: Sendable {
     private let running: RunningLoop
-    private let subscriber = Locked<RedisHints?>(nil)
+    private let subscriber: RedisSubscriber
     let heard: Locked<[String]>
 
-    init(_ address: String, _ change: (inout RedisOptions) -> Void = { _ in }) throws {
-        var options = RedisOptions()
-        change(&options)
+    init(_ address: String, _ change: (inout RedisDialer) -> Void = { _ in }) throws {
+        var dialer = RedisDialer(RedisAddress(address)!)
+        change(&dialer)
         running = try RunningLoop()
         let heard = Locked<[String]>([])
         self.heard = heard
-        let handlers = RedisSubscriber.Handlers(
+        subscriber = RedisSubscriber(
+            RedisTopology(dialer, on: running.loop), on: running.loop, probe: "probe",
             message: { channel, payload in
                 heard.withLock { $0.append("\(channel) \(String(decoding: payload, as: UTF8.self))") }
             }, confirmed: { channel in if !channel.hasPrefix("probe") { heard.withLock { $0.append(channel) } } })
-        let address = RedisAddress(address)!
-        running.loop.execute { [subscriber, running, options] in
-            var cluster: RedisCluster?
-            if case .cluster(let nodes) = address.endpoint {
-                cluster = RedisCluster(nodes, address, options, on: running.loop)
-            }
-            let made = RedisHints(address, options, on: running.loop, knowing: cluster, probe: "probe", handlers)
-            subscriber.withLock { $0 = made }
-        }
     }
 
     deinit { onLoop { $0.close() } }
 
-    func onLoop(_ work: @escaping @Sendable (RedisHints) -> Void) {
-        running.loop.execute { [subscriber] in subscriber.withLock { $0 }.map(work) }
+    func onLoop(_ work: @escaping @Sendable (RedisSubscriber) -> Void) {
+        running.loop.execute { [subscriber] in work(subscriber) }
     }
 
     func subscribe(_ channel: String) { onLoop { $0.subscribe(channel) } }

@@ -18,11 +18,10 @@ final class KeyAgreement: Sendable {
     private let given: String?
     private let proposal: String
     private let client: RedisClient
-    private let health: StoreHealth
     private let state: Locked<State>
 
-    init(_ given: String?, _ client: RedisClient, _ health: StoreHealth) {
-        (self.given, self.client, self.health) = (given, client, health)
+    init(_ given: String?, _ client: RedisClient) {
+        (self.given, self.client) = (given, client)
         proposal = given ?? StoreAddress.newDigestKey()
         state = Locked(State(key: nil, hash: .digests(proposal)))
     }
@@ -55,6 +54,8 @@ final class KeyAgreement: Sendable {
     ///
     /// - Parameter done: told whether this node has adopted another key than it had.
     func renew(_ done: @escaping @Sendable (_ hasChanged: Bool) -> Void) { ask { [self] in done(take($0)) } }
+
+    private var health: StoreHealth { client.topology.dialer.health }
 
     private static let otherKey = "in use with a different --digest-key"
 

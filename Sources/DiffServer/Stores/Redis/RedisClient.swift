@@ -12,10 +12,7 @@ final class RedisClient: @unchecked Sendable {
     typealias Completion = RedisConnection.Completion
 
     let loop: EventLoop
-    /// What is known of the cluster, shared by all loops; nil if it is none.
-    let cluster: RedisCluster?
-    private let address: RedisAddress
-    private let options: RedisOptions
+    let topology: RedisTopology
     private var map: SlotMap
     private let links = Locked<[RedisAddress.Endpoint: RedisLink]>([:])
 
@@ -25,26 +22,16 @@ final class RedisClient: @unchecked Sendable {
     private static let pause = Duration.milliseconds(10)
 
     /// A client that starts to connect.
-    ///
-    /// - Parameter cluster: what is known already of the cluster.
-    init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop, knowing cluster: RedisCluster? = nil) {
-        self.loop = loop
-        self.address = address
-        self.options = options
-        if case .cluster(let nodes) = address.endpoint {
-            self.cluster = cluster ?? RedisCluster(nodes, address, options, on: loop)
-        } else {
-            self.cluster = nil
-        }
-        map = self.cluster?.map ?? SlotMap(sole: address.endpoint)
-        if cluster == nil { _ = link(to: map.primaries[0]) }
-        self.cluster?.follow(on: loop) { [weak self] in self?.follow() }
+    init(_ topology: RedisTopology, on loop: EventLoop) {
+        (self.topology, self.loop, map) = (topology, loop, topology.map)
+        if !topology.isCluster { _ = link(to: map.primaries[0]) }
+        topology.follow(on: loop) { [weak self] in self?.follow() }
     }
 
     // MARK: From any thread
 
     /// Whether each slot has a primary, and no link that was made is without a connection.
-    var isUp: Bool { cluster?.isWhole ?? true && links.withLock { $0.values.allSatisfy(\.isUp) } }
+    var isUp: Bool { topology.isWhole && links.withLock { $0.values.allSatisfy(\.isUp) } }
 
     /// Sends a command; `completion` is called once, on the loop.
     ///
@@ -60,7 +47,6 @@ final class RedisClient: @unchecked Sendable {
 
     /// Closes, and fails what has no answer.
     func close() {
-        cluster?.close()
         for link in links.withLock({ Array($0.values) }) { link.close() }
     }
 
@@ -69,7 +55,7 @@ final class RedisClient: @unchecked Sendable {
     private func link(to endpoint: RedisAddress.Endpoint) -> RedisLink {
         links.withLock { links in
             if let link = links[endpoint] { return link }
-            let link = RedisLink(address, at: endpoint, options, on: loop) { [cluster] in cluster?.doubt() }
+            let link = RedisLink(topology, at: endpoint, on: loop)
             links[endpoint] = link
             return link
         }
@@ -77,8 +63,7 @@ final class RedisClient: @unchecked Sendable {
 
     /// Adopts what is known of the cluster now, and leaves servers that are no longer primaries.
     private func follow() {
-        guard let cluster else { return }
-        map = cluster.map
+        map = topology.map
         let gone = links.withLock { links in
             let gone = links.filter { !map.primaries.contains($0.key) }
             for endpoint in gone.keys { links[endpoint] = nil }
@@ -90,7 +75,7 @@ final class RedisClient: @unchecked Sendable {
     private func send(
         _ command: RedisCommand, _ key: RedisArgument, _ attempts: Int, _ completion: @escaping Completion
     ) {
-        guard let endpoint = cluster == nil ? map.primaries[0] : map.primary(of: key.bytes) else {
+        guard let endpoint = topology.isCluster ? map.primary(of: key.bytes) : map.primaries[0] else {
             return completion(.failure(.unavailable("no primary has slot \(SlotMap.slot(of: key.bytes))")))
         }
         send(command, key, to: endpoint, attempts, completion)
@@ -101,7 +86,7 @@ final class RedisClient: @unchecked Sendable {
         _ attempts: Int, _ completion: @escaping Completion
     ) {
         let link = link(to: endpoint)
-        guard let cluster else { return link.send(command, completion) }
+        guard topology.isCluster else { return link.send(command, completion) }
         link.send(isExpected ? command : command.asking) { [self] result in
             let left = attempts - 1
             // It was waiting for a connection to a server that turned out to be no primary.
@@ -109,21 +94,15 @@ final class RedisClient: @unchecked Sendable {
                 return send(command, key, left, completion)
             }
             guard case .failure(.refused(let error)) = result,
-                let redirection = RedisRedirection(error, from: link.destination)
+                let redirection = topology.note(error, from: link.connection?.destination)
             else { return completion(result) }
+            guard left > 0, redirection != .down else { return completion(.failure(.unavailable(error.text))) }
             switch redirection {
-            case .moved(let slot, let server):
-                cluster.move(slot, to: server)
-                if left > 0 { return send(command, key, to: .server(server), left, completion) }
-            case .ask(let server):
-                if left > 0 { return send(command, key, to: .server(server), isExpected: false, left, completion) }
-            case .later:
-                guard left > 0 else { break }
+            case .moved(_, let server): send(command, key, to: .server(server), left, completion)
+            case .ask(let server): send(command, key, to: .server(server), isExpected: false, left, completion)
+            case .later, .down:
                 loop.schedule(after: Self.pause * (Self.attempts - left)) { self.send(command, key, left, completion) }
-                return
-            case .down: cluster.doubt()
             }
-            completion(.failure(.unavailable(error.text)))
         }
     }
 }

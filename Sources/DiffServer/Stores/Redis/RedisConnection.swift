@@ -5,7 +5,7 @@ import HTTPCore
 ///
 /// Confined to its loop, and alive until it is lost or retired, whether or not anybody holds it. Commands may be sent
 /// before the connection is open. When it is lost, every command without an answer fails; it is given up if an answer
-/// takes longer than `patience`.
+/// takes longer than `patience`. A server that turns out to take no commands is left, once all is answered.
 final class RedisConnection: @unchecked Sendable {
     typealias Completion = @Sendable (Result<RedisReply, RedisFailure>) -> Void
 
@@ -27,15 +27,14 @@ final class RedisConnection: @unchecked Sendable {
     private var watchdog: Timer?
     private var isOpen = false
     private var isRetired = false
+    /// Whether a PING has had no answer, while somebody listens.
+    private var isSilent = false
+    private var listener: ((RedisReply) -> Void)?
 
     /// How long an answer may take.
     var patience: Duration
-    /// Called once when the connection is lost, before its commands fail.
+    /// Called once when the connection takes no more commands: before they fail, if it is lost.
     var whenLost: ((RedisFailure) -> Void)?
-    /// Called when the server turns out to take no commands; the command has failed as unavailable.
-    var whenMisplaced: ((RedisError) -> Void)?
-    /// Takes all answers in place of the commands: for a connection with subscriptions.
-    var whenReceived: ((RedisReply) -> Void)?
 
     init(to destination: ConnectAddress, tls: OutgoingTLS?, on loop: EventLoop, patience: Duration) {
         self.destination = destination
@@ -65,10 +64,37 @@ final class RedisConnection: @unchecked Sendable {
         for part in command.parts { socket?.send(part) }
     }
 
-    /// Closes once the last command has its answer, and takes no more commands.
-    func retire() {
+    /// Gives all later answers to `listener`: for a connection with subscriptions. A PING goes out every `patience`, so
+    /// that a dead connection is noticed.
+    func listen(_ listener: @escaping (RedisReply) -> Void) {
+        self.listener = listener
+        isSilent = false
+        beat()
+    }
+
+    private func beat() {
+        watchdog?.cancel()
+        watchdog = loop.schedule(after: patience) { [weak self] in
+            guard let self else { return }
+            guard !isSilent else { return lose("no answer within \(patience)") }
+            isSilent = true
+            post(RedisCommand("PING"))
+            beat()
+        }
+    }
+
+    /// Takes no more commands, and closes once the last one has its answer.
+    func retire(because reason: String = "retired") {
+        guard !isRetired, socket != nil else { return }
         isRetired = true
-        if outstanding.isEmpty { lose("retired") }
+        end(.unavailable(reason))
+        if outstanding.isEmpty { lose(reason) }
+    }
+
+    private func end(_ failure: RedisFailure) {
+        let whenLost = whenLost
+        self.whenLost = nil
+        whenLost?(failure)
     }
 
     /// Closes, and fails commands without an answer.
@@ -80,13 +106,10 @@ final class RedisConnection: @unchecked Sendable {
         watchdog = nil
         // Commands that were never sent were not executed.
         let failure: RedisFailure = isOpen ? .lost(reason) : .unavailable(reason)
-        let whenLost = whenLost
         let commands = outstanding
         outstanding = Queue()
-        self.whenLost = nil
-        whenMisplaced = nil
-        whenReceived = nil
-        whenLost?(failure)
+        listener = nil
+        end(failure)
         for command in commands.elements { command.completion(.failure(failure)) }
     }
 
@@ -100,7 +123,10 @@ final class RedisConnection: @unchecked Sendable {
     }
 
     private func deliver(_ reply: RedisReply) {
-        if let whenReceived { return whenReceived(reply) }
+        if let listener {
+            isSilent = false
+            return listener(reply)
+        }
         guard let oldest = outstanding.first else { return lose("unexpected reply") }
         if oldest.preceding > 0 {
             return outstanding.updateFirst {
@@ -116,9 +142,8 @@ final class RedisConnection: @unchecked Sendable {
             answer = last
         }
         if case .error(let error) = answer {
-            let whenMisplaced = error.isMisplaced ? whenMisplaced : nil
             oldest.completion(.failure(error.isMisplaced ? .unavailable(error.text) : .refused(error)))
-            whenMisplaced?(error)
+            if error.isMisplaced { retire(because: error.text) }
         } else {
             oldest.completion(.success(answer))
         }

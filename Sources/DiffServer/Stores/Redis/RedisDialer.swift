@@ -4,17 +4,25 @@ import HTTPCore
 struct RedisDialer: Sendable {
     typealias Arrival = @Sendable (Result<RedisConnection, RedisFailure>) -> Void
 
-    private let address: RedisAddress
-    private let options: RedisOptions
-    private let loop: EventLoop
+    var address: RedisAddress
+    /// How a server's certificate is verified; nil trusts the system's authorities. Used only if the address asks for
+    /// TLS.
+    var tls: OutgoingTLS?
+    /// Until a connection can take commands, and for a sentinel's answer.
+    var connectTimeout = Duration.seconds(2)
+    /// For an answer. The connection to a server that takes longer is closed.
+    var commandTimeout = Duration.seconds(5)
+    /// Commands that may wait for a first attempt to connect.
+    var maxWaiting = 10_000
+    /// Is told of failures and recoveries.
+    var health = StoreHealth()
+    /// Whether a refused login does not matter, as with sentinels: most have no password, though their servers do.
+    var mayRefuseLogin = false
 
-    init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop) {
-        (self.address, self.options, self.loop) = (address, options, loop)
-    }
+    init(_ address: RedisAddress) { self.address = address }
 
-    private func open(_ destination: ConnectAddress) -> RedisConnection {
-        RedisConnection(
-            to: destination, tls: address.usesTLS ? options.tls : nil, on: loop, patience: options.connectTimeout)
+    private func open(_ destination: ConnectAddress, on loop: EventLoop) -> RedisConnection {
+        RedisConnection(to: destination, tls: address.usesTLS ? tls : nil, on: loop, patience: connectTimeout)
     }
 
     private var login: [RedisArgument]? {
@@ -31,12 +39,12 @@ struct RedisDialer: Sendable {
     ///   - read: reads an answer of a server.
     ///   - done: called once, later, with the answer and its server, or with the last server's name and failure.
     func ask<Answer: Sendable>(
-        _ servers: [ConnectAddress], from index: Int = 0, _ question: RedisCommand,
+        _ servers: [ConnectAddress], from index: Int = 0, _ question: RedisCommand, on loop: EventLoop,
         _ read: @escaping @Sendable (RedisReply, ConnectAddress) -> Result<Answer, RedisFailure>,
         _ done: @escaping @Sendable (Result<(Answer, ConnectAddress), RedisFailure>) -> Void
     ) {
         let server = servers[index]
-        let connection = open(server)
+        let connection = open(server, on: loop)
         // Most sentinels have no password, though their servers do: a refused login does not matter.
         if let login { connection.send(RedisCommand(login)) { _ in } }
         connection.send(question) { result in
@@ -45,7 +53,7 @@ struct RedisDialer: Sendable {
             case .success(let answer): done(.success((answer, server)))
             case .failure(let failure) where index + 1 == servers.count:
                 done(.failure(.unavailable("\(server): \(failure)")))
-            case .failure: ask(servers, from: index + 1, question, read, done)
+            case .failure: ask(servers, from: index + 1, question, on: loop, read, done)
             }
         }
     }
@@ -54,11 +62,11 @@ struct RedisDialer: Sendable {
     /// (https://redis.io/docs/latest/develop/reference/sentinel-clients/): for a moment after a failover a sentinel may
     /// still name the old one.
     func askSentinels(
-        _ sentinels: [ConnectAddress], for primary: String,
+        _ sentinels: [ConnectAddress], for primary: String, on loop: EventLoop,
         _ done: @escaping @Sendable (Result<(ConnectAddress, ConnectAddress), RedisFailure>) -> Void
     ) {
         let question = RedisCommand("SENTINEL", "get-master-addr-by-name", RedisArgument(primary))
-        ask(sentinels, question, { reply, _ in Self.server(reply, primary) }, done)
+        ask(sentinels, question, on: loop, { reply, _ in Self.server(reply, primary) }, done)
     }
 
     private static func server(_ reply: RedisReply, _ primary: String) -> Result<ConnectAddress, RedisFailure> {
@@ -72,10 +80,10 @@ struct RedisDialer: Sendable {
     // MARK: Connecting
 
     /// Greets servers one after the other, until one is usable.
-    func greet(anyOf servers: [ConnectAddress], _ arrival: @escaping Arrival) {
-        greet(servers[0]) { result in
+    func greet(anyOf servers: [ConnectAddress], on loop: EventLoop, _ arrival: @escaping Arrival) {
+        greet(servers[0], on: loop) { result in
             if case .failure(.unavailable) = result, servers.count > 1 {
-                return greet(anyOf: Array(servers.dropFirst()), arrival)
+                return greet(anyOf: Array(servers.dropFirst()), on: loop, arrival)
             }
             arrival(result)
         }
@@ -83,24 +91,24 @@ struct RedisDialer: Sendable {
 
     /// Logs in and asks whether the server is usable, in one round trip. Calls `arrival` once, later, with a connection
     /// that takes commands, or why there is none.
-    func greet(_ server: ConnectAddress, _ arrival: @escaping Arrival) {
-        let connection = open(server)
+    func greet(_ server: ConnectAddress, on loop: EventLoop, _ arrival: @escaping Arrival) {
+        let connection = open(server, on: loop)
         let refusal = Locked<Result<RedisReply, RedisFailure>?>(nil)
         let database = address.database == 0 ? nil : ["SELECT", RedisArgument(address.database)]
         let entrance = [login, database].compactMap(\.self)
         if !entrance.isEmpty {
-            connection.send(RedisCommand(pipeline: entrance)) { [options] result in
-                if !options.mayRefuseLogin, case .failure = result { refusal.withLock { $0 = result } }
+            connection.send(RedisCommand(pipeline: entrance)) { [mayRefuseLogin] result in
+                if !mayRefuseLogin, case .failure = result { refusal.withLock { $0 = result } }
             }
         }
         // The user may lack the right to set a name; it is only for people.
-        connection.send(RedisCommand("CLIENT", "SETNAME", RedisArgument(options.name))) { _ in }
-        connection.send(question) { [options] result in
+        connection.send(RedisCommand("CLIENT", "SETNAME", "diffserver")) { _ in }
+        connection.send(question) { [commandTimeout] result in
             if let obstacle = Self.obstacle(at: server, refusal.withLock { $0 } ?? result) {
                 connection.retire()
                 return arrival(.failure(obstacle))
             }
-            connection.patience = options.commandTimeout
+            connection.patience = commandTimeout
             arrival(.success(connection))
         }
     }

@@ -19,24 +19,22 @@ final class RedisLink: @unchecked Sendable {
         case closed
     }
 
-    let loop: EventLoop
+    private let topology: RedisTopology
     private let endpoint: RedisAddress.Endpoint
-    private let dialer: RedisDialer
-    private let options: RedisOptions
+    private let loop: EventLoop
+    private let whenUp: @Sendable (RedisConnection) -> Void
     /// Sentinels to ask for the primary, starting with the one that knew it last time.
     private var sentinels: [ConnectAddress] = []
     private let isConnected = Atomic<Bool>(false)
 
     private var state = State.pausing
-    private var backOff: BackOff
+    private var backOff = BackOff()
     private var upSince = Instant.now
     /// Whether an attempt has failed since the last connection.
     private var hasFailed = false
     /// Commands that wait for an attempt, and the failure of those that do not.
     private var waiting: [(RedisCommand, Completion)] = []
     private var obstacle = RedisFailure.unavailable("no connection")
-    private var whenUp: (RedisConnection) -> Void = { _ in }
-    private let whenAway: @Sendable () -> Void
 
     /// A connection that was up for this long resets the pauses.
     private static let probation = Duration.seconds(2)
@@ -44,16 +42,14 @@ final class RedisLink: @unchecked Sendable {
     /// A link that starts to connect.
     ///
     /// - Parameters:
-    ///   - endpoint: replaces the one of the address.
-    ///   - whenAway: called on the loop when a connection is lost, or cannot be made.
+    ///   - endpoint: the primary, or who knows it.
+    ///   - whenUp: called on the loop, later, with each new connection.
     init(
-        _ address: RedisAddress, at endpoint: RedisAddress.Endpoint, _ options: RedisOptions, on loop: EventLoop,
-        whenAway: @escaping @Sendable () -> Void = {}
+        _ topology: RedisTopology, at endpoint: RedisAddress.Endpoint, on loop: EventLoop,
+        whenUp: @escaping @Sendable (RedisConnection) -> Void = { _ in }
     ) {
-        (self.loop, self.endpoint, self.options, self.whenAway) = (loop, endpoint, options, whenAway)
-        dialer = RedisDialer(address, options, on: loop)
+        (self.topology, self.endpoint, self.loop, self.whenUp) = (topology, endpoint, loop, whenUp)
         if case .sentinels(let sentinels, _) = endpoint { self.sentinels = sentinels }
-        backOff = BackOff(options.backOff)
         loop.perform { self.connect() }
     }
 
@@ -65,9 +61,9 @@ final class RedisLink: @unchecked Sendable {
     /// Sends a command; `completion` is called once, on the loop.
     func send(_ command: RedisCommand, _ completion: @escaping Completion) {
         loop.perform { [self] in
-            if case .up(let connection) = state {
+            if let connection {
                 connection.send(command, completion)
-            } else if isHopeful, waiting.count < options.maxWaiting {
+            } else if isHopeful, waiting.count < dialer.maxWaiting {
                 waiting.append((command, completion))
             } else {
                 completion(.failure(obstacle))
@@ -79,8 +75,8 @@ final class RedisLink: @unchecked Sendable {
     /// answered first.
     func leave(for server: ConnectAddress) {
         loop.perform { [self] in
-            guard case .up(let connection) = state, connection.destination != server else { return }
-            leave(because: "\(server) is the primary now")
+            guard let connection, connection.destination != server else { return }
+            connection.retire(because: "\(server) is the primary now")
         }
     }
 
@@ -92,24 +88,24 @@ final class RedisLink: @unchecked Sendable {
 
     private func end(_ leave: @escaping @Sendable (RedisConnection) -> Void) {
         loop.perform { [self] in
-            let last = state
+            let connection = connection
             state = .closed
             isConnected.store(false, ordering: .relaxed)
-            options.health.recover(part)
+            dialer.health.recover(part)
             failWaiting()
-            guard case .up(let connection) = last else { return }
-            connection.whenLost = nil
-            connection.whenMisplaced = nil
-            leave(connection)
+            connection?.whenLost = nil
+            connection.map(leave)
         }
     }
 
     // MARK: On the loop
 
-    /// The server of the connection, if there is one.
-    var destination: ConnectAddress? {
-        if case .up(let connection) = state { connection.destination } else { nil }
+    /// The connection, if there is one that takes commands.
+    var connection: RedisConnection? {
+        if case .up(let connection) = state { connection } else { nil }
     }
+
+    private var dialer: RedisDialer { topology.dialer }
 
     /// Whether the first attempt since the start or a loss is under way or imminent. Most losses are over at once, or
     /// with a failover, so commands wait for one attempt, but not for a second.
@@ -118,12 +114,6 @@ final class RedisLink: @unchecked Sendable {
         case .pausing, .connecting: !hasFailed
         case .up, .closed: false
         }
-    }
-
-    /// Calls `whenUp` with the connection, if there is one, and with each later one.
-    func follow(_ whenUp: @escaping (RedisConnection) -> Void) {
-        self.whenUp = whenUp
-        if case .up(let connection) = state { whenUp(connection) }
     }
 
     private var part: StoreHealth.Part { .connection(ObjectIdentifier(self)) }
@@ -146,16 +136,16 @@ final class RedisLink: @unchecked Sendable {
 
     private func findPrimary(_ arrival: @escaping RedisDialer.Arrival) {
         switch endpoint {
-        case .server(let server): dialer.greet(server, arrival)
-        case .cluster(let nodes): dialer.greet(anyOf: nodes, arrival)
+        case .server(let server): dialer.greet(server, on: loop, arrival)
+        case .cluster(let nodes): dialer.greet(anyOf: nodes, on: loop, arrival)
         case .sentinels(_, let primary):
-            dialer.askSentinels(sentinels, for: primary) { [self] result in
+            dialer.askSentinels(sentinels, for: primary, on: loop) { [self] result in
                 switch result {
                 case .failure(let failure):
                     arrival(.failure(.unavailable("no sentinel knows the primary; the last error: \(failure)")))
                 case .success(let (server, sentinel)):
                     sentinels = [sentinel] + sentinels.filter { $0 != sentinel }
-                    dialer.greet(server, arrival)
+                    dialer.greet(server, on: loop, arrival)
                 }
             }
         }
@@ -164,34 +154,24 @@ final class RedisLink: @unchecked Sendable {
     private func begin(_ connection: RedisConnection) {
         state = .up(connection)
         isConnected.store(true, ordering: .relaxed)
-        options.health.recover(part)
+        dialer.health.recover(part)
         upSince = .now
         hasFailed = false
         connection.whenLost = { [weak self] in self?.lose($0) }
-        connection.whenMisplaced = { [weak self] in self?.leave(because: $0.text) }
         let commands = waiting
         waiting = []
         for (command, completion) in commands { connection.send(command, completion) }
         whenUp(connection)
     }
 
-    /// Reconnects; the old connection is closed once everything that was sent is answered.
-    private func leave(because reason: String) {
-        guard case .up(let connection) = state else { return }
-        connection.whenLost = nil
-        connection.whenMisplaced = nil
-        lose(.unavailable(reason))
-        connection.retire()
-    }
-
     private func lose(_ failure: RedisFailure) {
-        options.health.fail(part, because: "redis: connection lost: \(failure)")
+        dialer.health.fail(part, because: "redis: connection lost: \(failure)")
         if .now - upSince >= Self.probation { backOff.reset() }
         pause(because: failure)
     }
 
     private func fail(_ failure: RedisFailure) {
-        if !hasFailed { options.health.fail(part, because: "redis: no connection: \(failure)") }
+        if !hasFailed { dialer.health.fail(part, because: "redis: no connection: \(failure)") }
         hasFailed = true
         pause(because: failure)
     }
@@ -202,7 +182,7 @@ final class RedisLink: @unchecked Sendable {
         loop.schedule(after: backOff.next()) { [weak self] in self?.connect() }
         obstacle = if case .denied = failure { failure } else { .unavailable(failure.description) }
         if hasFailed { failWaiting() }
-        whenAway()
+        topology.doubt()
     }
 
     private func failWaiting() {
@@ -210,4 +190,24 @@ final class RedisLink: @unchecked Sendable {
         waiting = []
         for (_, completion) in commands { completion(.failure(obstacle)) }
     }
+}
+
+/// The pause before the next attempt. It doubles, minus up to a half at random, so that nodes that lost one server do
+/// not all come back at the same moment. The first pause is shorter than the shortest bound: most losses are over at
+/// once.
+struct BackOff: Sendable {
+    private var attempts = 0
+
+    private static let shortest = Duration.milliseconds(50)
+    private static let longest = Duration.seconds(2)
+
+    /// - Parameter chance: from 0 to below 1.
+    mutating func next(chance: Double = .random(in: 0..<1)) -> Duration {
+        defer { attempts += 1 }
+        guard attempts > 0 else { return Self.shortest * chance }
+        let whole = min(Self.longest, Self.shortest * (1 << min(attempts - 1, 20)))
+        return whole * (1 - chance / 2)
+    }
+
+    mutating func reset() { attempts = 0 }
 }

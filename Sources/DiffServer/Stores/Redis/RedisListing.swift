@@ -23,7 +23,7 @@ final class RedisListing: Sendable {
 
     private init(_ range: SessionRange, _ client: RedisClient, _ done: @escaping Completion<SessionPage>) {
         (self.range, self.client, self.done) = (range, client, done)
-        primaries = Locked(client.cluster?.map.keys(RedisScripts.probeKey) ?? [RedisScripts.probeKey])
+        primaries = Locked(client.topology.map.keys(RedisScripts.probeKey))
         first = Locked(FirstNames(range))
     }
 

@@ -11,7 +11,6 @@ import HTTPCore
 final class RedisRevocations: Sendable {
     private let known: Revocations
     private let client: RedisClient
-    private let database: Int
     /// The known version; nil before the set was first read.
     private let version = Locked<String?>(nil)
     private let readings = SharedLoads<String, Void>()
@@ -20,19 +19,19 @@ final class RedisRevocations: Sendable {
     /// A version that no set has.
     private static let unknown = "?"
 
-    /// - Parameter database: the one of Redis with the sessions.
-    init(_ known: Revocations, _ client: RedisClient, database: Int) {
-        (self.known, self.client, self.database) = (known, client, database)
-    }
+    init(_ known: Revocations, _ client: RedisClient) { (self.known, self.client) = (known, client) }
 
     /// Whether the set was read since the start.
     var areKnown: Bool { version.withLock { $0 != nil } }
+
+    /// The one of Redis with the sessions.
+    private var database: Int { client.topology.dialer.address.database }
 
     private var knownVersion: RedisArgument { RedisArgument(version.withLock { $0 } ?? Self.unknown) }
 
     /// Has a script about a session compare the version; in a cluster it cannot.
     func compare(_ keys: inout [RedisArgument], _ arguments: inout [RedisArgument]) {
-        guard client.cluster == nil else { return }
+        guard !client.topology.isCluster else { return }
         keys.append(Self.key)
         arguments.append(knownVersion)
     }

@@ -39,7 +39,7 @@ extension RedisClient {
         staging: [RedisArgument]? = nil,
         _ completion: @escaping Completion
     ) {
-        let beginnings = script.beginnings(inCluster: cluster != nil)
+        let beginnings = script.beginnings(inCluster: topology.isCluster)
         let command = { @Sendable (beginning: [RedisArgument]) in
             let call = beginning + [RedisArgument(keys.count)] + keys + arguments
             return staging.map { RedisCommand(transaction: [$0, call]) } ?? RedisCommand(call)
@@ -65,7 +65,7 @@ extension RedisClient {
     ///
     /// - Parameter completion: called once, with a failure if there was any.
     func runEverywhere(_ script: RedisScript, _ name: String, _ completion: @escaping Completion) {
-        let keys = cluster?.map.keys(name) ?? [name]
+        let keys = topology.map.keys(name)
         let answers = Locked<[Result<RedisReply, RedisFailure>]>([])
         for key in keys {
             run(script, keys: [RedisArgument(key)]) { answer in

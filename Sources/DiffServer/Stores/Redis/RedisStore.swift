@@ -12,12 +12,12 @@ final class RedisStore: SessionStore {
     let table: SessionTable
     let isSole = false
 
-    private let address: RedisAddress
-    private let options: RedisOptions
+    private let topology: RedisTopology
     /// For everything that belongs to no request: hints, the sweep, the start.
     private let loop: EventLoop
     private let client: RedisClient
-    private let clients = Locked<[ObjectIdentifier: RedisClient]>([:])
+    /// One per loop.
+    private let clients: Locked<[ObjectIdentifier: RedisClient]>
     private let watch: RedisWatch
     let agreement: KeyAgreement
     let revocations: RedisRevocations
@@ -34,22 +34,21 @@ final class RedisStore: SessionStore {
     ///
     /// - Throws: if Redis rejects our credentials, or its sessions were made with another key.
     init(
-        _ address: RedisAddress, _ options: RedisOptions, digestKey: String?, table: SessionTable, workers: Workers
+        _ dialer: RedisDialer, digestKey: String?, table: SessionTable, workers: Workers
     ) throws(StoreError) {
         self.table = table
         self.workers = workers
         gate = RecordGate(table.messages.records)
-        self.address = address
-        self.options = options
         do throws(ListenError) { loop = try EventLoop.standalone() } catch { throw StoreError("\(error)") }
-        client = RedisClient(address, options, on: loop)
-        watch = RedisWatch(address, options, on: loop, knowing: client.cluster)
-        agreement = KeyAgreement(digestKey, client, options.health)
-        revocations = RedisRevocations(table.revocations, client, database: address.database)
+        topology = RedisTopology(dialer, on: loop)
+        client = RedisClient(topology, on: loop)
+        clients = Locked([ObjectIdentifier(loop): client])
+        watch = RedisWatch(topology, on: loop)
+        agreement = KeyAgreement(digestKey, client)
+        revocations = RedisRevocations(table.revocations, client)
         if let problem = agreement.settled() {
-            client.close()
-            loop.end()
-            throw StoreError("\(address): \(problem)")
+            close()
+            throw StoreError("\(dialer.address): \(problem)")
         }
         probe()
         Stored.of(revocations.refresh).wait()
@@ -58,26 +57,27 @@ final class RedisStore: SessionStore {
 
     var hash: KeyedHash { agreement.hash }
 
-    var isReady: Bool { options.health.isWell && client.isUp && agreement.holds }
+    private var health: StoreHealth { topology.dialer.health }
+
+    var isReady: Bool { health.isWell && client.isUp && agreement.holds }
 
     func close() {
+        topology.close()
         watch.close()
-        client.close()
         for client in clients.withLock({ Array($0.values) }) { client.close() }
         loop.end()
     }
 
     /// Moves to another server, which is the primary now.
     func leave(for server: ConnectAddress) {
-        for client in clients.withLock({ Array($0.values) }) + [client] { client.leave(for: server) }
+        for client in clients.withLock({ Array($0.values) }) { client.leave(for: server) }
     }
 
     /// The client of a request's loop.
     func client(on loop: EventLoop) -> RedisClient {
-        guard loop !== self.loop else { return client }
-        return clients.withLock { clients in
+        clients.withLock { clients in
             if let client = clients[ObjectIdentifier(loop)] { return client }
-            let client = RedisClient(address, options, on: loop, knowing: self.client.cluster)
+            let client = RedisClient(topology, on: loop)
             clients[ObjectIdentifier(loop)] = client
             return client
         }
@@ -204,7 +204,7 @@ final class RedisStore: SessionStore {
         guard let (digestKey, hash) = agreement.found else { return done(.failure(.disagreed)) }
         // It was computed before the nodes agreed on another key.
         guard commit.session.head.fingerprints.hash == hash else { return done(.failure(.conflict)) }
-        let comparedKey = self.client.cluster == nil ? digestKey : ""
+        let comparedKey = topology.isCluster ? "" : digestKey
         var keys = [RedisScripts.key(name)]
         var arguments = RedisScripts.arguments(of: commit, after: before, digestKey: comparedKey)
         let staging = RedisScripts.staging(of: commit, to: keys[0], by: hash)
@@ -235,18 +235,6 @@ final class RedisStore: SessionStore {
         .of { revocations.add(name, upTo: moment, $0) }
     }
 
-    func takeTurn(
-        _ purpose: TurnPurpose, of name: String, for time: Duration, isForced: Bool, on loop: EventLoop
-    ) -> Stored<SourceTurn> {
-        .of { RedisTurns.take(purpose, of: name, for: time, isForced: isForced, by: client(on: loop), $0) }
-    }
-
-    func endTurn(
-        _ purpose: TurnPurpose, of name: String, _ note: SourceNote?, next: Duration, on loop: EventLoop
-    ) -> Stored<Void> {
-        .of { RedisTurns.end(purpose, of: name, note, next: next, by: client(on: loop), $0) }
-    }
-
     // MARK: Readers and time
 
     func watch(_ slot: SessionSlot) { watch.readersChanged(of: slot) }
@@ -259,7 +247,7 @@ final class RedisStore: SessionStore {
         watch.sweep()
         if !agreement.holds { renewKey() }
         // A process that is not ready gets no writes, so it has to find out by itself when it is ready again.
-        if options.health.isFailing(.writes) { probe() }
+        if health.isFailing(.writes) { probe() }
     }
 
     /// Checks what all nodes agree on, which may have been lost: after each new connection, and every ten seconds.
@@ -278,8 +266,8 @@ final class RedisStore: SessionStore {
     /// loss. One that was taken proves nothing of other primaries, so only a probe ends an outage.
     private func heed(_ result: Result<RedisReply, RedisFailure>) {
         switch result {
-        case .success: options.health.recover(.writes)
-        case .failure(.refused(let error)): options.health.fail(.writes, because: "redis: \(error.text)")
+        case .success: health.recover(.writes)
+        case .failure(.refused(let error)): health.fail(.writes, because: "redis: \(error.text)")
         case .failure: break
         }
     }

@@ -1,159 +1,174 @@
 import HTTPCore
 
-/// Subscribes to channels of one Redis: by `SUBSCRIBE`, or in a cluster by `SSUBSCRIBE` to those whose slots it has.
+/// Subscriptions to channels, each at the primary that has its slot: by `SUBSCRIBE`, or in a cluster by `SSUBSCRIBE`.
 ///
 /// Subscriptions last over reconnections. `confirmed` is called for each channel, and again after each reconnection:
 /// every later message is heard, while earlier ones may have been missed. Confirmations are counted, so after a quick
-/// unsubscribe and subscribe only that of the last SUBSCRIBE counts. A PING goes out every `commandTimeout`, so that a
-/// dead connection is noticed.
+/// unsubscribe and subscribe only that of the last SUBSCRIBE counts.
 ///
 /// A primary of a cluster that gives a slot away ends the subscriptions to its channels. Asked again, it redirects;
-/// that updates the map of the cluster, and so moves the subscription.
+/// that updates the topology, and so moves the subscription.
 ///
 /// Confined to its loop.
 final class RedisSubscriber: @unchecked Sendable {
-    struct Handlers: Sendable {
-        var message: @Sendable (_ channel: String, _ payload: [UInt8]) -> Void
-        var confirmed: @Sendable (_ channel: String) -> Void = { _ in }
-    }
-
     private struct Channel {
+        /// Nil if no primary has its slot.
+        let primary: RedisAddress.Endpoint?
         var isWanted = true
         /// SUBSCRIBEs that were sent over this connection and not answered.
         var unconfirmed = 0
     }
 
-    private let link: RedisLink
+    private let topology: RedisTopology
     private let loop: EventLoop
-    private let cluster: RedisCluster?
+    private let probe: String
+    private let message: @Sendable (_ channel: String, _ payload: [UInt8]) -> Void
+    private let confirmed: @Sendable (_ channel: String) -> Void
     /// The prefix of the commands, and of their answers.
     private let prefix: String
-    private let health: StoreHealth
-    private let pulse: Duration
-    private let handlers: Handlers
+    private var map: SlotMap
+    private var links: [RedisAddress.Endpoint: RedisLink] = [:]
     private var channels: [String: Channel] = [:]
-    private var connection: RedisConnection?
-    private var isSilent = false
+    private var isClosed = false
 
     /// Channels per SUBSCRIBE. Those of one SSUBSCRIBE would have to be in one slot.
-    private var channelsAtOnce: Int { cluster == nil ? 1000 : 1 }
+    private var channelsAtOnce: Int { topology.isCluster ? 1 : 1000 }
 
     /// A subscriber that starts to connect.
     ///
-    /// - Parameters:
-    ///   - endpoint: replaces the one of the address.
-    ///   - cluster: the cluster of which the endpoint is a primary, if it is one.
+    /// - Parameter probe: a channel of each primary, in a cluster `probe{0}` and the like. It is always subscribed to,
+    ///   so it reports each new connection, and whether subscriptions are allowed before any other is wanted.
     init(
-        _ address: RedisAddress, at endpoint: RedisAddress.Endpoint? = nil, _ options: RedisOptions, on loop: EventLoop,
-        knowing cluster: RedisCluster? = nil, _ handlers: Handlers
+        _ topology: RedisTopology, on loop: EventLoop, probe: String,
+        message: @escaping @Sendable (_ channel: String, _ payload: [UInt8]) -> Void,
+        confirmed: @escaping @Sendable (_ channel: String) -> Void = { _ in }
     ) {
-        link = RedisLink(address, at: endpoint ?? address.endpoint, options, on: loop) { cluster?.doubt() }
-        self.loop = loop
-        self.cluster = cluster
-        prefix = cluster == nil ? "" : "s"
-        health = options.health
-        pulse = options.commandTimeout
-        self.handlers = handlers
-        link.follow { [weak self] in self?.begin($0) }
-    }
-
-    /// Reconnects, unless the connection leads to `server` already.
-    func leave(for server: ConnectAddress) { link.leave(for: server) }
-
-    func close() {
-        link.close()
-        health.recover(part)
+        (self.topology, self.loop, self.probe) = (topology, loop, probe)
+        (self.message, self.confirmed) = (message, confirmed)
+        prefix = topology.isCluster ? "s" : ""
+        map = topology.map
+        topology.follow(on: loop) { [weak self] in self?.follow() }
     }
 
     /// Subscribes to a channel until `unsubscribe`, over reconnections.
     func subscribe(_ name: String) {
-        if isConfirmed(name) { return handlers.confirmed(name) }
-        guard channels[name]?.isWanted != true else { return }
-        channels[name, default: Channel()].isWanted = true
-        guard let connection, !connection.isLost else { return }
-        channels[name]?.unconfirmed += 1
-        connection.post(RedisCommand(verb("SUBSCRIBE"), RedisArgument(name)))
+        if isConfirmed(name) { return confirmed(name) }
+        var channel = channels[name] ?? Channel(primary: map.primary(of: name), isWanted: false)
+        guard !channel.isWanted else { return }
+        channel.isWanted = true
+        if let connection = channel.primary.flatMap({ link(to: $0).connection }) {
+            channel.unconfirmed += 1
+            connection.post(RedisCommand(verb("SUBSCRIBE"), RedisArgument(name)))
+        }
+        channels[name] = channel
     }
 
     func unsubscribe(_ name: String) {
-        guard let channel = channels[name], channel.isWanted else { return }
-        channels[name] = channel.unconfirmed > 0 ? Channel(isWanted: false, unconfirmed: channel.unconfirmed) : nil
-        connection?.post(RedisCommand(verb("UNSUBSCRIBE"), RedisArgument(name)))
+        guard var channel = channels[name], channel.isWanted else { return }
+        channel.isWanted = false
+        channels[name] = channel.unconfirmed > 0 ? channel : nil
+        connection(of: channel)?.post(RedisCommand(verb("UNSUBSCRIBE"), RedisArgument(name)))
     }
 
-    /// Forgets channels that belong to another server now, and returns those that were subscribed to.
-    func forget(where isForeign: (String) -> Bool) -> [String] {
-        let foreign = channels.filter { isForeign($0.key) }
-        for name in foreign.keys { channels[name] = nil }
-        return foreign.filter(\.value.isWanted).map(\.key)
+    /// Reconnects, unless the connection leads to `server` already.
+    func leave(for server: ConnectAddress) {
+        for link in links.values { link.leave(for: server) }
     }
 
-    private func verb(_ word: String) -> RedisArgument { RedisArgument(prefix.uppercased() + word) }
-
-    private var part: StoreHealth.Part { .hints(ObjectIdentifier(self)) }
-
-    private func isConfirmed(_ name: String) -> Bool {
-        guard let connection, !connection.isLost, let channel = channels[name] else { return false }
-        return channel.isWanted && channel.unconfirmed == 0
+    func close() {
+        isClosed = true
+        for primary in links.keys { close(primary) }
     }
 
-    private func begin(_ connection: RedisConnection) {
-        self.connection = connection
-        connection.whenReceived = { [weak self] in self?.receive($0) }
-        channels = channels.filter(\.value.isWanted).mapValues { _ in Channel(unconfirmed: 1) }
-        let names = Array(channels.keys)
+    // MARK: Primaries
+
+    private func link(to primary: RedisAddress.Endpoint) -> RedisLink {
+        if let link = links[primary] { return link }
+        let link = RedisLink(topology, at: primary, on: loop) { [weak self] in self?.begin($0, at: primary) }
+        links[primary] = link
+        return link
+    }
+
+    private func connection(of channel: Channel) -> RedisConnection? {
+        channel.primary.flatMap { links[$0]?.connection }
+    }
+
+    private func close(_ primary: RedisAddress.Endpoint) {
+        guard let link = links.removeValue(forKey: primary) else { return }
+        link.close()
+        topology.dialer.health.recover(.hints(ObjectIdentifier(link)))
+    }
+
+    /// Moves each channel to the primary that has its slot now.
+    private func follow() {
+        guard !isClosed else { return }
+        map = topology.map
+        for primary in links.keys where !map.primaries.contains(primary) { close(primary) }
+        for (name, channel) in channels where channel.primary != map.primary(of: name) {
+            channels[name] = nil
+            if channel.isWanted { subscribe(name) }
+        }
+        for channel in map.keys(probe) { subscribe(channel) }
+    }
+
+    /// Subscribes again to what is wanted of a primary.
+    private func begin(_ connection: RedisConnection, at primary: RedisAddress.Endpoint) {
+        connection.listen { [weak self] in self?.receive($0, from: primary) }
+        var names: [String] = []
+        for (name, channel) in channels where channel.primary == primary {
+            channels[name] = channel.isWanted ? Channel(primary: primary, unconfirmed: 1) : nil
+            if channel.isWanted { names.append(name) }
+        }
         for start in stride(from: 0, to: names.count, by: channelsAtOnce) {
             let some = names[start..<min(start + channelsAtOnce, names.count)]
             connection.post(RedisCommand([verb("SUBSCRIBE")] + some.map { RedisArgument($0) }))
         }
-        isSilent = false
-        beat(connection)
     }
 
-    private func beat(_ connection: RedisConnection) {
-        loop.schedule(after: pulse) { [weak self, weak connection] in
-            guard let self, let connection, self.connection === connection, !connection.isLost else { return }
-            guard !isSilent else { return connection.lose("no answer within \(pulse)") }
-            isSilent = true
-            connection.post(RedisCommand("PING"))
-            beat(connection)
-        }
-    }
+    private func verb(_ word: String) -> RedisArgument { RedisArgument(prefix.uppercased() + word) }
 
-    private func receive(_ reply: RedisReply) {
-        isSilent = false
-        if case .error(let error) = reply { return take(error) }
+    // MARK: Answers
+
+    private func receive(_ reply: RedisReply, from primary: RedisAddress.Endpoint) {
+        guard let link = links[primary] else { return }
+        if case .error(let error) = reply { return take(error, from: link) }
         // A PING is answered by an array only while there are subscriptions.
         guard let parts = reply.elements, parts.count == 3, let kind = parts[0].text, let name = parts[1].text else {
             return
         }
+        let isHere = channels[name]?.primary == primary
         switch (kind.dropFirst(prefix.count), parts[2]) {
-        case ("message", .bytes(let payload)) where isConfirmed(name): handlers.message(name, payload)
-        case ("subscribe", _): confirm(name)
+        case ("message", .bytes(let payload)) where isHere && isConfirmed(name): message(name, payload)
+        case ("subscribe", _):
+            topology.dialer.health.recover(.hints(ObjectIdentifier(link)))
+            if isHere { confirm(name) }
         // The slot moves away.
-        case ("unsubscribe", _) where isConfirmed(name):
+        case ("unsubscribe", _) where isHere && isConfirmed(name):
             channels[name] = nil
             subscribe(name)
         default: break
         }
     }
 
-    private func take(_ error: RedisError) {
-        switch cluster.flatMap({ _ in RedisRedirection(error, from: link.destination) }) {
-        case .moved(let slot, let server): cluster?.move(slot, to: server)
-        case nil:
-            health.fail(part, because: "redis: \(error.text)")
-            connection?.lose(error.text)
-        // The next connection subscribes again to what was refused.
-        case .ask, .later, .down: connection?.lose(error.text)
+    private func take(_ error: RedisError, from link: RedisLink) {
+        switch topology.note(error, from: link.connection?.destination) {
+        case .moved: return
+        case nil: topology.dialer.health.fail(.hints(ObjectIdentifier(link)), because: "redis: \(error.text)")
+        case .ask, .later, .down: break
         }
+        // The next connection subscribes again to what was refused.
+        link.connection?.lose(error.text)
+    }
+
+    private func isConfirmed(_ name: String) -> Bool {
+        guard let channel = channels[name] else { return false }
+        return channel.isWanted && channel.unconfirmed == 0 && connection(of: channel) != nil
     }
 
     private func confirm(_ name: String) {
-        health.recover(part)
         guard var channel = channels[name], channel.unconfirmed > 0 else { return }
         channel.unconfirmed -= 1
         channels[name] = channel.isWanted || channel.unconfirmed > 0 ? channel : nil
-        if isConfirmed(name) { handlers.confirmed(name) }
+        if isConfirmed(name) { confirmed(name) }
     }
 }

@@ -10,12 +10,10 @@ import HTTPCore
 ///
 /// Any thread may call; all state belongs to the loop.
 final class RedisWatch: @unchecked Sendable {
-    private let address: RedisAddress
-    private let options: RedisOptions
+    private let topology: RedisTopology
     private let loop: EventLoop
-    private let cluster: RedisCluster?
     private weak var store: RedisStore?
-    private var hints: RedisHints?
+    private var hints: RedisSubscriber?
     private var sentinels: [RedisSubscriber] = []
     private var slots: [String: SessionSlot] = [:]
     private var tick = 0
@@ -29,22 +27,18 @@ final class RedisWatch: @unchecked Sendable {
     /// (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/).
     private static let switches = "+switch-master"
 
-    /// - Parameter cluster: what is known of the cluster, if it is one.
-    init(_ address: RedisAddress, _ options: RedisOptions, on loop: EventLoop, knowing cluster: RedisCluster? = nil) {
-        (self.address, self.options, self.loop, self.cluster) = (address, options, loop, cluster)
-    }
+    init(_ topology: RedisTopology, on loop: EventLoop) { (self.topology, self.loop) = (topology, loop) }
 
     // MARK: From any thread
 
     func start(for store: RedisStore) {
         loop.perform { [self, weak store] in
             self.store = store
-            hints = RedisHints(
-                address, options, on: loop, knowing: cluster, probe: RedisScripts.probeKey,
-                .init(
-                    message: { [weak self] in self?.hear($0, $1) }, confirmed: { [weak self] in self?.confirm($0) }))
+            hints = RedisSubscriber(
+                topology, on: loop, probe: RedisScripts.probeKey,
+                message: { [weak self] in self?.hear($0, $1) }, confirmed: { [weak self] in self?.confirm($0) })
             hints?.subscribe(RedisScripts.revokedKey)
-            if case .sentinels(let servers, let primary) = address.endpoint {
+            if case .sentinels(let servers, let primary) = topology.dialer.address.endpoint {
                 sentinels = servers.map { listen(to: $0, about: primary) }
             }
         }
@@ -120,21 +114,18 @@ final class RedisWatch: @unchecked Sendable {
     /// connection to fail could continue to write to the old one for as long as that lives, and all of it would be
     /// lost.
     private func listen(to sentinel: ConnectAddress, about primary: String) -> RedisSubscriber {
-        var (address, options) = (address, options)
-        address.endpoint = .server(sentinel)
-        address.database = 0
+        var dialer = topology.dialer
+        dialer.address.endpoint = .server(sentinel)
+        dialer.address.database = 0
         // A sentinel that is down is no outage: the others know as much.
-        options.health = StoreHealth()
-        options.mayRefuseLogin = true
-        let subscriber = RedisSubscriber(
-            address, options, on: loop,
-            .init { [weak self] _, message in
-                guard let self, let server = Self.server(message, of: primary) else { return }
-                hints?.leave(for: server)
-                store?.leave(for: server)
-            })
-        subscriber.subscribe(Self.switches)
-        return subscriber
+        dialer.health = StoreHealth()
+        dialer.mayRefuseLogin = true
+        return RedisSubscriber(RedisTopology(dialer, on: loop), on: loop, probe: Self.switches) {
+            [weak self] _, message in
+            guard let self, let server = Self.server(message, of: primary) else { return }
+            hints?.leave(for: server)
+            store?.leave(for: server)
+        }
     }
 
     /// The new address in `name old-host old-port new-host new-port`; nil if the name is another one.

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func pausesGrowToTheLongest() {
-        var backOff = BackOff(.init())
+        var backOff = BackOff()
         let pauses = (0..<8).map { _ in backOff.next(chance: 0) }
         #expect(pauses == [0, 50, 100, 200, 400, 800, 1600, 2000].map { .milliseconds($0) })
         #expect(backOff.next(chance: 0.5) == .milliseconds(1500))

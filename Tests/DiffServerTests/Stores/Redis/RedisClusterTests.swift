@@ -81,7 +81,7 @@ struct RedisClusterTests {
         #expect(await test.ask("GET", "{bar}") == .success(.text("1")))
         #expect(new.cli("DBSIZE") == "2\n")
         #expect(await eventually { test.client.isUp })
-        #expect(test.client.cluster?.map.primaries.count == 4)
+        #expect(test.client.topology.map.primaries.count == 4)
     }
 
     @Test func aReplicaIsFoundOnceItsPrimaryIsDead() async throws {

@@ -47,12 +47,8 @@ struct RedisSentinelTests {
         }
         var address = RedisAddress("redis-sentinel://a/main")!
         address.endpoint = .sentinels([.unix(path: sentinel.path)], primary: "main")
-        let running = try RunningLoop()
-        let client = RedisClient(address, RedisOptions(), on: running.loop)
-        defer { client.close() }
-        let outcome = await withCheckedContinuation { continuation in
-            client.send(RedisCommand("SET", "a", "1")) { continuation.resume(returning: $0) }
-        }
+        let test = try TestClient(address)
+        let outcome = await test.send("SET", "a", "1")
         guard case .failure(.unavailable(let reason)) = outcome else {
             Issue.record("\(outcome)")
             return

@@ -5,8 +5,7 @@
 
 import HTTPCore
 
-/// The turns of sessions that several nodes serve.
-struct RedisTurns: Sendable {
+extension RedisStore {
     /// The name of this process among all nodes.
     private static let node = Hex.encode(Digests.random(8))
     /// How long a note is kept, in milliseconds: longer than any interval.
@@ -39,41 +38,44 @@ struct RedisTurns: Sendable {
         return 1
         """)
 
-    private static func keys(_ purpose: TurnPurpose, _ name: String) -> [RedisArgument] {
+    private static func turnKeys(_ purpose: TurnPurpose, _ name: String) -> [RedisArgument] {
         let key = RedisScripts.channel(name)
         return [.text("\(key):\(purpose.rawValue)"), .text("\(key):note")]
     }
 
-    static func take(
-        _ purpose: TurnPurpose, of name: String, for time: Duration, isForced: Bool, by client: RedisClient,
-        _ done: @escaping Completion<SourceTurn>
-    ) {
+    func takeTurn(
+        _ purpose: TurnPurpose, of name: String, for time: Duration, isForced: Bool, on loop: EventLoop
+    ) -> Stored<SourceTurn> {
         let arguments = [
-            RedisArgument(node), RedisArgument(milliseconds(time)), RedisArgument(isForced ? "1" : "0"),
+            RedisArgument(Self.node), RedisArgument(Self.milliseconds(time)), RedisArgument(isForced ? "1" : "0"),
         ]
-        client.ask(take, keys: keys(purpose, name), arguments, done) { reply in
-            guard let parts = reply.elements, parts.count == 4, case .integer(let state) = parts[0],
-                case .integer(let left) = parts[1], let text = parts[2].text,
-                let now = parts[3].text.flatMap({ Int($0) })
-            else { return .failure(.unavailable("its answer about a turn cannot be read")) }
-            let note = SourceNote(text, now: now)
-            switch state {
-            case 1: return .success(.taken(note))
-            case 0: return .success(.busy(note))
-            default: return .success(.notDue(note, in: .milliseconds(max(0, left))))
+        return .of { done in
+            client(on: loop).ask(Self.take, keys: Self.turnKeys(purpose, name), arguments, done) { reply in
+                guard let parts = reply.elements, parts.count == 4, case .integer(let state) = parts[0],
+                    case .integer(let left) = parts[1], let text = parts[2].text,
+                    let now = parts[3].text.flatMap({ Int($0) })
+                else { return .failure(.unavailable("its answer about a turn cannot be read")) }
+                let note = SourceNote(text, now: now)
+                switch state {
+                case 1: return .success(.taken(note))
+                case 0: return .success(.busy(note))
+                default: return .success(.notDue(note, in: .milliseconds(max(0, left))))
+                }
             }
         }
     }
 
-    static func end(
-        _ purpose: TurnPurpose, of name: String, _ note: SourceNote?, next: Duration, by client: RedisClient,
-        _ done: @escaping Completion<Void>
-    ) {
+    func endTurn(
+        _ purpose: TurnPurpose, of name: String, _ note: SourceNote?, next: Duration, on loop: EventLoop
+    ) -> Stored<Void> {
         let arguments = [
-            RedisArgument(node), RedisArgument(next == .zero ? 0 : milliseconds(next)), RedisArgument(note?.text ?? ""),
-            RedisArgument(note?.age.map { "\(Int($0 / .milliseconds(1)))" } ?? ""), RedisArgument(noteLife),
+            RedisArgument(Self.node), RedisArgument(next == .zero ? 0 : Self.milliseconds(next)),
+            RedisArgument(note?.text ?? ""), RedisArgument(note?.age.map { "\(Int($0 / .milliseconds(1)))" } ?? ""),
+            RedisArgument(Self.noteLife),
         ]
-        client.ask(end, keys: keys(purpose, name), arguments, done) { _ in .success(()) }
+        return .of { done in
+            client(on: loop).ask(Self.end, keys: Self.turnKeys(purpose, name), arguments, done) { _ in .success(()) }
+        }
     }
 
     private static func milliseconds(_ time: Duration) -> Int { max(1, Int(time / .milliseconds(1))) }
