@@ -8,7 +8,7 @@ import Testing
 
     /// What came back for the request, and how it ended.
     private func outcome(
-        _ destination: ConnectAddress, tls: OutgoingTLS? = nil, within limit: Duration = .seconds(5),
+        _ destination: ConnectAddress, tls: OutgoingTLS? = nil, within limit: Duration = .seconds(50),
         send bytes: [UInt8] = request
     ) throws -> (text: String, loss: OutgoingConnection.Loss?) {
         let loop = try EventLoop(index: 0)

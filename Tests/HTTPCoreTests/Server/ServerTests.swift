@@ -131,7 +131,7 @@ import Testing
         busy.send(get("/held") + get("/"))
         #expect(eventually { server.service.pendings.withLock { $0.count } == 1 })
         let isDrained = Locked(false)
-        server.server.drain(within: .seconds(20)) { isDrained.withLock { $0 = true } }
+        server.server.drain(within: .seconds(300)) { isDrained.withLock { $0 = true } }
         #expect(idle.receiveToEnd().isEmpty)
         server.service.pendings.withLock { $0.removeFirst() }.answer(Response(status: 200, text: "done"))
         let answer = busy.receiveToEnd()

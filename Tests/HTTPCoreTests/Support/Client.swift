@@ -3,7 +3,7 @@ import Glibc
 
 @testable import HTTPCore
 
-/// A blocking client over a real socket, for tests. Reads give up after five seconds.
+/// A blocking client over a real socket, for tests. Reads give up after a minute.
 final class Client {
     let descriptor: Int32
 
@@ -16,7 +16,7 @@ final class Client {
             }
         descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
         if var size = receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4) }
-        var timeout = timeval(tv_sec: 5, tv_usec: 0)
+        var timeout = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         if let source, source.withRaw({ bind(descriptor, $0, $1) }) != 0 { throw Failure(errno) }
         guard address.withRaw({ connect(descriptor, $0, $1) }) == 0 else { throw Failure(errno) }
@@ -50,7 +50,7 @@ final class Client {
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// What comes until `text` has come or the peer closes; nil for the end or five seconds of silence with nothing
+    /// What comes until `text` has come or the peer closes; nil for the end or a minute of silence with nothing
     /// read.
     func receive(until text: String) -> String {
         var bytes: [UInt8] = []

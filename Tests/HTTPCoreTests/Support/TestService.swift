@@ -113,6 +113,11 @@ struct TestServer {
     init(workers: Workers? = nil, _ change: (inout ServerOptions) -> Void = { _ in }) throws {
         var options = ServerOptions(listen: [.tcp(host: "127.0.0.1", port: 0)])
         options.loops = 2
+        // A busy machine may keep a client from its turn.
+        options.connectionLimits.headTimeout = .seconds(300)
+        options.connectionLimits.bodyWindow = .seconds(300)
+        options.connectionLimits.idleTimeout = .seconds(300)
+        options.connectionLimits.writeStall = .seconds(300)
         change(&options)
         self.options = options
         server = Server(options: options, service: service, workers: workers)
@@ -131,9 +136,9 @@ struct TestServer {
     }
 }
 
-/// Waits until `condition` holds, at most five seconds.
+/// Waits until `condition` holds, at most a minute.
 func eventually(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<500 {
+    for _ in 0..<6000 {
         if condition() { return true }
         usleep(10_000)
     }
