@@ -112,12 +112,7 @@ import Testing
 extension StoreFixture {
     /// All that Redis has ever sent.
     fileprivate func bytesOfRedis() async throws -> Int {
-        let dialer = RedisDialer(RedisAddress("unix:\(redis?.socket ?? "")")!)
-        let client = RedisClient(RedisTopology(dialer, on: .ofTests), on: .ofTests)
-        defer { client.close() }
-        let reply = try await withCheckedThrowingContinuation { continuation in
-            client.send(RedisCommand("INFO", "stats")) { continuation.resume(with: $0.mapError { $0 as any Error }) }
-        }
+        let reply = try await TestClient("unix:\(redis?.socket ?? "")").send("INFO", "stats").get()
         let line = reply.text?.split(separator: "\r\n").first { $0.hasPrefix("total_net_output_bytes:") }
         return try #require(line?.split(separator: ":").last.flatMap { Int($0) })
     }

@@ -51,9 +51,8 @@ final class StoreFixture {
                 path: database, isDurable: true, digestKey: "tests", table: table,
                 wall: { WallClock().set(by: .seconds(ahead())) })
         case .redis:
-            let address = RedisAddress("unix:\(redis?.socket ?? "")")!
             store = try RedisStore(
-                RedisDialer(address), digestKey: "tests", table: table, workers: Workers(count: 1))
+                .patient("unix:\(redis?.socket ?? "")"), digestKey: "tests", table: table, workers: Workers(count: 1))
         }
         opened.append(store)
         return store

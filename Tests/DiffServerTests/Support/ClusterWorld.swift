@@ -34,7 +34,7 @@ final class ClusterWorld: Sendable {
     static func node() throws -> RedisServer {
         try RedisServer([
             "cluster-enabled yes", "cluster-config-file DIRECTORY/nodes.conf", "cluster-port \(RedisServer.freePort())",
-            "cluster-node-timeout 800", "cluster-replica-validity-factor 0",
+            "cluster-node-timeout 60000", "cluster-replica-validity-factor 0",
         ])
     }
 
@@ -47,6 +47,11 @@ final class ClusterWorld: Sendable {
         return node
     }
 
+    /// From now on 0.8 seconds of silence are a death. Until then a busy machine might make one.
+    func noticeDeathsSoon() {
+        for node in primaries + replicas { node.ask("CONFIG", "SET", "cluster-node-timeout", "800") }
+    }
+
     func primary(of key: String) -> RedisServer { primaries[SlotMap.slot(of: key.utf8) * 3 / 16_384] }
 
     /// Begins to move the slot of a key; keys that are there stay until they are `pushed`.
@@ -57,7 +62,7 @@ final class ClusterWorld: Sendable {
     }
 
     func push(_ key: String, from old: RedisServer, to new: RedisServer) {
-        old.ask("MIGRATE", "127.0.0.1", "\(new.port)", key, "0", "5000")
+        old.ask("MIGRATE", "127.0.0.1", "\(new.port)", key, "0", "60000")
     }
 
     func endMoving(_ key: String, from old: RedisServer, to new: RedisServer) {
@@ -82,7 +87,7 @@ final class ClusterWorld: Sendable {
     private static func name(of node: RedisServer) -> String { node.ask("CLUSTER", "MYID") }
 
     private func wait(_ nodes: [RedisServer], _ holds: (RedisServer) -> Bool) throws {
-        for _ in 0..<400 {
+        for _ in 0..<2400 {
             if nodes.allSatisfy(holds) { return }
             usleep(50_000)
         }

@@ -45,7 +45,7 @@ final class RedisServer: @unchecked Sendable {
     /// Starts it, again if it was killed, and waits until it answers.
     func start() throws {
         process = try ChildProcess(["redis-server", configuration] + mode)
-        for _ in 0..<500 {
+        for _ in 0..<6000 {
             if cli("PING").contains(/PONG|NOAUTH|LOADING|MASTERDOWN/) { return }
             usleep(10_000)
         }
@@ -71,7 +71,7 @@ final class RedisServer: @unchecked Sendable {
     /// What it answers, without a process of redis-cli; empty for what is no text.
     @discardableResult
     func ask(_ words: String...) -> String {
-        guard let connection = ConnectAddress.unix(path: socket).connected(seconds: 5) else { return "" }
+        guard let connection = ConnectAddress.unix(path: socket).connected(seconds: 60) else { return "" }
         defer { close(connection) }
         for part in RedisCommand(words.map { RedisArgument($0) }).parts { send(connection, part, part.count, 0) }
         var parser = RedisReplyParser()

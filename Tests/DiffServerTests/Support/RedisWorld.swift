@@ -15,6 +15,17 @@ final class RunningLoop: Sendable {
     deinit { loop.end() }
 }
 
+extension RedisDialer {
+    /// For tests: waits for a server for as long as a machine may be busy.
+    static func patient(_ address: String) -> RedisDialer { patient(RedisAddress(address)!) }
+
+    static func patient(_ address: RedisAddress) -> RedisDialer {
+        var dialer = RedisDialer(address)
+        (dialer.connectTimeout, dialer.commandTimeout) = (.seconds(60), .seconds(60))
+        return dialer
+    }
+}
+
 /// A topology and a client on a loop of their own.
 final class TestClient: Sendable {
     private let running: RunningLoop
@@ -25,7 +36,7 @@ final class TestClient: Sendable {
     }
 
     init(_ address: RedisAddress, _ change: (inout RedisDialer) -> Void = { _ in }) throws {
-        var dialer = RedisDialer(address)
+        var dialer = RedisDialer.patient(address)
         change(&dialer)
         running = try RunningLoop()
         client = RedisClient(RedisTopology(dialer, on: running.loop), on: running.loop)
@@ -71,13 +82,9 @@ final class TestClient: Sendable {
         }
     }
 
-    /// Asks until the answer is the wanted one, at most ten seconds.
+    /// Asks until the answer is the wanted one, at most a minute.
     func eventually(_ wanted: RedisReply, _ arguments: RedisArgument..., about key: RedisArgument = "") async -> Bool {
-        for _ in 0..<1000 {
-            if await send(RedisCommand(arguments), about: key) == .success(wanted) { return true }
-            try? await Task.sleep(for: .milliseconds(10))
-        }
-        return false
+        await DiffServerTests.eventually { await send(RedisCommand(arguments), about: key) == .success(wanted) }
     }
 }
 
@@ -88,7 +95,7 @@ final class TestSubscriber: Sendable {
     let heard: Locked<[String]>
 
     init(_ address: String, _ change: (inout RedisDialer) -> Void = { _ in }) throws {
-        var dialer = RedisDialer(RedisAddress(address)!)
+        var dialer = RedisDialer.patient(address)
         change(&dialer)
         running = try RunningLoop()
         let heard = Locked<[String]>([])
@@ -108,13 +115,13 @@ final class TestSubscriber: Sendable {
 
     func subscribe(_ channel: String) { onLoop { $0.subscribe(channel) } }
 
-    /// Waits until what was heard is what is wanted, at most ten seconds.
+    /// Waits until what was heard is what is wanted, at most a minute.
     func hears(_ wanted: [String]) async -> Bool { await eventually { heard.withLock { $0 == wanted } } }
 }
 
-/// Waits until a condition holds, at most ten seconds.
+/// Waits until a condition holds, at most a minute.
 func eventually(_ condition: () async -> Bool) async -> Bool {
-    for _ in 0..<1000 {
+    for _ in 0..<6000 {
         if await condition() { return true }
         try? await Task.sleep(for: .milliseconds(10))
     }

@@ -94,7 +94,8 @@ struct RedisClusterTests {
         subscriber.subscribe("{foo}")
         #expect(await eventually { subscriber.heard.withLock { !$0.isEmpty } })
         #expect(await test.ask("SET", "{foo}", "1") == .success(.text("OK")))
-        #expect(await test.send(RedisCommand("WAIT", "1", "2000"), about: "{foo}") == .success(.integer(1)))
+        #expect(await test.send(RedisCommand("WAIT", "1", "60000"), about: "{foo}") == .success(.integer(1)))
+        world.noticeDeathsSoon()
         world.primary(of: "{foo}").kill()
         let killed = ContinuousClock.now
         #expect(await test.eventually(.text("OK"), "SET", "{foo}", "2", about: "{foo}"))

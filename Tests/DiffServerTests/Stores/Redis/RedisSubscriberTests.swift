@@ -70,11 +70,14 @@ struct RedisSubscriberTests {
     @Test func aChannelIsWantedBeforeThereIsAConnection() async throws {
         let server = try RedisServer()
         server.kill()
-        let test = try TestSubscriber("unix:\(server.socket)")
+        let notices = Locked<[String]>([])
+        let test = try TestSubscriber("unix:\(server.socket)") {
+            $0.health = StoreHealth { line, _ in notices.withLock { $0.append(line) } }
+        }
         for channel in ["a", "b", "a"] { test.subscribe(channel) }
         test.onLoop { $0.unsubscribe("b") }
-        try await Task.sleep(for: .milliseconds(100))
-        #expect(await test.hears([]))
+        #expect(await eventually { notices.withLock { !$0.isEmpty } })
+        #expect(test.heard.withLock { $0 } == [])
         try server.start()
         #expect(await eventually { server.cli("PUBLISH", "a", "1") == "1\n" })
         #expect(server.cli("PUBLISH", "b", "1") == "0\n")
@@ -83,16 +86,23 @@ struct RedisSubscriberTests {
 
     @Test func aSilentServerIsNoticed() async throws {
         let server = try RedisServer()
+        let notices = Locked<[String]>([])
         let test = try TestSubscriber("unix:\(server.socket)") {
-            $0.commandTimeout = .milliseconds(400)
-            $0.connectTimeout = .milliseconds(400)
+            // Long enough for a server that answers, however busy the machine is.
+            $0.commandTimeout = .seconds(2)
+            $0.health = StoreHealth { line, _ in notices.withLock { $0.append(line) } }
         }
         test.subscribe("a")
         #expect(await test.hears(["a"]))
-        try await Task.sleep(for: .milliseconds(1000))
-        #expect(test.heard.withLock { $0 } == ["a"], "pings are answered")
+        // One pings only who has answered the ping before.
+        let pings = {
+            server.ask("INFO", "commandstats").firstMatch(of: /cmdstat_ping:calls=(\d+)/).flatMap { Int($0.1) }
+        }
+        let before = try #require(pings())
+        #expect(await eventually { pings() ?? 0 >= before + 2 })
+        #expect(test.heard.withLock { $0 } == ["a"] && notices.withLock { $0 } == [])
         server.pause()
-        try await Task.sleep(for: .milliseconds(1500))
+        #expect(await eventually { notices.withLock { $0.first?.contains("no answer within") == true } })
         server.resume()
         #expect(await test.hears(["a", "a"]))
     }
