@@ -34,7 +34,7 @@ final class ClusterWorld: Sendable {
     static func node() throws -> RedisServer {
         try RedisServer([
             "cluster-enabled yes", "cluster-config-file DIRECTORY/nodes.conf", "cluster-port \(RedisServer.freePort())",
-            "cluster-node-timeout 60000", "cluster-replica-validity-factor 0",
+            "cluster-node-timeout 5000", "cluster-replica-validity-factor 0",
         ])
     }
 

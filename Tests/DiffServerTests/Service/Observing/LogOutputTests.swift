@@ -14,7 +14,11 @@ import Testing
             output.append(line(number)) { $0.map { Array("missing \($0)\n".utf8) } ?? Array("begins\n".utf8) }
         }
         let count = 3 * LogOutput.maxWaitingBytes / 1000
-        for number in 0..<count { append(number) }
+        // So many do not fit into the pipe. Once it is full they are being written, and the others wait in the buffer.
+        for number in 0..<200 { append(number) }
+        var end = pollfd(fd: ends[1], events: Int16(POLLOUT), revents: 0)
+        while poll(&end, 1, 0) == 1 { usleep(1000) }
+        for number in 200..<count { append(number) }
         let dropped = output.dropped
         #expect(dropped > count / 2 && dropped < count)
 
