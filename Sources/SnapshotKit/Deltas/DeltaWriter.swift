@@ -18,7 +18,7 @@ struct DeltaWriter {
     /// Writes the instructions and hands them out.
     ///
     /// - Parameter runs: items that are the same, in ascending order of the target.
-    mutating func write(reusing runs: [ReusedRun]) -> [UInt8] {
+    mutating func write(reusing runs: some Sequence<ReusedRun>) -> [UInt8] {
         writeList()
         append(target.sections.count)
         append(target.nodes.count)

@@ -37,15 +37,15 @@ public struct SnapshotDelta: Sendable, Equatable {
 
     private init(_ change: Changeset, isBack: Bool) {
         let (source, target) = isBack ? (change.new, change.old) : (change.old, change.new)
-        let runs = change.reused.runs(from: change.old, to: change.new)
-        let toTarget = isBack ? runs.reversedDirection : runs
         bytes = source.withView { source in
             target.withView { target in
                 var writer = DeltaWriter(
                     source, target,
                     sections: isBack ? change.sections.newOfOld : change.sections.oldOfNew,
                     items: isBack ? change.items.newOfOld : change.items.oldOfNew)
-                return writer.write(reusing: toTarget)
+                return isBack
+                    ? writer.write(reusing: change.unchanged.reversedDirection)
+                    : writer.write(reusing: change.unchanged)
             }
         }
     }

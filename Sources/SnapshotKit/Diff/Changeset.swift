@@ -68,7 +68,8 @@ public final class Changeset: Sendable {
     }
 
     /// Items that are the same in both states, as far as they were compared: hidden ones only if known before.
-    public var reused: ReusedRuns { ReusedRuns(draft.unchanged, from: old, to: new) }
+    public var reused: ReusedRuns { ReusedRuns(unchanged, from: old, to: new) }
+    var unchanged: [ReusedRun] { draft.unchanged }
 
     /// Of all items, hidden ones included.
     var items: Pairing { draft.items }

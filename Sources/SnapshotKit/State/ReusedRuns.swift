@@ -29,7 +29,7 @@ public final class ReusedRuns: Sendable {
     init(_ runs: [ReusedRun], from old: Columns, to new: Columns) { (self.runs, self.old, self.new) = (runs, old, new) }
 
     /// The same runs, from the new state to the old one. O(runs log runs).
-    public var reversed: ReusedRuns { ReusedRuns(runs.reversedDirection, from: new, to: old) }
+    public var reversed: ReusedRuns { ReusedRuns(Array(runs.reversedDirection), from: new, to: old) }
 
     /// The runs between two states; none if those are not the two compared.
     func runs(from old: Columns, to new: Columns) -> [ReusedRun] { self.old === old && self.new === new ? runs : [] }
@@ -37,8 +37,8 @@ public final class ReusedRuns: Sendable {
 
 extension [ReusedRun] {
     /// The same runs, from the new state to the old one.
-    var reversedDirection: [ReusedRun] {
-        sortedByOld.map { ReusedRun(old: $0.new, new: $0.old, count: $0.count) }
+    var reversedDirection: some Sequence<ReusedRun> {
+        sortedByOld.lazy.map { ReusedRun(old: $0.new, new: $0.old, count: $0.count) }
     }
 
     /// The runs in ascending order of the old state, as they are already unless items have moved.
