@@ -49,7 +49,7 @@ enum Serve {
             journal.log("connections capped at \(limit): the file descriptor limit (ulimit -n) is \(Descriptors.limit)")
         }
         Housekeeping.start(service, server, log)
-        if let limit = options.watchdog { watch(server, limit, journal) }
+        if let limit = options.watchdog { watch(server.loops + service.loops, limit, journal) }
         while signals.wait() == SIGHUP { reload(server, service) }
         stop(server, service)
         // The loops close late connections by themselves, unless one is stuck.
@@ -63,8 +63,8 @@ enum Serve {
     private static let stuckStatus: Int32 = 70
 
     /// Ends the process when a loop is stuck, so that its supervisor restarts it.
-    private static func watch(_ server: Server, _ limit: Duration, _ journal: Journal) {
-        Watchdog(server.loops, limit: limit).start { findings in
+    private static func watch(_ loops: [EventLoop], _ limit: Duration, _ journal: Journal) {
+        Watchdog(loops, limit: limit).start { findings in
             for finding in findings {
                 let request = finding.request.map { "\($0.method.name) \($0.instance)" }
                 journal.log(

@@ -271,6 +271,9 @@ final class DiffService: Service {
         self.upstream = upstream
     }
 
+    /// Loops besides the server's: the store's, and that of lists from upstream.
+    var loops: [EventLoop] { store.loops + (upstream.map { [$0.loop] } ?? []) }
+
     /// The number of a slot's readers has changed.
     func watch(_ slot: SessionSlot) {
         store.watch(slot)

@@ -21,6 +21,8 @@ protocol SessionStore: AnyObject, Sendable {
     var isSole: Bool { get }
     /// Whether the store can be reached and written, for `/readyz` and `/metrics`.
     var isReady: Bool { get }
+    /// Loops of its own.
+    var loops: [EventLoop] { get }
 
     /// What the writes under way make of a session; nil if there are none, or nothing can follow them. Does not count
     /// as use.
@@ -65,6 +67,10 @@ protocol SessionStore: AnyObject, Sendable {
     func sweep()
     /// Ends everything under way as the process goes down. What was answered is kept.
     func close()
+}
+
+extension SessionStore {
+    var loops: [EventLoop] { [] }
 }
 
 /// The result of a store's work.

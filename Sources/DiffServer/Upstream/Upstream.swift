@@ -31,7 +31,7 @@ final class Upstream: Sendable {
 
     init(_ file: ListsFile, for service: DiffService, incoming: MemoryBudget) throws(ListenError) {
         (self.service, self.file, outages) = (service, Locked(file), Outages(service.journal))
-        loop = try EventLoop.standalone()
+        loop = try EventLoop.standalone(named: "sources")
         transfers = Transfers(on: loop, budget: incoming)
         calls = Transfers(on: loop, budget: incoming, maxOfHost: HookCalls.maxCalls)
         hooks = HookCalls(self)

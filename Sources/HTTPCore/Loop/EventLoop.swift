@@ -18,6 +18,8 @@ import Synchronization
 public final class EventLoop: Sendable {
     /// Its number within the server, from 0; -1 for a loop without a server.
     public let index: Int
+    /// Its number, or what it is for, in a few letters.
+    public let name: String
 
     let epoll: Int32
     private let wakeup: Int32
@@ -59,8 +61,8 @@ public final class EventLoop: Sendable {
         }
     }
 
-    init(index: Int) throws(ListenError) {
-        self.index = index
+    init(index: Int, named name: String? = nil) throws(ListenError) {
+        (self.index, self.name) = (index, name ?? "\(index)")
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         wakeup = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         confined = Confined()
@@ -110,14 +112,14 @@ public final class EventLoop: Sendable {
     }
 
     /// A loop without a server, which runs until `end`.
-    public static func standalone() throws(ListenError) -> EventLoop {
-        let loop = try EventLoop(index: -1)
+    public static func standalone(named name: String? = nil) throws(ListenError) -> EventLoop {
+        let loop = try EventLoop(index: -1, named: name)
         loop.start()
         return loop
     }
 
     func start() {
-        SystemThread.start(named: "loop \(index)") { self.run() }
+        SystemThread.start(named: "loop \(name)") { self.run() }
     }
 
     /// Ends the loop after the jobs handed over so far.

@@ -11,8 +11,8 @@ import Glibc
 public final class Watchdog: Sendable {
     /// A loop that is stuck.
     public struct Finding: Sendable {
-        /// The loop's number within its server.
-        public let loop: Int
+        /// The loop's name.
+        public let loop: String
         /// How long it has been stuck, at least.
         public let time: Duration
         /// The latest request, if it came in this turn.
@@ -72,7 +72,7 @@ public final class Watchdog: Sendable {
                 watches[index].last = now
                 guard watches[index].still >= limit else { return nil }
                 return Finding(
-                    loop: loop.index, time: .nanoseconds(watches[index].still), request: loop.request(inTurn: turns))
+                    loop: loop.name, time: .nanoseconds(watches[index].still), request: loop.request(inTurn: turns))
             }
         }
     }

@@ -15,6 +15,7 @@ final class RedisStore: SessionStore {
     private let topology: RedisTopology
     /// For everything that belongs to no request: hints, the sweep, the start.
     private let loop: EventLoop
+    var loops: [EventLoop] { [loop] }
     private let client: RedisClient
     /// One per loop.
     private let clients: Locked<[ObjectIdentifier: RedisClient]>
@@ -39,7 +40,9 @@ final class RedisStore: SessionStore {
         self.table = table
         self.workers = workers
         gate = RecordGate(table.messages.records)
-        do throws(ListenError) { loop = try EventLoop.standalone() } catch { throw StoreError("\(error)") }
+        do throws(ListenError) { loop = try EventLoop.standalone(named: "redis") } catch {
+            throw StoreError("\(error)")
+        }
         topology = RedisTopology(dialer, on: loop)
         client = RedisClient(topology, on: loop)
         clients = Locked([ObjectIdentifier(loop): client])
