@@ -135,7 +135,7 @@ async def always_new(caller):
 
 source("a source that drips a byte a second, of 200 lists", drip)
 source("a source of endless chunks, of 200 lists", endless)
-source("a source of gzip bombs, of 5 lists", bomb, count=5)
+source("a source of gzip bombs, of 200 lists", bomb)
 source("a source that is gzip in gzip in gzip, of 20 lists", nothing_inside, count=20)
 source("a source that redirects, in a loop and elsewhere, of 200 lists", redirect)
 source("a source of heads that never end, of 200 lists", endless_head)

@@ -1,6 +1,8 @@
 """Sources that fail in every way there is: the list stays as it was, others go on, and nothing is lost. CONTRACT §11."""
 
 import gzip
+import json
+import os
 import socket
 import ssl
 import struct
@@ -47,6 +49,17 @@ def chunked(exchange):
     exchange.head(200, Transfer_Encoding="chunked")
 
 
+def in_chunks(data):
+    """A gzip that does not say how long it is."""
+    def behaviour(exchange):
+        exchange.head(200, Transfer_Encoding="chunked", Content_Encoding="gzip")
+        for start in range(0, len(data), 1000):
+            part = data[start:start + 1000]
+            exchange.send(b"%x\r\n%b\r\n" % (len(part), part))
+        exchange.send(b"0\r\n\r\n")
+    return behaviour
+
+
 def plain(exchange):
     exchange.head(200, Connection="close")
 
@@ -79,8 +92,8 @@ FAULTS = {
     "answers too much": (says(LONG), "bytes"),
     "answers too much and does not say how much": (raw(b"HTTP/1.1 200 OK\r\n\r\n" + LONG), "bytes"),
     "answers too much when it is inflated": (says(gzip.compress(LONG * 100), Content_Encoding="gzip"), "bytes"),
-    "answers what is no gzip": (says(b'["b"]', Content_Encoding="gzip"), ""),
-    "answers half of a gzip": (says(gzip.compress(LONG[:5000])[:40], Content_Encoding="gzip"), ""),
+    "answers what is no gzip": (says(b'["b"]', Content_Encoding="gzip"), "no gzip"),
+    "answers half of a gzip": (says(gzip.compress(LONG[:5000])[:40], Content_Encoding="gzip"), "no gzip"),
     "never ends": (without_end(b" " * 1000, plain), "bytes"),
     "never ends in chunks": (without_end(b"5\r\n     \r\n", chunked), "bytes"),
     "never ends its head": (without_end(b"X-More: " + b"x" * 1000 + b"\r\n", lambda exchange: exchange.send("HTTP/1.1 200 OK\r\n")), ""),
@@ -97,6 +110,7 @@ FAULTS = {
     "speaks HTTP 0.9": (raw(b'["b"]'), ""),
     "redirects to another place": (says(b"", 302, Location="http://127.0.0.2:1/"), "origin"),
     "redirects to nowhere": (says(b"", 302), "302"),
+    "begins with a gzip": (says(gzip.compress(b'["b"]') + b"x", Content_Encoding="gzip"), "no gzip"),
     "is compressed twice": (says(gzip.compress(gzip.compress(b'["b"]')), Content_Encoding="gzip, gzip"), "more than once"),
     "is in a coding that nobody asked for": (says(b'["b"]', Content_Encoding="br"), "not asked for"),
     "has too many headers": (says(["b"], **{f"X{number}": "1" for number in range(300)}), "lines"),
@@ -231,6 +245,46 @@ class Faults(FaultCase):
             self.get_session("h:well")
             return self.server.descriptors() <= before + 10
         wait_for(are_few, "its descriptors are few again")
+
+
+class Density(SourceCase):
+    """How far an answer inflates: as far as a body that is posted."""
+
+    def test_it_is_the_rule_for_bodies(self):
+        few, many = (b'["a"%b]' % (b" " * count) for count in (200_000, 600_000))
+        rows = json.dumps([{"id": f"item-{number}", "content": {"done": False, "tags": []}} for number in range(10_000)]).encode()
+        self.assertGreater(len(rows), len(few) * 2)
+        for body, is_taken in ((few, True), (many, False), (rows, True)):
+            data = gzip.compress(body)
+            posted = self.post_changes(self.new_name(), data, Content_Encoding="gzip")
+            self.assertStatus(posted, 201 if is_taken else 413)
+            for behaviour in (says(data, Content_Encoding="gzip"), in_chunks(data)):
+                name, _ = self.new_list(behaviour)
+                answer = self.get_session(name)
+                if is_taken:
+                    self.assertStatus(answer, 200)
+                else:
+                    self.assertProblem(answer, 503, "source-unavailable")
+                    self.wait_for_lines(1, f"session={name}", "64 times what was sent")
+
+    def test_bombs_of_many_lists_delay_no_other(self):
+        bomb = says(gzip.compress(b" " * (16 << 20)), Content_Encoding="gzip")
+        name, path, _ = self.fetched(["a"])
+        healthy = self.stream(name)
+        healthy.next_event()
+        lists = [self.fetched(["a"]) for _ in range(50)]
+        streams = [self.stream(bad) for bad, _, _ in lists]
+        before, count = self.server.processor_ticks("loop sources"), self.upstream.total
+        for _, bad_path, _ in lists:
+            self.upstream.set(bad_path, bomb)
+        wait_for(lambda: self.upstream.total > count + 200, "bombs are asked for")
+        self.upstream.set(path, ["b"])
+        self.assertEqual(self.news(healthy)["to"][:2], "2-")
+        # Inflated as a whole, each takes 30 ms and more.
+        seconds = (self.server.processor_ticks("loop sources") - before) / os.sysconf("SC_CLK_TCK")
+        self.assertLess(seconds, 0.01 * (self.upstream.total - count))
+        for each in streams:
+            each.close()
 
 
 class LittleMemory(SourceCase):

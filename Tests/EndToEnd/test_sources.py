@@ -289,18 +289,16 @@ class Questions(SourceCase):
         self.assertProblem(self.get_session(name), 503, "source-unavailable")
         self.wait_for_lines(1, f"session={name}", "304")
 
-    def test_each_encoding_that_was_offered_is_understood(self):
+    def test_the_encoding_that_was_offered_is_understood(self):
         body = b'["' + b"a" * 1000 + b'"]'
-        codings = {"gzip": gzip.compress(body), "br": brotli(body), "deflate": zlib.compress(body),
-                   "identity": body}
+        codings = {"gzip": gzip.compress(body), "x-gzip": gzip.compress(body[:7]) + gzip.compress(body[7:]), "identity": body}
         for coding, data in codings.items():
             name, path = self.new_list(says(data, Content_Encoding=coding))
             answer = self.get_session(name)
-            if coding == "br" and coding not in self.upstream.requests(path)[0]["Accept-Encoding"]:
-                continue
             self.assertEqual((answer.status, coding, ids(answer.json["state"])), (200, coding, ["a" * 1000]))
-        for coding in ("compress", "gzip, nonsense"):
-            name, path = self.new_list(says(body, Content_Encoding=coding))
+            self.assertEqual(self.upstream.requests(path)[0]["Accept-Encoding"], "gzip")
+        for coding, data in {"br": brotli(body), "deflate": zlib.compress(body), "compress": body, "gzip, nonsense": body}.items():
+            name, path = self.new_list(says(data, Content_Encoding=coding))
             self.assertProblem(self.get_session(name), 503, "source-unavailable")
 
 

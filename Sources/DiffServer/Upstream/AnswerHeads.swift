@@ -1,7 +1,7 @@
 /// Limits the heads of one answer: its own, those of interim answers before it, and its trailers.
 ///
-/// libcurl keeps them all, searches all of them for each field, and undoes as many nested codings as they name: 3 KB
-/// compressed three times can pass through 200 MB, and end in nothing that a limit on the body would count.
+/// libcurl keeps them all, searches all of them for each field, and undoes as many nested transfer codings as they
+/// name: 3 KB compressed three times can pass through 200 MB, and end in nothing that a limit on the body would count.
 struct AnswerHeads: Equatable {
     private var bytes = 0
     private var fields = 0
@@ -10,8 +10,11 @@ struct AnswerHeads: Equatable {
 
     static let maxBytes = 64 * 1024
     static let maxFields = 256
-    /// The codings that are asked for, and the only ones that are undone. Each takes at most 40 KB.
-    static let codings = "gzip, deflate"
+    /// The coding that is asked for, and the only one that is undone. It takes at most 40 KB.
+    static let coding = "gzip"
+
+    /// Whether the body is in that coding.
+    var isCompressed: Bool { codings > 0 }
 
     /// Takes one line.
     ///
@@ -29,10 +32,14 @@ struct AnswerHeads: Equatable {
         for coding in value.split(whereSeparator: { ", \t\r\n".contains($0) }) {
             switch coding {
             case "identity", "chunked": break
-            case "gzip", "x-gzip", "deflate": codings += 1
-            default: return "its body is in a coding that it was not asked for"
+            case Self.coding, "x-gzip":
+                guard name == "content-encoding" else { return Self.unasked }
+                codings += 1
+            default: return Self.unasked
             }
         }
         return codings > 1 ? "its body is compressed more than once" : nil
     }
+
+    private static let unasked = "its body is in a coding that it was not asked for"
 }

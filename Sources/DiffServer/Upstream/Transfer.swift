@@ -47,6 +47,8 @@ final class Transfer {
     private let error = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var heads = AnswerHeads()
     private var body: [UInt8] = []
+    /// Of a compressed body, once it has begun.
+    private var inflater: Inflater?
     private let share: MemoryShare
     /// Why the rest of the body was refused.
     private var obstacle: String?
@@ -74,7 +76,6 @@ final class Transfer {
         set(CURLOPT_URL, request.url)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_USERAGENT, "diffserver/\(Version.text)")
-        set(CURLOPT_ACCEPT_ENCODING, AnswerHeads.codings)
         set(CURLOPT_NOSIGNAL, 1)
         // Otherwise clean-up waits for a name that is being resolved.
         set(CURLOPT_QUICK_EXIT, 1)
@@ -83,6 +84,7 @@ final class Transfer {
         if !request.isCut { cdiff_curl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(request.maxBytes)) }
         cdiff_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, error)
         if let file = Self.certificates { set(CURLOPT_CAINFO, file) }
+        fields = curl_slist_append(fields, "Accept-Encoding: \(AnswerHeads.coding)")
         for field in request.fields {
             fields = curl_slist_append(fields, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
@@ -96,7 +98,7 @@ final class Transfer {
             // libcurl would wait for an answer to `100-continue`.
             fields = curl_slist_append(fields, "Expect:")
         }
-        if let fields { cdiff_curl_set_pointer(easy, CURLOPT_HTTPHEADER, fields) }
+        cdiff_curl_set_pointer(easy, CURLOPT_HTTPHEADER, fields)
         cdiff_curl_on_write(
             easy, { Unmanaged<Transfer>.fromOpaque($3!).takeUnretainedValue().take($0, $1 * $2) },
             Unmanaged.passUnretained(self).toOpaque())
@@ -117,14 +119,27 @@ final class Transfer {
         return obstacle == nil ? count : 0
     }
 
-    /// Takes bytes of the body.
+    /// Takes bytes of the body as they are sent. libcurl would inflate them without telling how many they were.
     ///
     /// - Returns: how many; none ends the transfer.
     private func take(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
-        let length = body.count + count
+        let sent = UnsafeRawBufferPointer(start: bytes, count: count)
+        guard heads.isCompressed else { return append(sent) ? count : 0 }
+        if inflater == nil { inflater = Inflater() }
+        switch inflater?.inflate(sent, append) {
+        case .more?: return count
+        case .tooLarge?, nil: return 0
+        case .tooDense?: obstacle = "the answer inflates to more than \(Inflater.maxRatio) times what was sent"
+        case .malformed?: obstacle = Self.malformed
+        }
+        return 0
+    }
+
+    private func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let length = body.count + bytes.count
         guard length <= request.maxBytes else {
             if request.isCut { isCut = true } else { obstacle = Self.tooLong(request.maxBytes) }
-            return 0
+            return false
         }
         if length > body.capacity {
             let room = [2 * body.capacity, body.capacity + (1 << 20)].map {
@@ -132,12 +147,12 @@ final class Transfer {
             }
             guard let capacity = room.first(where: hold) else {
                 obstacle = "no memory left for its answer"
-                return 0
+                return false
             }
             body.reserveCapacity(capacity)
         }
-        body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: count))
-        return count
+        body.append(contentsOf: bytes)
+        return true
     }
 
     /// Long answers leave an eighth of the budget: those of one source must not refuse all others.
@@ -145,6 +160,8 @@ final class Transfer {
 
     /// As many bytes of an answer as any may have.
     private static let small = 32 * 1024
+
+    private static let malformed = "its body is no gzip"
 
     private static func tooLong(_ limit: Int) -> String { "the answer has more than \(limit) bytes" }
 
@@ -162,6 +179,7 @@ final class Transfer {
             let detail = String(cString: error)
             return failed(detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail)
         }
+        if let inflater, !inflater.isComplete, !isCut { return failed(Self.malformed) }
         let status = cdiff_curl_number(easy, CURLINFO_RESPONSE_CODE)
         if request.maxRedirects > 0, [301, 302, 303, 307, 308].contains(status),
             let target = cdiff_curl_text(easy, CURLINFO_REDIRECT_URL)

@@ -5,9 +5,11 @@ import CDiffZlib
 /// Nothing is inflated beyond the limit: zlib gets room for one piece at a time, and a bomb is detected by its ratio,
 /// or else at the limit. Several members in a row are one body, as the RFC says; anything else after a member is
 /// malformed.
-final class Inflater {
-    enum Outcome: Equatable {
+public final class Inflater {
+    /// What became of a piece of input.
+    public enum Outcome: Equatable {
         case more
+        /// There was no room for what it inflates to.
         case tooLarge
         /// The body inflates to more than `maxRatio` times its size.
         case tooDense
@@ -24,11 +26,12 @@ final class Inflater {
 
     private static let piece = 64 * 1024
     /// The largest ratio of the body so far. Lists of rows with the same members reach 10 to 40, deflate itself 1,032.
-    static let maxRatio = 64
+    public static let maxRatio = 64
     /// How much a body may inflate to at any ratio.
-    static let ratioFreeBytes = 256 * 1024
+    public static let ratioFreeBytes = 256 * 1024
 
-    init() {
+    /// For one body.
+    public init() {
         stream.initialize(to: z_stream())
         // Window bits plus 16 mean gzip only.
         let status = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
@@ -41,10 +44,19 @@ final class Inflater {
     }
 
     /// Whether the input so far consists of whole members.
-    var isComplete: Bool { isBetweenMembers && hasBegun }
+    public var isComplete: Bool { isBetweenMembers && hasBegun }
 
     /// Appends the inflated `input`, as long as `body` stays within `limit`.
     func inflate(_ input: UnsafeRawBufferPointer, into body: inout [UInt8], limit: Int) -> Outcome {
+        inflate(input) { piece in
+            guard body.count + piece.count <= limit else { return false }
+            body.append(contentsOf: piece)
+            return true
+        }
+    }
+
+    /// Passes on the inflated `input`, in pieces, as long as `take` has room for them.
+    public func inflate(_ input: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool) -> Outcome {
         guard let base = input.bindMemory(to: UInt8.self).baseAddress else { return .more }
         hasBegun = true
         stream.pointee.next_in = UnsafeMutablePointer(mutating: base)
@@ -61,10 +73,9 @@ final class Inflater {
                 guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else { return .malformed }
                 let produced = room.count - Int(stream.pointee.avail_out)
                 made += produced
-                guard body.count + produced <= limit else { return .tooLarge }
                 let sent = taken + input.count - Int(stream.pointee.avail_in)
                 guard made <= Self.ratioFreeBytes || made <= sent * Self.maxRatio else { return .tooDense }
-                body.append(contentsOf: UnsafeRawBufferPointer(rebasing: room[0..<produced]))
+                guard take(UnsafeRawBufferPointer(rebasing: room[0..<produced])) else { return .tooLarge }
                 isBetweenMembers = status == Z_STREAM_END
                 // Room left over means that the input is consumed, or that another member follows.
             } while stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0 && !isBetweenMembers
