@@ -8,6 +8,7 @@ import resource
 import signal
 import ssl
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -15,6 +16,8 @@ import time
 from upstream import PRIVATE, SECRET, VARIABLES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "Tests/EndToEnd"))
+from support.redis import Redis  # noqa: E402, since it is found by the path above
 BINARY = os.environ.get("DIFFSERVER_BINARY", str(ROOT / ".build/release/diffserver"))
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -40,6 +43,9 @@ class Server:
         options = list(options)
         if store == "sqlite":
             options += ["--store", f"sqlite:{self.folder.name}/sessions.db"]
+        self.redis = Redis() if store == "redis" else None
+        if self.redis:
+            options += ["--store", f"redis://127.0.0.1:{self.redis.port}"]
         if lists:
             path = pathlib.Path(self.folder.name, "lists.json")
             path.write_text(json.dumps(lists), encoding="utf-8")
@@ -119,4 +125,6 @@ class Server:
                 outcome = "had to be killed"
         self.process.stderr.close()
         self.folder.cleanup()
+        if self.redis:
+            self.redis.close()
         return outcome
