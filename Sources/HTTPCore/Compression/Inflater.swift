@@ -57,7 +57,8 @@ public final class Inflater {
 
     /// Passes on the inflated `input`, in pieces, as long as `take` has room for them.
     public func inflate(_ input: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool) -> Outcome {
-        guard let base = input.bindMemory(to: UInt8.self).baseAddress else { return .more }
+        // No input begins no member: the end of a chunked body brings none.
+        guard !input.isEmpty, let base = input.bindMemory(to: UInt8.self).baseAddress else { return .more }
         hasBegun = true
         stream.pointee.next_in = UnsafeMutablePointer(mutating: base)
         stream.pointee.avail_in = UInt32(input.count)

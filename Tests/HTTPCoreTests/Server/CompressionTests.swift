@@ -27,6 +27,23 @@ import Testing
             try ask(server, post(gzip(text) + gzip("hello ", padded: true))).hasSuffix("\r\n\r\n" + text + "hello "))
     }
 
+    /// What ends a chunked body comes after all of its content.
+    @Test func aChunkedBodyIsInflated() throws {
+        let server = try TestServer()
+        let text = String(repeating: "hello ", count: 10_000)
+        let sent = try gzip(text) + gzip("hello ", padded: true)
+        for size in [1, 100, sent.count] {
+            var request = Array(
+                "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+            for start in stride(from: 0, to: sent.count, by: size) {
+                let chunk = sent[start..<min(start + size, sent.count)]
+                request += Array("\(String(chunk.count, radix: 16))\r\n".utf8) + chunk + Array("\r\n".utf8)
+            }
+            let answer = try ask(server, request + Array("0\r\n\r\n".utf8))
+            #expect(answer.hasSuffix("\r\n\r\n" + text + "hello "))
+        }
+    }
+
     @Test func aBombStopsAtTheLimit() throws {
         let server = try TestServer()
         let bomb = try gzip(String(repeating: "a", count: 50_000_000))
