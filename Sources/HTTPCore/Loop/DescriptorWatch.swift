@@ -2,7 +2,10 @@ import CDiffSystem
 import Glibc
 
 /// Watches a descriptor for a library that does its own reading and writing. Level-triggered (epoll(7)): the library is
-/// called in every turn in which the descriptor is ready. Confined to the loop.
+/// called again for as long as the descriptor is ready. Confined to the loop.
+///
+/// The kernel reports the descriptor once, and again only when that has been handled: where a turn has no time for all
+/// events, what is ready all the time would be queued anew each turn, and whoever becomes ready stand behind all of it.
 public final class DescriptorWatch: EventReceiver {
     /// What a descriptor is ready for, or watched for.
     public struct Readiness: OptionSet, Sendable {
@@ -24,6 +27,7 @@ public final class DescriptorWatch: EventReceiver {
     private let loop: EventLoop
     private let isReady: (Readiness) -> Void
     private var isWatched = false
+    private var awaited: Readiness = []
 
     /// A watch that waits for nothing yet.
     public init(_ descriptor: Int32, on loop: EventLoop, _ isReady: @escaping (Readiness) -> Void) {
@@ -33,12 +37,15 @@ public final class DescriptorWatch: EventReceiver {
     /// Waits for these from now on; false if the kernel has no memory for the descriptor.
     public func wait(for readiness: Readiness) -> Bool {
         precondition(loop.isCurrent, "confined to its loop")
+        awaited = readiness
         guard isWatched else {
-            isWatched = loop.watch(descriptor, self, events: readiness.rawValue)
+            isWatched = loop.watch(descriptor, self, events: oneEvent)
             return isWatched
         }
-        return loop.rewatch(descriptor, events: readiness.rawValue)
+        return loop.rewatch(descriptor, events: oneEvent)
     }
+
+    private var oneEvent: UInt32 { awaited.rawValue | EPOLLONESHOT.rawValue }
 
     /// Ends the watch. Call it before closing the descriptor.
     public func end() {
@@ -46,5 +53,9 @@ public final class DescriptorWatch: EventReceiver {
         loop.unwatch(descriptor)
     }
 
-    func receive(events: UInt32) { if isWatched { isReady(Readiness(rawValue: events)) } }
+    func receive(events: UInt32) {
+        guard isWatched else { return }
+        isReady(Readiness(rawValue: events))
+        if isWatched { _ = loop.rewatch(descriptor, events: oneEvent) }
+    }
 }
