@@ -273,6 +273,27 @@ class Room(SourceCase):
         return len(self.get("/v1/sessions", {"prefix": prefix}).json["sessions"])
 
 
+@memory_only
+class Shares(SourceCase):
+    """What one entry of the file leaves to the others."""
+
+    options = ("--max-sessions", "16")
+
+    @classmethod
+    def lists(cls, url):
+        return {kind + ":{name}": {"source": {"url": f"{url}/{kind}/{{name}}", "every": 0.2}} for kind in "fg"}
+
+    def test_one_pattern_does_not_take_all(self):
+        streams = [self.stream(self.new_list(["a"], "f")[0]) for _ in range(6)]
+        self.assertProblem(self.get_session(self.new_list(["a"], "f")[0]), 503, "capacity")
+        streams += [self.stream(self.new_list(["a"], "g")[0]) for _ in range(2)]
+        self.assertProblem(self.get_session(self.new_list(["a"], "g")[0]), 503, "capacity")
+        for each in streams:
+            self.assertEqual(each.next_event().json["reset"], "initial")
+            each.close()
+
+
+
 class Reloads(SourceCase):
     """SIGHUP."""
 

@@ -8,6 +8,8 @@ struct ListsFile: Sendable {
     private let exact: [String: ListDefinition]
     /// The others, in the file's order.
     private let patterns: [ListDefinition]
+    /// How many lists have a source.
+    let sourceCount: Int
 
     /// Length of a file, in bytes.
     static let maxBytes = 1 << 20
@@ -18,6 +20,7 @@ struct ListsFile: Sendable {
         var reader = ListsFileReader(environment: environment)
         lists = try reader.read(json)
         patterns = lists.filter { !$0.name.isExact }
+        sourceCount = lists.count { $0.source != nil }
         exact = Dictionary(uniqueKeysWithValues: lists.filter(\.name.isExact).map { ($0.name.text, $0) })
     }
 

@@ -20,7 +20,7 @@ final class Upstream: Sendable {
     /// Set by `init`, which it refers to.
     private(set) nonisolated(unsafe) var hooks: HookCalls! = nil
     private let file: Locked<ListsFile>
-    private let lists = Locked<[String: SourcedList]>([:])
+    private let lists = Locked(FollowedLists<SourcedList>())
     /// When room was last looked for among them.
     private let lookedForRoom = Locked(Instant.now)
 
@@ -59,7 +59,11 @@ final class Upstream: Sendable {
                 lists.withLock { $0[name] }?.settingsChanged()
             }
         }
-        lists.withLock { lists in lists = lists.filter { next.list(of: $0.key)?.definition.source != nil } }
+        lists.withLock {
+            $0.sort { name in
+                next.list(of: name).flatMap { $0.definition.source == nil ? nil : $0.definition.name.text }
+            }
+        }
     }
 
     private func remove(_ name: String) {
@@ -78,21 +82,23 @@ final class Upstream: Sendable {
 
     /// What a reader of a session has to wait for; nil for nothing.
     func readiness(of name: String, isThere: Bool, patience: Duration) -> Progress<Void, Problem>? {
-        guard let source = match(name)?.definition.source else { return nil }
-        guard let list = list(name, source) else { return isThere ? nil : .done(.failure(.tooManyFetched)) }
+        guard let definition = match(name)?.definition, definition.source != nil else { return nil }
+        guard let list = list(name, definition) else { return isThere ? nil : .done(.failure(.tooManyFetched)) }
         return list.readiness(isThere: isThere, patience: patience)
     }
 
     /// Fetches a session while it has readers.
     func watch(_ slot: SessionSlot) {
-        guard slot.readerCount > 0, let source = match(slot.name)?.definition.source else { return }
-        list(slot.name, source)?.readersCame()
+        guard slot.readerCount > 0, let definition = match(slot.name)?.definition else { return }
+        list(slot.name, definition)?.readersCame()
     }
 
     /// Asks a session's source now.
     func fetch(_ name: String) -> Progress<Void, Problem> {
-        guard let source = match(name)?.definition.source else { return .done(.failure(.noSession(name))) }
-        return list(name, source)?.fetch() ?? .done(.failure(.tooManyFetched))
+        guard let definition = match(name)?.definition, definition.source != nil else {
+            return .done(.failure(.noSession(name)))
+        }
+        return list(name, definition)?.fetch() ?? .done(.failure(.tooManyFetched))
     }
 
     /// Why the last fetch of a session failed, for those who may know.
@@ -101,13 +107,17 @@ final class Upstream: Sendable {
     /// The seconds since a session's source was last heard of, if that is too long ago.
     func staleness(of name: String) -> Int? { lists.withLock { $0[name] }?.staleness }
 
-    private func list(_ name: String, _ source: ListDefinition.Source) -> SourcedList? {
-        lists.withLock { lists in
+    private func list(_ name: String, _ definition: ListDefinition) -> SourcedList? {
+        guard let source = definition.source else { return nil }
+        let (entry, entries) = (definition.name.text, file.withLock { $0.sourceCount })
+        return lists.withLock { lists in
             if let list = lists[name] { return list }
-            if lists.count >= limit, mayLookForRoom() { forget(&lists) { !$0.isInUse } }
-            guard lists.count < limit else { return nil }
+            if !lists.hasRoom(for: entry, of: limit, among: entries), mayLookForRoom() {
+                forget(&lists) { !$0.isInUse }
+            }
+            guard lists.hasRoom(for: entry, of: limit, among: entries) else { return nil }
             let list = SourcedList(name, self, every: source.every)
-            lists[name] = list
+            lists.add(list, named: name, of: entry)
             return list
         }
     }
@@ -128,9 +138,9 @@ final class Upstream: Sendable {
         lists.withLock { forget(&$0) { $0.isIdle(at: now) } }
     }
 
-    private func forget(_ lists: inout [String: SourcedList], where isUseless: (SourcedList) -> Bool) {
-        for (name, list) in lists where isUseless(list) {
-            lists[name] = nil
+    private func forget(_ lists: inout FollowedLists<SourcedList>, where isUseless: (SourcedList) -> Bool) {
+        for (name, list) in lists.all where isUseless(list) {
+            lists.remove(name)
             outages.forget(name)
         }
     }
@@ -139,7 +149,7 @@ final class Upstream: Sendable {
     var ages: [(list: String, seconds: Int)] {
         let now = Instant.now
         var ages: [String: Int] = [:]
-        for (name, list) in lists.withLock({ $0 }) {
+        for (name, list) in lists.withLock({ $0.all }) {
             guard let fetched = list.fetched, let label = match(name)?.definition.name.text else { continue }
             ages[label] = max(ages[label, default: 0], Int((now - fetched) / .seconds(1)))
         }
