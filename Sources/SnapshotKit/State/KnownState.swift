@@ -4,10 +4,10 @@
 //
 // Why this is safe: text is taken over from the start of an item to the start of a sibling behind it, or to the end of
 // the last one, all as the scanner found them in the known document, and only if the new document is also at the start
-// of an item of the top level, with as much depth left. The same bytes at the same point of the grammar mean the same. Ids are still checked for
-// duplicates among all items. Whatever differs, or does not begin with its id, is read as usual; so the result does not
-// depend on the known state, only the time does. In a document with pointers the text of an item is its element,
-// wherever in it the id is.
+// of an item of the top level, with as much depth left. The same bytes at the same point of the grammar mean the same.
+// Ids are still checked for duplicates among all items. Whatever differs, or does not begin with its id, is read as
+// usual; so the result does not depend on the known state, only the time does. In a document with pointers the text of
+// an item is its element, wherever in it the id is.
 
 /// The state that a new document is compared with, and the position in it.
 struct KnownState {
