@@ -36,8 +36,8 @@ struct FollowedLists<List> {
         counts[entry] = count > 1 ? count - 1 : nil
     }
 
-    /// Continues with another file: those that it has no entry for are gone.
-    mutating func sort(by entry: (String) -> String?) {
+    /// Follows the lists by the entries of another file, without those that it has none for.
+    mutating func reassign(to entry: (String) -> String?) {
         let before = exchange(&lists, with: [:])
         counts = [:]
         for (name, each) in before { if let entry = entry(name) { add(each.list, named: name, of: entry) } }

@@ -60,7 +60,7 @@ final class Upstream: Sendable {
             }
         }
         lists.withLock {
-            $0.sort { name in
+            $0.reassign { name in
                 next.list(of: name).flatMap { $0.definition.source == nil ? nil : $0.definition.name.text }
             }
         }

@@ -4,8 +4,9 @@ import Glibc
 /// Watches a descriptor for a library that does its own reading and writing. Level-triggered (epoll(7)): the library is
 /// called again for as long as the descriptor is ready. Confined to the loop.
 ///
-/// The kernel reports the descriptor once, and again only when that has been handled: where a turn has no time for all
-/// events, what is ready all the time would be queued anew each turn, and whoever becomes ready stand behind all of it.
+/// The kernel reports the descriptor once, and again only after that has been handled. Otherwise, in a loop too busy to
+/// handle all events in one turn, a descriptor that is always ready would be queued again in every turn, ahead of those
+/// that become ready later.
 public final class DescriptorWatch: EventReceiver {
     /// What a descriptor is ready for, or watched for.
     public struct Readiness: OptionSet, Sendable {
