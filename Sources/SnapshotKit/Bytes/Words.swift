@@ -101,6 +101,20 @@ func commonPrefix(_ one: UnsafeRawPointer, _ other: UnsafeRawPointer, _ count: I
     return at
 }
 
+/// The length of the common suffix of two stretches of `count` bytes, which end at the given addresses. O(result).
+func commonSuffix(_ oneEnd: UnsafeRawPointer, _ otherEnd: UnsafeRawPointer, _ count: Int) -> Int {
+    var length = 0
+    while length + 8 <= count {
+        let difference = load64(oneEnd - length - 8) ^ load64(otherEnd - length - 8)
+        if difference != 0 { return length + difference.leadingZeroBitCount / 8 }
+        length += 8
+    }
+    while length < count, (oneEnd - length - 1).load(as: UInt8.self) == (otherEnd - length - 1).load(as: UInt8.self) {
+        length += 1
+    }
+    return length
+}
+
 extension Array {
     /// What `init(repeating:count:)` does, but inline: that and `init(unsafeUninitializedCapacity:)` call generic code
     /// that looks up the type of their storage, some 500 instructions.

@@ -156,8 +156,7 @@ struct DeltaWriter {
         }
         let shorter = min(bytes.count, old.count)
         let start = commonPrefix(base, oldBase, shorter)
-        var end = 0
-        while end < shorter - start, bytes[bytes.count - 1 - end] == old[old.count - 1 - end] { end += 1 }
+        let end = commonSuffix(base + bytes.count, oldBase + old.count, shorter - start)
         append(start)
         append(end)
         append(UnsafeRawBufferPointer(rebasing: bytes[start..<bytes.count - end]))

@@ -52,7 +52,7 @@ public struct Marks: Sendable, Equatable {
 
     /// Memory held, in bytes. O(marks).
     public var footprint: Int {
-        (items.isEmpty ? 0 : Self.footprint(items)) + (sections.isEmpty ? 0 : Self.footprint(sections))
+        isEmpty ? 0 : Self.footprint(items) + Self.footprint(sections)
     }
 
     /// A hash table at most three quarters full, and an array for each id.

@@ -225,16 +225,22 @@ struct KnownStateTests {
     }
 
     @Test("how far two stretches are the same")
-    func commonPrefixes() {
+    func commonStretches() {
         let text = (0..<700).map { UInt8($0 * 7 % 251) }
         for count in [0, 1, 7, 8, 9, 255, 256, 257, 512, 640, 699, 700] {
             for at in Set([0, 1, 8, 255, 256, 511, count - 9, count - 1, count]) where (0...count).contains(at) {
                 var other = text
                 if at < count { other[at] ^= 0x80 }
-                let found = text.withUnsafeBytes { one in
-                    other.withUnsafeBytes { commonPrefix(one.baseAddress!, $0.baseAddress!, count) }
+                let (prefix, suffix) = text.withUnsafeBytes { one in
+                    other.withUnsafeBytes { other in
+                        (
+                            commonPrefix(one.baseAddress!, other.baseAddress!, count),
+                            commonSuffix(one.baseAddress! + count, other.baseAddress! + count, count)
+                        )
+                    }
                 }
-                #expect(found == at)
+                #expect(prefix == at)
+                #expect(suffix == (at < count ? count - 1 - at : count))
             }
         }
     }
