@@ -32,6 +32,8 @@ struct Transaction<Operation: SessionOperation>: Sendable {
         /// A store or a worker continues later, on the thread that it belongs to.
         case waiting(Continuation)
 
+        var isConflict: Bool { if case .conflict = self { true } else { false } }
+
         /// Takes what is to be done with the next result.
         typealias Continuation = (@escaping @Sendable (Attempt) -> Void) -> Void
     }
@@ -49,13 +51,12 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     }
 
     /// Starts again from the new head for as long as other writes are faster.
-    private func settled(_ first: Attempt) -> Attempt {
-        var attempt = first
-        while case .conflict = attempt {
+    private func settled(_ first: consuming Attempt) -> Attempt {
+        while first.isConflict {
             errand.service.metrics.count(.conflict)
-            attempt = store.isSole ? begin() : load(again: true)
+            first = store.isSole ? begin() : load(again: true)
         }
-        return attempt
+        return first
     }
 
     /// Continues to the end; however often that has to wait, one promise is kept.
@@ -77,12 +78,17 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     }
 
     private func load(again: Bool) -> Attempt {
-        after(store.load(errand.session, again: again, on: errand.loop)) { result in
-            switch result {
-            case .success(let view): fetched(view) ?? decide(on: view)
-            case .failure(.damaged) where operation.replacesDamaged: discard()
-            case .failure(let failure): failed(failure)
-            }
+        switch store.load(errand.session, again: again, on: errand.loop) {
+        case .done(let result): loaded(result)
+        case .pending(let promise): waiting(for: promise) { loaded($0) }
+        }
+    }
+
+    private func loaded(_ result: Result<SessionView?, StoreFailure>) -> Attempt {
+        switch result {
+        case .success(let view): fetched(view) ?? decide(on: view)
+        case .failure(.damaged) where operation.replacesDamaged: discard()
+        case .failure(let failure): failed(failure)
         }
     }
 
@@ -120,14 +126,14 @@ struct Transaction<Operation: SessionOperation>: Sendable {
             case .finish(let outcome):
                 return isHead ? .end(.success(Done(outcome: outcome, slot: view?.slot))) : load(again: true)
             case .swap(let next, let outcome):
-                return after(store.swap(view, named: errand.session, for: next, on: errand.loop)) {
-                    changed($0.map { $0 }, outcome)
+                switch store.swap(view, named: errand.session, for: next, on: errand.loop) {
+                case .done(let result): return changed(result.map(Optional.some), outcome)
+                case .pending(let promise):
+                    return waiting(for: promise) { changed($0.map(Optional.some), outcome) }
                 }
             case .delete(let revision, let outcome):
                 guard let view else { preconditionFailure("nothing can be deleted where nothing is") }
-                return after(store.delete(view, at: revision, on: errand.loop)) {
-                    changed($0.map { nil }, outcome)
-                }
+                return after(store.delete(view, at: revision, on: errand.loop)) { changed($0.map { nil }, outcome) }
             case .ask(let revision, let edits):
                 guard isHead else { return load(again: true) }
                 return ask(at: revision, edits)
@@ -161,17 +167,21 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     // MARK: Waiting
 
     /// Takes the next step: at once, or where the errand continues.
-    @inline(__always)
     private func after<Value, Failure>(
         _ progress: Progress<Value, Failure>, _ next: @escaping @Sendable (Result<Value, Failure>) -> Attempt
     ) -> Attempt {
         switch progress {
-        case .done(let result): return next(result)
-        case .pending(let promise):
-            return .waiting { resume in
-                promise.whenKept { result in
-                    errand.goOn { resume(next(result)) }
-                }
+        case .done(let result): next(result)
+        case .pending(let promise): waiting(for: promise, next)
+        }
+    }
+
+    private func waiting<Value, Failure>(
+        for promise: Promise<Value, Failure>, _ next: @escaping @Sendable (Result<Value, Failure>) -> Attempt
+    ) -> Attempt {
+        .waiting { resume in
+            promise.whenKept { result in
+                errand.goOn { resume(next(result)) }
             }
         }
     }
