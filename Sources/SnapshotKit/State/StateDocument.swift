@@ -34,7 +34,7 @@ public struct StateDocument: Sendable {
     }
 
     /// Whether the document is an array, if it is JSON.
-    var isArray: Bool {
+    package var isArray: Bool {
         bytes.withUnsafeBytes { text in
             var scanner = JSONScanner(base: text.baseAddress!, count: count, maxDepth: 0)
             scanner.skipSpace()

@@ -53,24 +53,28 @@ final class PostedBody: Sendable {
         static func == (one: Basis, other: Basis) -> Bool { one.shape == other.shape && one.kept === other.kept }
     }
 
-    /// Nil if the content was given.
-    private let rules: Rules?
-    // Only one thread at a time carries a request on, and only it uses these.
-    private nonisolated(unsafe) var document: StateDocument
-    private nonisolated(unsafe) var last: (basis: Basis, outcome: Outcome)?
+    /// What the body came to when it was last read.
+    private final class Reading: Sendable {
+        /// Nil: it means the same for every session.
+        let basis: Basis?
+        let content: Content?
+        private let failure: SessionError?
 
-    /// What a reading came to. The error is boxed, so that a content is cheap to copy.
-    private enum Outcome {
-        case content(Content)
-        indirect case failure(SessionError)
+        init(_ basis: Basis?, _ content: Content?, failure: SessionError? = nil) {
+            (self.basis, self.content, self.failure) = (basis, content, failure)
+        }
 
         func get() throws(SessionError) -> Content {
-            switch self {
-            case .content(let content): return content
-            case .failure(let error): throw error
-            }
+            if let content { return content }
+            throw failure!
         }
     }
+
+    /// Nil if the content was given.
+    private let rules: Rules!
+    // Only one thread at a time carries a request on, and only it uses these.
+    private nonisolated(unsafe) var document: StateDocument
+    private nonisolated(unsafe) var last: Reading?
 
     /// A body that is read when its content is asked for.
     init(_ document: consuming StateDocument, _ rules: Rules) {
@@ -80,38 +84,37 @@ final class PostedBody: Sendable {
 
     /// A body whose content is known.
     init(_ value: Content.Value) {
-        (rules, document, last) = (nil, StateDocument([]), (Basis(nil), .content(Content(value))))
+        (rules, document, last) = (nil, StateDocument([]), Reading(nil, Content(value)))
     }
 
     /// What the body means for a session; nil: for one that does not exist.
     func content(for session: Session?) throws(SessionError) -> Content {
-        let basis = Basis(session)
-        if let last, rules == nil || last.basis == basis { return try last.outcome.get() }
-        guard let rules else { preconditionFailure("a body without rules has content") }
-        let outcome: Outcome
+        if let last, last.basis.map({ $0 == Basis(session) }) ?? true { return try last.get() }
         do throws(SessionError) {
-            outcome = .content(Content(try read(rules, session)))
+            let content = Content(try read(rules, session))
+            last = Reading(Basis(session), content)
+            return content
         } catch {
-            outcome = .failure(error)
+            last = Reading(Basis(session), nil, failure: error)
+            throw error
         }
-        last = (basis, outcome)
-        return try outcome.get()
     }
 
     /// What the last reading found in the document that is not in the state.
-    var warnings: [StateWarning] {
-        if case .content(let content) = last?.outcome { content.warnings } else { [] }
-    }
+    var warnings: [StateWarning] { last?.content?.warnings ?? [] }
 
     // MARK: Reading
 
     private func read(_ rules: Rules, _ session: Session?) throws(SessionError) -> Content.Value {
         let envelope: Envelope
         do throws(StateError) {
-            switch try found(rules, session) {
-            case .document(let state): return .state(state, rules.defaults)
-            case .envelope(let found): envelope = found
+            guard let found = try self.envelope(rules, session) else {
+                let state = try document.state(
+                    rules.shape ?? session?.settings.shape ?? .native, limits: rules.limits,
+                    upon: session?.head.snapshot, keepsExpanded: session?.settings.keepsExpanded ?? false)
+                return .state(state, rules.defaults)
             }
+            envelope = found
             if envelope.isBareState || envelope.values["edits"] != nil,
                 let name = Session.Settings.members.first(where: { envelope.values[$0] != nil })
             {
@@ -131,32 +134,26 @@ final class PostedBody: Sendable {
         return .edits(batch, rules.limits, text: envelope.text)
     }
 
-    /// What a body was found to be.
-    private enum Found { case document(StateReading), envelope(Envelope) }
-
-    private func found(_ rules: Rules, _ session: Session?) throws(StateError) -> Found {
+    /// Reads the body as an envelope; nil if it is a document of a shape of its own, or just an array of items, for
+    /// which no envelope need be made.
+    private func envelope(_ rules: Rules, _ session: Session?) throws(StateError) -> Envelope? {
         let kept = session?.settings.shape
         let (known, keepsExpanded) = (session?.head.snapshot, session?.settings.keepsExpanded ?? false)
         let shape = rules.shape ?? kept ?? .native
         // If the session keeps a shape, a body with no other members than these is an envelope, not a document.
         let names = kept == nil ? nil : document.names(among: Self.names)
-        if shape == .native || names == ["edits"] {
+        if shape == .native ? !document.isArray : names == ["edits"] {
             var members = Self.stateOrEdits
             if rules.shape != nil { members.shape = nil }
             members.refusesStates = !rules.takesStates
-            return .envelope(
-                try document.envelope(members, limits: rules.limits, known: known, keepsExpanded: keepsExpanded))
+            return try document.envelope(members, limits: rules.limits, known: known, keepsExpanded: keepsExpanded)
         }
         if !rules.takesStates { throw .unwanted }
-        guard let names, names.contains("state"), !names.contains("edits") else {
-            return .document(
-                try document.state(shape, limits: rules.limits, upon: known, keepsExpanded: keepsExpanded))
-        }
+        guard let names, shape != .native, names.contains("state"), !names.contains("edits") else { return nil }
         var members = Session.Settings.besideState
         if rules.shape != nil { members.shape = nil }
-        return .envelope(
-            try document.envelope(
-                members, shape: shape, limits: rules.limits, known: known, keepsExpanded: keepsExpanded))
+        return try document.envelope(
+            members, shape: shape, limits: rules.limits, known: known, keepsExpanded: keepsExpanded)
     }
 
     /// A shape beside a state tells how that is read, unless the request names one itself.
