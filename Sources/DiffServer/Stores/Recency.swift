@@ -42,7 +42,9 @@ struct Recency {
     var timeToLive: Duration { .milliseconds(lifetime) }
 
     /// Starts the time to live anew.
-    mutating func renew(at now: Instant) { expires = now + timeToLive }
+    mutating func renew(at now: Instant) {
+        expires = Instant(nanoseconds: now.nanoseconds + Int64(lifetime) * 1_000_000)
+    }
 
     /// Whether a store should write down that the session was used: its end has moved by more than a thirty-second of
     /// its time to live since the store last heard of it.

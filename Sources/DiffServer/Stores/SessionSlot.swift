@@ -35,6 +35,9 @@ final class SessionSlot: Sendable {
             }
         }
 
+        /// Whether it is this very session.
+        func isAwake(_ session: Session) -> Bool { if case .awake(let own) = self { own === session } else { false } }
+
         /// Nil if there is no session yet.
         var revision: Revision? { if case .away(let revision, _) = self { revision } else { session?.revision } }
 
@@ -126,19 +129,24 @@ final class SessionSlot: Sendable {
     func replace(_ before: Session, by next: Session, keepsReplays: Bool) -> Bool {
         var answers: AnswerCache?
         let isNews = next.head.revision != before.head.revision
+        let isReset = next.settings != before.settings
         let readers: [any SessionReader]? = content.withLock { content in
-            guard let value = content.value, value.revision == before.head.revision,
-                (value.session?.settings ?? before.settings) == before.settings
-            else { return nil }
-            let replays = keepsReplays ? value.session?.replays : nil
-            content.value = .awake(replays.map { next.keepingReplays(of: $0) } ?? next)
+            guard let value = content.value else { return nil }
+            var next = next
+            if !value.isAwake(before) {
+                guard value.revision == before.head.revision,
+                    (value.session?.settings ?? before.settings) == before.settings
+                else { return nil }
+                if keepsReplays, let replays = value.session?.replays { next = next.keepingReplays(of: replays) }
+            }
+            content.value = .awake(next)
             answers = content.answers
             // Answers to the same head leave out what is ignored.
-            if next.settings != before.settings { content.answers = nil }
+            if isReset { content.answers = nil }
             return isNews ? Array(content.readers.values) : []
         }
         guard let readers else { return false }
-        if next.settings != before.settings { answers?.forget() } else if isNews { answers?.moved(to: next.head) }
+        if isReset { answers?.forget() } else if isNews { answers?.moved(to: next.head) }
         for reader in readers { reader.sessionChanged() }
         return true
     }
