@@ -4,12 +4,12 @@ import SnapshotKit
 /// How a client wants its changes.
 struct ChangesOptions: Hashable, Sendable {
     var form: ChangesForm
-    var staging: Staging
-    var content: ContentStyle
+    var staging = Staging.safe
+    var content = ContentStyle.full
     /// With more operations than this, the answer is the whole state.
     var maxChanges: Int?
     /// Whether the answer is the whole state if changes take more bytes.
-    var smallest: Bool
+    var smallest = false
     /// The part of the session that the client shows.
     var sight: Sight
 
@@ -18,11 +18,14 @@ struct ChangesOptions: Hashable, Sendable {
     /// - Parameter streams: whether the endpoint can stream events.
     init(_ call: Call, streams: Bool = false) throws(Problem) {
         let (parameters, acceptance) = (call.parameters, call.acceptance)
-        let dialect: Dialect? = try parameters.choice("dialect")
-        staging = try parameters.choice("staging") ?? .safe
-        content = try parameters.choice("content") ?? .full
-        maxChanges = try parameters.count("maxChanges")
-        smallest = try parameters.flag("smallest")
+        var dialect: Dialect?
+        if !parameters.isEmpty {
+            dialect = try parameters.choice("dialect")
+            if let named: Staging = try parameters.choice("staging") { staging = named }
+            if let named: ContentStyle = try parameters.choice("content") { content = named }
+            maxChanges = try parameters.count("maxChanges")
+            smallest = try parameters.flag("smallest")
+        }
         sight = try Sight(windowOf: call)
         form =
             streams && acceptance.best(of: ChangesForm.mediaTypes + [ChangesForm.eventType]) == ChangesForm.eventType

@@ -28,6 +28,7 @@ extension Sight {
 
     /// The same without a window.
     init(viewOf call: Call) throws(Problem) {
+        if call.parameters.isEmpty, call.identity.view == nil { return }
         let asked = try call.parameters.view(of: call.head)
         if let view = call.identity.view, !view.isAll { views.append(view) }
         if let asked, !asked.isAll { views.append(asked) }
