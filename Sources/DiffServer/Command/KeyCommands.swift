@@ -10,7 +10,7 @@ enum KeyCommands {
     /// Mints a token with the server's secret.
     static func token(sessions: [String], scopes: Set<Token.Scope>, seconds: Int, secret: [UInt8]) {
         let token = Token(
-            sessions: sessions, scopes: scopes, expires: WallTime.now.adding(.seconds(seconds)),
+            sessions: sessions, scopes: scopes, expires: WallTime.after(.seconds(seconds)),
             made: WallTime.milliseconds)
         print(token.signed(by: secret))
     }

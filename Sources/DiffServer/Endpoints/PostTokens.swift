@@ -75,7 +75,7 @@ enum PostTokens {
             throw .wrongMember("/scope", "scope must be an array of \(Token.Scope.words)")
         }
         let token = Token(
-            sessions: sessions, scopes: Set(scopes), expires: WallTime.now.adding(.seconds(seconds)),
+            sessions: sessions, scopes: Set(scopes), expires: WallTime.after(.seconds(seconds)),
             made: WallTime.milliseconds, view: try view(envelope))
         guard token.view == nil || !token.mayEdit else {
             throw .wrongMember("/view", "a token with a view can have no scope but read")

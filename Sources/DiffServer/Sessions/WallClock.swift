@@ -44,7 +44,12 @@ struct WallTime: Sendable, Comparable {
 
     static func < (one: WallTime, other: WallTime) -> Bool { one.seconds < other.seconds }
 
-    func adding(_ span: Duration) -> WallTime { WallTime(seconds: seconds + span.components.seconds) }
+    /// The time after a span from now.
+    static func after(_ span: Duration) -> WallTime {
+        let (seconds, attoseconds) = span.components
+        let fraction = WallClock.nanoseconds + attoseconds / 1_000_000_000
+        return WallTime(seconds: seconds + fraction / 1_000_000_000)
+    }
 
     /// RFC 3339 in UTC, such as `2026-01-31T12:00:00Z`.
     var text: String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }

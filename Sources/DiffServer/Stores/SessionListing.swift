@@ -159,14 +159,14 @@ extension SessionTable {
         guard let found, let session = found.slot.sessionInMemory else { return nil }
         return SessionEntry(
             name: name, revision: session.revision.text, rows: session.rows, bytes: found.bytes,
-            expires: WallTime.now.adding(max(.zero, found.left)))
+            expires: WallTime.after(max(.zero, found.left)))
     }
 
     /// When a session in the table will end unless it is used, and whether it is alive; nil if it is not there.
     func end(of name: String, at now: Instant = .now) -> (expires: WallTime, isAlive: Bool)? {
         registry.withLock { registry in
             registry.slots[name].map { slot in
-                (WallTime.now.adding(max(.zero, slot.recency.expires - now)), slot.isAlive(at: now))
+                (WallTime.after(max(.zero, slot.recency.expires - now)), slot.isAlive(at: now))
             }
         }
     }

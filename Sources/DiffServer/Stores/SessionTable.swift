@@ -97,7 +97,7 @@ final class SessionTable: Sendable {
     /// When a session will end unless it is used again.
     func expiry(of slot: SessionSlot) -> WallTime {
         let left = registry.withLock { _ in slot.recency.expires } - .now
-        return WallTime.now.adding(left)
+        return WallTime.after(left)
     }
 
     // MARK: Writing

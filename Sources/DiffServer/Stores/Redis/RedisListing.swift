@@ -88,6 +88,6 @@ extension SessionEntry {
         let figures = (parts[1].text ?? "").split(separator: " ").map { Int($0) }
         self.init(
             name: name, revision: revision, rows: figures.first ?? nil, bytes: figures.last ?? nil,
-            expires: WallTime.now.adding(.milliseconds(max(0, left))))
+            expires: WallTime.after(.milliseconds(max(0, left))))
     }
 }

@@ -104,7 +104,7 @@ extension SQLiteDatabase {
             found.append(
                 SessionEntry(
                     name: row.text(0), revision: row.text(1), rows: rows < 0 ? nil : rows,
-                    bytes: bytes < 0 ? nil : bytes, expires: WallTime.now.adding(left)))
+                    bytes: bytes < 0 ? nil : bytes, expires: WallTime.after(left)))
         }
         return found
     }

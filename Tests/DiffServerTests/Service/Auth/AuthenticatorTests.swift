@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `a token is taken until it ends`() throws {
-        let good = Token(sessions: ["s"], scopes: [.read], expires: WallTime.now.adding(.seconds(3600))).signed(
+        let good = Token(sessions: ["s"], scopes: [.read], expires: WallTime.after(.seconds(3600))).signed(
             by: Self.secret)
         let old = Token(sessions: ["s"], scopes: [.read], expires: WallTime.now).signed(by: Self.secret)
         let authenticator = newAuthenticator(keys: [KeyRing.Key(name: "k", secret: "s")], isLocal: false)
