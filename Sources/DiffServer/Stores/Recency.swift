@@ -41,7 +41,7 @@ struct Recency {
 
     var timeToLive: Duration { .milliseconds(lifetime) }
 
-    /// Starts the time to live anew.
+    /// Starts the time to live anew. By nanoseconds, since a duration is of 128 bits, and this is done for each use.
     mutating func renew(at now: Instant) {
         expires = Instant(nanoseconds: now.nanoseconds + Int64(lifetime) * 1_000_000)
     }

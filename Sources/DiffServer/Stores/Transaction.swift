@@ -77,6 +77,7 @@ struct Transaction<Operation: SessionOperation>: Sendable {
         return decide(on: expected)
     }
 
+    /// Not by `after`, as for `swap` below: its closure would be allocated even if the store is done at once.
     private func load(again: Bool) -> Attempt {
         switch store.load(errand.session, again: again, on: errand.loop) {
         case .done(let result): loaded(result)

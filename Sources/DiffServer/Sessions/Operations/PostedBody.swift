@@ -57,20 +57,25 @@ final class PostedBody: Sendable {
     private final class Reading: Sendable {
         /// Nil: it means the same for every session.
         let basis: Basis?
-        let content: Content?
-        private let failure: SessionError?
+        let outcome: Outcome
 
-        init(_ basis: Basis?, _ content: Content?, failure: SessionError? = nil) {
-            (self.basis, self.content, self.failure) = (basis, content, failure)
-        }
+        init(_ basis: Basis?, _ outcome: Outcome) { (self.basis, self.outcome) = (basis, outcome) }
+    }
+
+    /// The error is boxed, so that a content is cheap to copy.
+    private enum Outcome {
+        case content(Content)
+        indirect case failure(SessionError)
 
         func get() throws(SessionError) -> Content {
-            if let content { return content }
-            throw failure!
+            switch self {
+            case .content(let content): return content
+            case .failure(let error): throw error
+            }
         }
     }
 
-    /// Nil if the content was given.
+    /// Nil if the content was given, which is never read again.
     private let rules: Rules!
     // Only one thread at a time carries a request on, and only it uses these.
     private nonisolated(unsafe) var document: StateDocument
@@ -84,24 +89,26 @@ final class PostedBody: Sendable {
 
     /// A body whose content is known.
     init(_ value: Content.Value) {
-        (rules, document, last) = (nil, StateDocument([]), Reading(nil, Content(value)))
+        (rules, document, last) = (nil, StateDocument([]), Reading(nil, .content(Content(value))))
     }
 
     /// What the body means for a session; nil: for one that does not exist.
     func content(for session: Session?) throws(SessionError) -> Content {
-        if let last, last.basis.map({ $0 == Basis(session) }) ?? true { return try last.get() }
+        if let last, last.basis.map({ $0 == Basis(session) }) ?? true { return try last.outcome.get() }
         do throws(SessionError) {
             let content = Content(try read(rules, session))
-            last = Reading(Basis(session), content)
+            last = Reading(Basis(session), .content(content))
             return content
         } catch {
-            last = Reading(Basis(session), nil, failure: error)
+            last = Reading(Basis(session), .failure(error))
             throw error
         }
     }
 
     /// What the last reading found in the document that is not in the state.
-    var warnings: [StateWarning] { last?.content?.warnings ?? [] }
+    var warnings: [StateWarning] {
+        if case .content(let content) = last?.outcome { content.warnings } else { [] }
+    }
 
     // MARK: Reading
 
@@ -110,8 +117,8 @@ final class PostedBody: Sendable {
         do throws(StateError) {
             guard let found = try self.envelope(rules, session) else {
                 let state = try document.state(
-                    rules.shape ?? session?.settings.shape ?? .native, limits: rules.limits,
-                    upon: session?.head.snapshot, keepsExpanded: session?.settings.keepsExpanded ?? false)
+                    Self.shape(rules, session), limits: rules.limits, upon: session?.head.snapshot,
+                    keepsExpanded: session?.settings.keepsExpanded ?? false)
                 return .state(state, rules.defaults)
             }
             envelope = found
@@ -139,7 +146,7 @@ final class PostedBody: Sendable {
     private func envelope(_ rules: Rules, _ session: Session?) throws(StateError) -> Envelope? {
         let kept = session?.settings.shape
         let (known, keepsExpanded) = (session?.head.snapshot, session?.settings.keepsExpanded ?? false)
-        let shape = rules.shape ?? kept ?? .native
+        let shape = Self.shape(rules, session)
         // If the session keeps a shape, a body with no other members than these is an envelope, not a document.
         let names = kept == nil ? nil : document.names(among: Self.names)
         if shape == .native ? !document.isArray : names == ["edits"] {
@@ -154,6 +161,11 @@ final class PostedBody: Sendable {
         if rules.shape != nil { members.shape = nil }
         return try document.envelope(
             members, shape: shape, limits: rules.limits, known: known, keepsExpanded: keepsExpanded)
+    }
+
+    /// The shape of the body, if that is a document.
+    private static func shape(_ rules: Rules, _ session: Session?) -> StateShape {
+        rules.shape ?? session?.settings.shape ?? .native
     }
 
     /// A shape beside a state tells how that is read, unless the request names one itself.
