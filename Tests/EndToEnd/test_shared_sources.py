@@ -195,6 +195,24 @@ class Turns(NodeCase):
         # Whichever node heard of its end tells of it.
         wait_for(lambda: self.told("is back") == 1, "a line says that it is back")
 
+    def test_a_node_learns_that_another_one_has_heard_from_a_source_that_failed(self):
+        self.upstream.set("/l/9", ["a"])
+        for node in self.nodes:
+            self.shows(node, "l:9", "a")
+        self.upstream.set("/l/9", says({}, 503, **{"Retry-After": "60"}))
+        asked, first = self.upstream.count("/l/9"), self.nodes[0]
+
+        def is_stale():
+            return "stale" in self.request(first, "GET", session_path("l:9", "changes")).json
+        wait_for(is_stale, "the first node says that the list is stale")
+        self.assertEqual(self.upstream.count("/l/9"), asked + 1)
+        self.upstream.set("/l/9", ["a", "b"])
+        self.assertEqual(self.request(self.nodes[1], "POST", session_path("l:9", "fetch")).status, 200)
+        # It would ask the source itself in a minute.
+        wait_for(lambda: not is_stale(), "the first node says that the list is fresh again")
+        self.upstream.set("/l/9", ["c"])
+        self.shows(first, "l:9", "c")
+
     def told(self, what):
         """Lines in the logs of all nodes."""
         return sum(f"list source {what}" in line for node in self.nodes for line in node.server.lines)

@@ -8,6 +8,8 @@ struct SourceRecord: Sendable {
     private(set) var fetched: Instant?
     /// When the source may be asked again.
     private(set) var due: Instant
+    /// When this node last asked the source, or the other nodes what they know of it.
+    private var tried: Instant
     /// From a success to the next request.
     private(set) var interval: Duration
     /// In a row.
@@ -24,6 +26,8 @@ struct SourceRecord: Sendable {
     /// When this record began; silence is counted from here before the first success.
     private let known: Instant
 
+    /// The shortest pause between two questions to the other nodes about a source that fails.
+    private static let minPause = Duration.seconds(1)
     /// The longest pause that a source may ask for, by `max-age` or `Retry-After`.
     private static let maxPause = Duration.seconds(3600)
     /// The longest pause between two tries of a source that fails, absolute and in intervals.
@@ -33,10 +37,15 @@ struct SourceRecord: Sendable {
     /// A longer validator is not sent back, in bytes.
     private static let maxValidator = 1024
 
-    init(every interval: Duration, at now: Instant) { (self.interval, due, known) = (interval, now, now) }
+    init(every interval: Duration, at now: Instant) { (self.interval, due, tried, known) = (interval, now, now, now) }
 
     /// Whether the last success is younger than an interval.
     func isFresh(at now: Instant) -> Bool { !isOutdated && (fetched.map { now - $0 < interval } ?? false) }
+
+    /// When this node may try to take the turn again. Another node may hear from a failing source before it is due here.
+    func nextTry(isSole: Bool) -> Instant {
+        isSole || outcome != .failed ? due : min(due, tried + max(interval, Self.minPause))
+    }
 
     /// Whether the file has changed since the last success, so that the source has to be asked anew.
     var isOutdated: Bool { outdated != nil }
@@ -83,7 +92,7 @@ struct SourceRecord: Sendable {
     ///   - jitter: from 0 to 1.
     mutating func fail(every: Duration, retryAfter: Int?, jitter: Double, at now: Instant) {
         outcome = .failed
-        heard = nil
+        (tried, heard) = (now, nil)
         failures += 1
         let limit = min(Self.maxBackOff.time, every * Self.maxBackOff.intervals)
         let doubled = every * (1 << min(failures - 1, 12))
@@ -120,7 +129,8 @@ struct SourceRecord: Sendable {
     /// Whether a note comes from a node with another file, or from before a reload of this node's.
     func isForeign(_ note: SourceNote) -> Bool { note.origin != origin }
 
-    mutating func wait(until due: Instant) { self.due = due }
+    /// The turn is another node's, or not due.
+    mutating func wait(_ time: Duration, at now: Instant) { (tried, due) = (now, now + time) }
 
     /// Adopts what another node knows.
     mutating func adopt(_ note: SourceNote, at now: Instant) {

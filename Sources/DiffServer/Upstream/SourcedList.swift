@@ -96,7 +96,9 @@ final class SourcedList: @unchecked Sendable {
         used.withLock { $0 = now }
         if isThere {
             // While the source fails, readers get what there is.
-            if known.isFresh(at: now) || known.due > now && known.outcome == .failed { return nil }
+            if known.isFresh(at: now) || known.outcome == .failed && known.nextTry(isSole: store.isSole) > now {
+                return nil
+            }
         } else if known.due > now, let problem = problem(known, at: now) {
             return .done(.failure(problem))
         }
@@ -149,11 +151,8 @@ final class SourcedList: @unchecked Sendable {
     private func schedule() {
         timer = nil
         guard hasReaders else { return }
-        let record = known.withLock { $0 }
-        var left = max(record.due - .now, .zero)
-        // Another node may hear from a failing source before this one's turn comes.
-        if record.outcome == .failed, !store.isSole { left = min(left, max(record.interval, Self.retry.late)) }
-        timer = loop.schedule(after: left) { [weak self] in
+        let next = known.withLock { $0 }.nextTry(isSole: store.isSole)
+        timer = loop.schedule(after: max(next - .now, .zero)) { [weak self] in
             guard let self else { return }
             timer = nil
             // Without readers the source is left alone.
@@ -192,7 +191,7 @@ final class SourcedList: @unchecked Sendable {
                     request(source, at: url, as: match.definition)
                 case .success(let other): wait(for: other)
                 case .failure(let failure):
-                    known.withLock { $0.wait(until: .now + Self.patience) }
+                    known.withLock { $0.wait(Self.patience, at: .now) }
                     end(.failure(Problem(failure)))
                 }
             }
@@ -225,7 +224,7 @@ final class SourcedList: @unchecked Sendable {
         case .busy:
             // Soon, if somebody waits for the answer; otherwise when it should be there.
             known.withLock {
-                $0.wait(until: .now + (waiting.isEmpty ? min($0.interval / 4, Self.retry.late) : Self.retry.soon))
+                $0.wait(waiting.isEmpty ? min($0.interval / 4, Self.retry.late) : Self.retry.soon, at: .now)
             }
             if waiting.isEmpty { return schedule() }
             let isForced = waiting.contains(where: \.isForced)
@@ -234,7 +233,7 @@ final class SourcedList: @unchecked Sendable {
                 self?.ask(isForced: isForced)
             }
         case .notDue(_, let time):
-            known.withLock { $0.wait(until: .now + time) }
+            known.withLock { $0.wait(time, at: .now) }
             let known = known.withLock { $0 }
             if let note = turn.note, known.isForeign(note), hasReaders || !waiting.isEmpty {
                 return ask(isForced: true)

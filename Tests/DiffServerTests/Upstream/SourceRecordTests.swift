@@ -135,6 +135,24 @@ import Testing
         #expect(other.fetched == later)
     }
 
+    @Test func `other nodes are asked about a source that fails, once an interval`() {
+        var record = record { $0.fail(every: .seconds(5), retryAfter: 60, jitter: 0, at: start) }
+        #expect(record.nextTry(isSole: true) == start + .seconds(60))
+        #expect(record.nextTry(isSole: false) == start + .seconds(5))
+        record.wait(.seconds(55), at: start + .seconds(5))
+        #expect(record.nextTry(isSole: false) == start + .seconds(10))
+        record.wait(.seconds(2), at: start + .seconds(58))
+        #expect(record.nextTry(isSole: false) == start + .seconds(60))
+        record.succeed(answer(), every: .seconds(5), revision: nil, asked: start, at: start + .seconds(60))
+        #expect(record.nextTry(isSole: false) == record.due)
+    }
+
+    @Test func `other nodes are asked about a source at most once a second`() {
+        var record = SourceRecord(every: .milliseconds(10), at: start)
+        record.fail(every: .milliseconds(10), retryAfter: 60, jitter: 0, at: start)
+        #expect(record.nextTry(isSole: false) == start + .seconds(1))
+    }
+
     @Test func `a list that is not there is looked for again in ten seconds`() {
         let record = record { $0.miss(at: start) }
         #expect(due(record) == 10)
