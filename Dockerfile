@@ -15,7 +15,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY Package.swift ./
-COPY .ci/build .ci/build
+COPY .ci/build .ci/function-order .ci/
 COPY Sources Sources
 # The server carries its files.
 COPY Clients/js Clients/js
