@@ -21,9 +21,10 @@ extension Errand {
     var patience: Duration { SourcedList.patience }
 
     var transition: SessionTransition {
-        SessionTransition(
-            name: session, bounds: service.table.bounds.history, hash: service.store.hash, now: .now,
-            isLogged: service.table.isCache)
+        let store = service.store
+        let table = store.table
+        return SessionTransition(
+            name: session, bounds: table.bounds.history, hash: store.hash, now: .now, isLogged: table.isCache)
     }
 
     /// Continues on the errand's loop, or on a worker's thread if that takes long. A store's thread must not do it.

@@ -43,24 +43,24 @@ struct SessionTransition: Sendable {
         after before: Session, _ snapshot: Snapshot, _ reused: ReusedRuns? = nil, marks: Marks = .none,
         maker: RequestFingerprint?
     ) -> (Session, Changeset) {
-        let ignored = before.settings.ignored
+        let (old, ignored) = (before.head, before.settings.ignored)
         let changeset = Changeset(
-            from: before.head.snapshot, to: snapshot, marks: marks, ignoring: ignored, reused: reused)
+            from: old.snapshot, to: snapshot, marks: marks, ignoring: ignored, reused: reused)
         let fingerprints = Fingerprints(
-            of: snapshot, ignoring: ignored, from: before.head.fingerprints, reusing: changeset.reused)
+            of: snapshot, ignoring: ignored, from: old.fingerprints, reusing: changeset.reused)
         // Digests are not compared, since the head's may be from another function.
-        let isSame = fingerprints.areOfSameState(as: before.head.fingerprints)
+        let isSame = fingerprints.areOfSameState(as: old.fingerprints)
         if isSame, marks.isEmpty { return (before, changeset) }
         var history = before.history
         let back = isSame ? SnapshotDelta.unchanged : SnapshotDelta(backOver: changeset)
-        history.retire(before.head.revision, marks: before.head.marks, back: back, at: now, bounds: bounds)
-        let digest = isSame ? before.head.revision.digest : fingerprints.digest(salt: before.settings.salt(name))
+        history.retire(old.revision, marks: old.marks, back: back, at: now, bounds: bounds)
+        let digest = isSame ? old.revision.digest : fingerprints.digest(salt: before.settings.salt(name))
         let origin = Session.Head.Origin(
-            revision: Revision(sequence: before.head.revision.sequence + 1, digest: digest), marks: marks,
-            parent: before.head.revision, maker: maker, made: now, hasOldDigest: isSame && before.head.hasOldDigest)
+            revision: Revision(sequence: old.revision.sequence + 1, digest: digest), marks: marks,
+            parent: old.revision, maker: maker, made: now, hasOldDigest: isSame && old.hasOldDigest)
         // If only marks are new the old snapshot stays, so that ignored places do not change without a change.
         let head = Session.Head(
-            origin, snapshot: isSame ? before.head.snapshot : snapshot, fingerprints: fingerprints,
+            origin, snapshot: isSame ? old.snapshot : snapshot, fingerprints: fingerprints,
             step: isLogged ? isSame ? .unchanged : SnapshotDelta(over: changeset) : nil, change: changeset)
         return (before.with(head: head, history: history), changeset)
     }

@@ -13,16 +13,17 @@ import SnapshotKit
 struct Transaction<Operation: SessionOperation>: Sendable {
     private let operation: Operation
     private let errand: any Errand
+    private let store: any SessionStore
 
-    init(_ operation: Operation, for errand: any Errand) { (self.operation, self.errand) = (operation, errand) }
+    init(_ operation: Operation, for errand: any Errand) {
+        (self.operation, self.errand, store) = (operation, errand, errand.service.store)
+    }
 
     /// The outcome, and the slot of the session; nil if there is none.
     struct Done: Sendable {
         let outcome: Operation.Outcome
         let slot: SessionSlot?
     }
-
-    private var store: any SessionStore { errand.service.store }
 
     /// The result of a step.
     private enum Attempt {
