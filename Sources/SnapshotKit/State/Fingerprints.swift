@@ -96,14 +96,16 @@ public final class Fingerprints: Sendable {
         let others = new.nodes.count - runs.reduce(0) { $0 + $1.count - 1 }
         guard others * 2 < new.nodes.count else { return (items, sections, hash.sum(items, sections, new)) }
         var sum = sum
-        // The first item of a run may have another predecessor.
-        runs.lazy.map { ReusedRun(old: $0.old, new: $0.new + 1, count: $0.count - 1) }
+        let hasSameLinks = new.hasStructure(of: old)
+        // Otherwise the first item of a run may have another predecessor.
+        let first = hasSameLinks ? 0 : 1
+        runs.lazy.map { ReusedRun(old: $0.old, new: $0.new + first, count: $0.count - first) }
             .forOthers(of: new.nodes.count) { sum &+= hash.summand(ofItem: $0, new, items[$0]) }
-        runs.sortedByOld.lazy.map { ReusedRun(old: $0.old, new: $0.old + 1, count: $0.count - 1) }
+        runs.sortedByOld.lazy.map { ReusedRun(old: $0.old, new: $0.old + first, count: $0.count - first) }
             .forOthers(of: old.nodes.count) { sum &-= hash.summand(ofItem: $0, old, self.items[$0]) }
         for section in 0..<max(old.sections.count, new.sections.count) {
             if section < old.sections.count, section < new.sections.count, self.sections[section] == sections[section],
-                old.hasSameLinks(section: section, as: new)
+                hasSameLinks || old.hasSameLinks(section: section, as: new)
             {
                 continue
             }
