@@ -42,7 +42,8 @@ struct SourceRecord: Sendable {
     /// Whether the last success is younger than an interval.
     func isFresh(at now: Instant) -> Bool { !isOutdated && (fetched.map { now - $0 < interval } ?? false) }
 
-    /// When this node may try to take the turn again. Another node may hear from a failing source before it is due here.
+    /// When this node may try to take the turn again. Another node may hear from a failing source before it is due
+    /// here.
     func nextTry(isSole: Bool) -> Instant {
         isSole || outcome != .failed ? due : min(due, tried + max(interval, Self.minPause))
     }
