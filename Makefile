@@ -12,7 +12,7 @@ help: ## this list
 
 # The key of the digests is fixed here, and only here, so that revisions are those that README shows.
 run: build ## build for release and serve on http://127.0.0.1:8080; OPTIONS="--listen :80" and the like
-	@DIFFSERVER_DIGEST_KEY="$${DIFFSERVER_DIGEST_KEY:-readme}" exec $(BINARY) serve $(OPTIONS)
+	@DIFFSERVER_DIGEST_KEY="$${DIFFSERVER_DIGEST_KEY:-readme}" exec "$(BINARY)" serve $(OPTIONS)
 
 test: unit end-to-end page kotlin ## build and run every test
 
@@ -32,15 +32,15 @@ unit: setup-test ## the libraries' tests
 	Tests/unit --skip-build --parallel --skip SnapshotKitTests
 
 end-to-end: setup-test build ## tests of the built server, from outside
-	DIFFSERVER_BINARY=$(BINARY) Tests/EndToEnd/run
+	DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
 
 end-to-end-stores: setup-test build ## the same, with sessions in SQLite and in Redis
-	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY=$(BINARY) Tests/EndToEnd/run
-	DIFFSERVER_STORE=redis DIFFSERVER_BINARY=$(BINARY) Tests/EndToEnd/run
+	DIFFSERVER_STORE=sqlite DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
+	DIFFSERVER_STORE=redis DIFFSERVER_BINARY="$(BINARY)" Tests/EndToEnd/run
 
 # The client is for Node 20 and later, and Debian 12 has 18.
 page: setup-test build ## tests of the playground and the JavaScript client, in Node 20 and in Chromium
-	@if node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)'; then DIFFSERVER=$(BINARY) Tests/Page/run; \
+	@if node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)'; then DIFFSERVER="$(BINARY)" Tests/Page/run; \
 	else echo "page: skipped, since this is Node $$(node --version) and the client is for Node 20 and later"; fi
 
 .PHONY: kotlin
@@ -48,7 +48,7 @@ kotlin: setup-test build ## tests of the Kotlin client, on the JVM and against s
 	.ci/with-server Tests/Kotlin/run
 
 openapi: setup-test build ## the description against the server, and the server against it; takes packages from PyPI
-	Tests/OpenAPI/run $(BINARY)
+	Tests/OpenAPI/run "$(BINARY)"
 
 adapters: setup ## type-check the Swift client's adapters for UIKit, AppKit and SwiftUI, against stubs of these
 	Tests/Adapters/run
