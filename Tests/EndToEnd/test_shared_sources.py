@@ -213,6 +213,26 @@ class Turns(NodeCase):
         self.upstream.set("/l/9", ["c"])
         self.shows(first, "l:9", "c")
 
+    def test_a_source_that_wants_to_be_left_alone_is_when_redis_has_forgotten_that(self):
+        self.upstream.set("/l/10", ["a"])
+        self.shows(self.nodes[0], "l:10", "a")
+        self.upstream.set("/l/10", says({}, 503, **{"Retry-After": "60"}))
+        asked = self.upstream.count("/l/10")
+
+        def is_asked():
+            self.get(self.nodes[0], "l:10")
+            return self.upstream.count("/l/10") > asked
+        wait_for(is_asked, "the source is asked again")
+        self.assertEqual(self.redis.say("DEL", "diffserver:{l:10}:source"), b":1\r\n")
+        until = time.monotonic() + 4 * INTERVAL + 1
+        while time.monotonic() < until:
+            self.get(self.nodes[0], "l:10")
+            time.sleep(0.05)
+        self.assertEqual(self.upstream.count("/l/10"), asked + 1)
+        # And now the other nodes know it again.
+        self.get(self.nodes[1], "l:10")
+        self.assertEqual(self.upstream.count("/l/10"), asked + 1)
+
     def told(self, what):
         """Lines in the logs of all nodes."""
         return sum(f"list source {what}" in line for node in self.nodes for line in node.server.lines)

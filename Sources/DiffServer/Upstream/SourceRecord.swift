@@ -8,7 +8,7 @@ struct SourceRecord: Sendable {
     private(set) var fetched: Instant?
     /// When the source may be asked again.
     private(set) var due: Instant
-    /// When this node last asked the source, or the other nodes what they know of it.
+    /// When this node last learnt that the source fails, or asked the other nodes what they know of it.
     private var tried: Instant
     /// From a success to the next request.
     private(set) var interval: Duration
@@ -47,6 +47,9 @@ struct SourceRecord: Sendable {
     func nextTry(isSole: Bool) -> Instant {
         isSole || outcome != .failed ? due : min(due, tried + max(interval, Self.minPause))
     }
+
+    /// Whether the source has failed, and is not to be asked yet.
+    func isResting(at now: Instant) -> Bool { outcome == .failed && due > now }
 
     /// Whether the file has changed since the last success, so that the source has to be asked anew.
     var isOutdated: Bool { outdated != nil }

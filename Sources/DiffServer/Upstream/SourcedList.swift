@@ -188,6 +188,9 @@ final class SourcedList: @unchecked Sendable {
                 switch result {
                 case .success(.taken(let note)):
                     adopt(note)
+                    let record = known.withLock { $0 }
+                    // The store has lost the turn, which was not due yet.
+                    if !isForced, record.isResting(at: .now) { return giveBack(.failure(problem(record, at: .now) ?? .noSession(name))) }
                     request(source, at: url, as: match.definition)
                 case .success(let other): wait(for: other)
                 case .failure(let failure):
