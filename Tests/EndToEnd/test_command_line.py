@@ -204,6 +204,7 @@ class Words(unittest.TestCase):
                 (["serve", f"--token-secret:{secret}"], 'unknown option "--token-secret"'),
                 (["serve", "--token-secret-file", secret], "the file of --token-secret-file cannot be read: No such file"),
                 (["serve", "--key-file", secret], "the file of --key-file cannot be read: No such file"),
+                (["serve", "--key-file", __file__], "line 1 in the file of --key-file is not NAME:SHA256"),
                 (["token", "--session", "s", "--token-secret", secret], "the value of --token-secret is shorter than 32 bytes"),
                 (["token", "--session", "s"], "no secret to sign with"),
                 (["token"], "token needs 1 to 64 sessions"),

@@ -49,8 +49,7 @@ enum OptionTable {
         .list(
             "--key", "NAME:SHA256[:PREFIX]",
             "a writer's key by its hash, good for sessions whose names start with PREFIX; may be repeated",
-            "is not NAME:SHA256 or NAME:SHA256:PREFIX, with a hash of 64 hexadecimal digits; diffserver key makes one",
-            \.keys
+            KeyRing.Key.fault, \.keys
         ) { KeyRing.Key($0) }.keptSecret(),
         .text("--key-file", "FILE", "file with such keys, one per line", \.keyFile),
         Option(

@@ -50,14 +50,15 @@ extension Options {
 
     private mutating func readSecrets() throws(UsageError) {
         if let keyFile {
-            let lines = try secret("--key-file", keyFile).split(separator: UInt8(ascii: "\n"))
-            guard !lines.isEmpty else { throw UsageError("the file of --key-file is empty") }
-            for line in lines {
-                guard let key = KeyRing.Key(String(decoding: line, as: UTF8.self)[...].trimmed) else {
-                    throw UsageError("a line in the file of --key-file is not NAME:SHA256 or NAME:SHA256:PREFIX")
+            let text = String(decoding: try secret("--key-file", keyFile), as: UTF8.self)
+            let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(\.trimmed)
+            for (number, line) in zip(1..., lines) where !line.isEmpty {
+                guard let key = KeyRing.Key(line) else {
+                    throw UsageError("line \(number) in the file of --key-file \(KeyRing.Key.fault)")
                 }
                 keys.append(key)
             }
+            guard lines.contains(where: { !$0.isEmpty }) else { throw UsageError("the file of --key-file is empty") }
         }
         if let tokenSecretFile {
             guard tokenSecrets.isEmpty else {

@@ -7,6 +7,10 @@ struct KeyRing: Sendable {
         /// The start of its sessions' names; empty for all.
         var prefix: String
 
+        /// What is wrong with text that is no key, for error messages.
+        static let fault =
+            "is not NAME:SHA256 or NAME:SHA256:PREFIX, with a hash of 64 hexadecimal digits; diffserver key makes one"
+
         /// Reads the written form; nil for anything else. An empty prefix is refused: a script that failed to fill it
         /// in would have made a key for everything.
         init?(_ text: some StringProtocol) {

@@ -143,6 +143,6 @@ extension Token.Scope {
 
     /// The valid words, for error messages.
     static let words =
-        "read, edit, or edit: with one of "
+        "read, edit, or edit:OPERATION, where OPERATION is one of "
         + EditOperation.allCases.map(\.rawValue).joined(separator: ", ")
 }
