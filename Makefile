@@ -75,9 +75,9 @@ replay: setup-test build ## replay a list's history through the server; HISTORY=
 format: ## format all Swift files
 	@swift format format -i -p $(SWIFT_FILES)
 
-lint: ## check the format of all Swift files, the order of folders, and that docs/architecture.md names what is there
+lint: ## check the format of all Swift files, the width of lines, the order of folders, and that docs/architecture.md names what is there
 	@swift format lint -s -p $(SWIFT_FILES)
-	@.ci/check-width $(SWIFT_FILES)
+	@.ci/check-width $(SWIFT_FILES) *.md $$(find docs Clients Examples -name node_modules -prune -o -name "*.md" -print)
 	@.ci/check-folders
 	@.ci/check-walks
 

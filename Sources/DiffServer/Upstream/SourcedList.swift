@@ -188,9 +188,8 @@ final class SourcedList: @unchecked Sendable {
                 switch result {
                 case .success(.taken(let note)):
                     adopt(note)
-                    let record = known.withLock { $0 }
-                    // The store has lost the turn, which was not due yet.
-                    if !isForced, record.isResting(at: .now) { return giveBack(.failure(problem(record, at: .now) ?? .noSession(name))) }
+                    // Perhaps the store has lost the turn, and it was not due yet.
+                    if !isForced, known.withLock({ $0.isResting(at: .now) }) { return giveBackFailed() }
                     request(source, at: url, as: match.definition)
                 case .success(let other): wait(for: other)
                 case .failure(let failure):
@@ -323,6 +322,10 @@ final class SourcedList: @unchecked Sendable {
         obstacle.withLock { $0 = detail ?? reason }
         // Once per outage, not per try.
         if isFirst { upstream.outages.begin(name, of: asked.list, because: reason) }
+        giveBackFailed()
+    }
+
+    private func giveBackFailed() {
         giveBack(.failure(problem(known.withLock { $0 }, at: .now) ?? .noSession(name)))
     }
 
