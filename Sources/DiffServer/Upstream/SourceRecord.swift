@@ -48,9 +48,6 @@ struct SourceRecord: Sendable {
         isSole || outcome != .failed ? due : min(due, tried + max(interval, Self.minPause))
     }
 
-    /// Whether the source has failed, and is not to be asked yet.
-    func isResting(at now: Instant) -> Bool { outcome == .failed && due > now }
-
     /// Whether the file has changed since the last success, so that the source has to be asked anew.
     var isOutdated: Bool { outdated != nil }
 
@@ -135,6 +132,14 @@ struct SourceRecord: Sendable {
 
     /// The turn is another node's, or not due.
     mutating func wait(_ time: Duration, at now: Instant) { (tried, due) = (now, now + time) }
+
+    /// This node has the turn. Returns whether it had better give it back: the source fails and is not to be asked yet,
+    /// but the store has lost that.
+    mutating func isTooEarly(at now: Instant) -> Bool {
+        guard outcome == .failed, due > now else { return false }
+        tried = now
+        return true
+    }
 
     /// Adopts what another node knows.
     mutating func adopt(_ note: SourceNote, at now: Instant) {

@@ -188,8 +188,7 @@ final class SourcedList: @unchecked Sendable {
                 switch result {
                 case .success(.taken(let note)):
                     adopt(note)
-                    // Perhaps the store has lost the turn, and it was not due yet.
-                    if !isForced, known.withLock({ $0.isResting(at: .now) }) { return giveBackFailed() }
+                    if !isForced, known.withLock({ $0.isTooEarly(at: .now) }) { return giveBackFailed() }
                     request(source, at: url, as: match.definition)
                 case .success(let other): wait(for: other)
                 case .failure(let failure):

@@ -147,6 +147,16 @@ import Testing
         #expect(record.nextTry(isSole: false) == record.due)
     }
 
+    @Test func `a turn is too early for a source that fails until it is due`() {
+        var record = record { $0.fail(every: .seconds(5), retryAfter: 60, jitter: 0, at: start) }
+        let later = start + .seconds(30)
+        #expect(record.isTooEarly(at: later))
+        #expect(record.nextTry(isSole: false) == start + .seconds(35))
+        #expect(!record.isTooEarly(at: start + .seconds(60)))
+        record.succeed(answer(), every: .seconds(5), revision: nil, asked: later, at: later)
+        #expect(!record.isTooEarly(at: later))
+    }
+
     @Test func `other nodes are asked about a source at most once a second`() {
         var record = SourceRecord(every: .milliseconds(10), at: start)
         record.fail(every: .milliseconds(10), retryAfter: 60, jitter: 0, at: start)
