@@ -198,3 +198,20 @@ class ManyByToken(ManyCase):
         self.assertProblem(self.get(self.path("a1", "a2"), **mine), 403, "forbidden")
         stream = self.stream("a1", "a2", **mine)
         self.assertEqual(stream.status, 403)
+
+
+class Ended(ManyCase):
+    # All bodies and streams together may take 8 MiB: 512 streams of 64 lists.
+    options = ("--memory", "32MiB", "--max-body", "1MiB")
+
+    def test_a_stream_that_is_over_takes_no_memory_any_more(self):
+        names = [self.made(["a"])[0] for _ in range(64)]
+        for _ in range(24):
+            streams = [self.stream(*names) for _ in range(25)]
+            self.assertEqual({stream.status for stream in streams}, {200})
+            for stream in streams:
+                stream.close()
+            deadline = time.monotonic() + 10
+            while "diffserver_streams 0" not in self.get("/metrics").text:
+                self.assertLess(time.monotonic(), deadline, "a closed stream is still counted")
+        self.wrote(names[0], ["b"])

@@ -15,6 +15,7 @@ final class EventStream: @unchecked Sendable {
     let call: Call
     let form: EventForm
     let writer: StreamWriter
+    /// They hold the stream as well, until it is over: then there are none.
     private(set) var lists: [StreamedList] = []
     /// The list whose turn it is to be sent first.
     private var first = 0
@@ -87,6 +88,8 @@ final class EventStream: @unchecked Sendable {
     func send() {
         guard !writer.isClosed, writer.isWritable else { return }
         var room = Self.batch
+        // One of them may end the stream.
+        let lists = lists
         for index in lists.indices.map({ ($0 + first) % lists.count }) {
             guard room > 0 else { return }
             room -= lists[index].send()
@@ -135,8 +138,9 @@ final class EventStream: @unchecked Sendable {
     }
 
     private func leave() {
-        for list in lists { list.leave() }
-        call.leave(lists[0])
+        let left = exchange(&lists, with: [])
+        for list in left { list.leave() }
+        call.leave(left[0])
         for timer in timers.values { timer.cancel() }
         timers = [:]
         call.service.metrics.streamClosed()
