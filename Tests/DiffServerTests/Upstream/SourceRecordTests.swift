@@ -150,11 +150,14 @@ import Testing
     @Test func `a turn is too early for a source that fails until it is due`() {
         var record = record { $0.fail(every: .seconds(5), retryAfter: 60, jitter: 0, at: start) }
         let later = start + .seconds(30)
-        #expect(record.isTooEarly(at: later))
+        let isTooEarly = record.isTooEarly(at: later)
+        #expect(isTooEarly)
         #expect(record.nextTry(isSole: false) == start + .seconds(35))
-        #expect(!record.isTooEarly(at: start + .seconds(60)))
+        let isTooEarlyWhenDue = record.isTooEarly(at: start + .seconds(60))
+        #expect(!isTooEarlyWhenDue)
         record.succeed(answer(), every: .seconds(5), revision: nil, asked: later, at: later)
-        #expect(!record.isTooEarly(at: later))
+        let isTooEarlyForOneThatAnswers = record.isTooEarly(at: later)
+        #expect(!isTooEarlyForOneThatAnswers)
     }
 
     @Test func `other nodes are asked about a source at most once a second`() {
