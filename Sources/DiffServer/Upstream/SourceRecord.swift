@@ -8,7 +8,7 @@ struct SourceRecord: Sendable {
     private(set) var fetched: Instant?
     /// When the source may be asked again.
     private(set) var due: Instant
-    /// When this node last learnt that the source fails, or asked the other nodes what they know of it.
+    /// When this node last tried to take the turn.
     private var tried: Instant
     /// From a success to the next request.
     private(set) var interval: Duration
@@ -93,7 +93,7 @@ struct SourceRecord: Sendable {
     ///   - jitter: from 0 to 1.
     mutating func fail(every: Duration, retryAfter: Int?, jitter: Double, at now: Instant) {
         outcome = .failed
-        (tried, heard) = (now, nil)
+        heard = nil
         failures += 1
         let limit = min(Self.maxBackOff.time, every * Self.maxBackOff.intervals)
         let doubled = every * (1 << min(failures - 1, 12))
@@ -114,8 +114,10 @@ struct SourceRecord: Sendable {
         due = now
     }
 
-    /// Sets the origin before a request. If it has changed, `outdate` may not have been called yet.
+    /// Sets the origin before this node tries to take the turn. If it has changed, `outdate` may not have been called
+    /// yet.
     mutating func begin(from origin: UInt64, every: Duration, at now: Instant) {
+        tried = now
         guard origin != self.origin else { return }
         if outcome != nil { outdate(every: every, at: now) }
         self.origin = origin
@@ -130,16 +132,11 @@ struct SourceRecord: Sendable {
     /// Whether a note comes from a node with another file, or from before a reload of this node's.
     func isForeign(_ note: SourceNote) -> Bool { note.origin != origin }
 
-    /// The turn is another node's, or not due.
-    mutating func wait(_ time: Duration, at now: Instant) { (tried, due) = (now, now + time) }
+    mutating func wait(until due: Instant) { self.due = due }
 
-    /// This node has the turn. Returns whether it had better give it back: the source fails and is not to be asked yet,
-    /// but the store has lost that.
-    mutating func isTooEarly(at now: Instant) -> Bool {
-        guard outcome == .failed, due > now else { return false }
-        tried = now
-        return true
-    }
+    /// Whether the source fails and is not to be asked yet. If this node has the turn nevertheless, the store has lost
+    /// that.
+    func isTooEarly(at now: Instant) -> Bool { outcome == .failed && due > now }
 
     /// Adopts what another node knows.
     mutating func adopt(_ note: SourceNote, at now: Instant) {

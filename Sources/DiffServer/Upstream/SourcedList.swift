@@ -192,7 +192,7 @@ final class SourcedList: @unchecked Sendable {
                     request(source, at: url, as: match.definition)
                 case .success(let other): wait(for: other)
                 case .failure(let failure):
-                    known.withLock { $0.wait(Self.patience, at: .now) }
+                    known.withLock { $0.wait(until: .now + Self.patience) }
                     end(.failure(Problem(failure)))
                 }
             }
@@ -225,7 +225,7 @@ final class SourcedList: @unchecked Sendable {
         case .busy:
             // Soon, if somebody waits for the answer; otherwise when it should be there.
             known.withLock {
-                $0.wait(waiting.isEmpty ? min($0.interval / 4, Self.retry.late) : Self.retry.soon, at: .now)
+                $0.wait(until: .now + (waiting.isEmpty ? min($0.interval / 4, Self.retry.late) : Self.retry.soon))
             }
             if waiting.isEmpty { return schedule() }
             let isForced = waiting.contains(where: \.isForced)
@@ -234,7 +234,7 @@ final class SourcedList: @unchecked Sendable {
                 self?.ask(isForced: isForced)
             }
         case .notDue(_, let time):
-            known.withLock { $0.wait(time, at: .now) }
+            known.withLock { $0.wait(until: .now + time) }
             let known = known.withLock { $0 }
             if let note = turn.note, known.isForeign(note), hasReaders || !waiting.isEmpty {
                 return ask(isForced: true)
