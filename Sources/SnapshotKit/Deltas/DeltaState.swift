@@ -5,6 +5,8 @@ struct DeltaState {
     private var assembly: ColumnsAssembly
     /// Texts that are not in the source's.
     private var tail: TokenBuffer
+    /// Contents that are not written yet.
+    private var patched = PatchedContents()
 
     init(_ source: ColumnsView) {
         self.source = source
@@ -20,10 +22,31 @@ struct DeltaState {
     /// The state's text and what it is made of; nil if the text is longer than records can address.
     consuming func finished() -> (StateText, ColumnsAssembly)? {
         guard tail.count > 0 else { return (source.columns.text, assembly) }
-        guard source.columns.text.count + tail.count < Int(UInt32.max) - JSONScanner.padding else { return nil }
+        var count = tail.count + JSONScanner.padding
+        assembly.forEachContent { if patched.contains($0) { count += $1 + 1 } }
+        guard source.columns.text.count + count < patched.lowest else { return nil }
+        // Written once, into memory of the right size.
+        var texts = TokenBuffer(base: source.columns.text.count, capacity: count)
+        tail.bytes.withUnsafeBytes { tail in
+            _ = texts.append(tail)
+            assembly.placeContents { place, count in
+                guard patched.contains(place) else { return place }
+                let start = texts.end
+                patched.write(place, count: count) { _ = texts.append(bytes(at: $0, $1, tail)) }
+                texts.endValue()
+                return UInt32(truncatingIfNeeded: start)
+            }
+        }
+        texts.pad()
         let dead = assembly.bytesLeftBehind(of: source)
-        let text = tail.padded().withUnsafeBytes { source.columns.text.appending($0, dead: dead) }
-        return (text, assembly)
+        return (texts.bytes.withUnsafeBytes { source.columns.text.appending($0, dead: dead) }, assembly)
+    }
+
+    /// Bytes of the source's text or of the tail.
+    private func bytes(at place: UInt32, _ count: Int, _ tail: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        let start = source.columns.text.count
+        guard Int(place) >= start else { return source.text.bytes(at: place, count) }
+        return UnsafeRawBufferPointer(rebasing: tail[Int(place) - start..<Int(place) - start + count])
     }
 
     /// Applies a delta; false if it does not fit, and then the state must not be used any more.
@@ -216,13 +239,11 @@ struct DeltaState {
         let (start, end) = (try reader.take(), try reader.take())
         let middle = try reader.takeBytes()
         try require(start <= old.count && end <= old.count - start && start + end + middle.count > 0)
-        // The old value may be in the same buffer, which moves while it grows.
-        let before =
-            old.lowerBound < source.columns.text.count
-            ? Array(source.text.bytes(at: UInt32(truncatingIfNeeded: old.lowerBound), old.count))
-            : tail.bytes(at: old.lowerBound, old.count)
-        let place = tail.append(before.prefix(start), middle, before.suffix(end))
-        return place..<place + start + end + middle.count
+        let place = tail.append(value: middle)
+        let news = place..<place + middle.count
+        if start + end == 0 { return news }
+        try require(tail.end < patched.lowest)
+        return patched.append(old, start: start, news, end: end)
     }
 }
 

@@ -80,6 +80,26 @@ struct ColumnsAssembly {
         }
     }
 
+    // MARK: Contents
+
+    /// Calls `body` with the place and the length of each content that may not be the source's.
+    func forEachContent(_ body: (UInt32, Int) -> Void) {
+        body(list.start, Int(list.count))
+        for section in sections { body(section.contentStart, Int(section.contentCount)) }
+        for payload in payloads { body(payload.contentStart, Int(payload.contentCount)) }
+    }
+
+    /// Sets where these stand.
+    mutating func placeContents(_ body: (UInt32, Int) -> UInt32) {
+        list.start = body(list.start, Int(list.count))
+        for index in sections.indices {
+            sections[index].contentStart = body(sections[index].contentStart, Int(sections[index].contentCount))
+        }
+        for index in payloads.indices {
+            payloads[index].contentStart = body(payloads[index].contentStart, Int(payloads[index].contentCount))
+        }
+    }
+
     /// Bytes of the source's text that the new state does not refer to, as far as can be told without looking at the
     /// items it took over. O(items it did not).
     func bytesLeftBehind(of source: ColumnsView) -> Int {

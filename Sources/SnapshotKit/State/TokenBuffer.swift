@@ -16,6 +16,9 @@ struct TokenBuffer {
     /// Bytes so far.
     var count: Int { writer.count }
 
+    /// Where the next byte will stand.
+    var end: Int { base + writer.count }
+
     /// What was appended.
     var bytes: ArraySlice<UInt8> { writer.written }
 
@@ -51,10 +54,13 @@ struct TokenBuffer {
     /// Appends a JSON value; returns where it starts. The comma behind it ends a number for a cursor.
     @inline(__always)
     mutating func append(value: UnsafeRawBufferPointer) -> Int {
-        let start = append(value)
-        writer.append(byte: UInt8(ascii: ","))
-        return start
+        defer { endValue() }
+        return append(value)
     }
+
+    /// Ends a JSON value that was appended in parts.
+    @inline(__always)
+    mutating func endValue() { writer.append(byte: UInt8(ascii: ",")) }
 
     /// Appends the JSON value that `body` writes; nil if it returns that it wrote none.
     mutating func append(writing body: (inout JSONWriter) -> Bool) -> Range<Int>? {
@@ -75,17 +81,6 @@ struct TokenBuffer {
         return start
     }
 
-    /// Appends a JSON value in three parts; returns where it starts.
-    mutating func append(
-        _ start: ArraySlice<UInt8>, _ middle: UnsafeRawBufferPointer, _ end: ArraySlice<UInt8>
-    ) -> Int {
-        defer { writer.append(byte: UInt8(ascii: ",")) }
-        let place = start.withUnsafeBytes { append($0) }
-        _ = append(middle)
-        _ = end.withUnsafeBytes { append($0) }
-        return place
-    }
-
     /// Bytes that were appended.
     func bytes(at start: Int, _ count: Int) -> [UInt8] { Array(bytes[start - base..<start - base + count]) }
 
@@ -95,6 +90,9 @@ struct TokenBuffer {
         defer { writer.append(bytes) }
         return base + writer.count
     }
+
+    /// Appends the padding of a text that is complete.
+    mutating func pad() { for _ in 0..<JSONScanner.padding { writer.append(byte: 0) } }
 
     /// The bytes and their padding, without room to spare.
     consuming func padded() -> [UInt8] {

@@ -87,6 +87,24 @@ struct SnapshotDeltaTests {
         #expect(reused.runs.reduce(0) { $0 + $1.count } == count - 3)
     }
 
+    @Test("takes the memory of one state over any number of changes to a long content")
+    func memory() throws {
+        let text = String(repeating: "words ", count: 2000)
+        let json = { (n: Int) in
+            #"{"content":{"n":\#(n),"text":"\#(text)"},"sections":[{"id":"s","content":["\#(text)",\#(n)],"items":["#
+                + #"{"id":"a","content":{"first":\#(n / 2),"text":"\#(text)","last":\#((n + 1) / 2)}},"#
+                + #"{"id":7,"content":\#(n)}]}]}"#
+        }
+        let states = try (0...60).map { try Snapshot(json: json($0 + 7)) }
+        let back = zip(states, states.dropFirst()).map { SnapshotDelta(backOver: Changeset(from: $0, to: $1)) }
+        #expect(back.allSatisfy { $0.bytes.count < 200 })
+        for steps in [1, 2, 30, 60] {
+            let made = try #require(states[60].applying(back.reversed().prefix(steps))).snapshot
+            #expect(made.documentJSON() == states[60 - steps].documentJSON(), "\(steps) back")
+            #expect(made.footprint < 3 * states[60].footprint, "\(steps) back")
+        }
+    }
+
     private static let text = String(repeating: "words ", count: 12)
 
     @Test("keeps ids, contents and kinds as they were written")
