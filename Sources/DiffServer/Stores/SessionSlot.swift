@@ -93,6 +93,8 @@ final class SessionSlot: Sendable {
     /// The revision of the session, be it here or away; nil while there is none.
     var revision: Revision? { content.withLock { $0.value }?.revision }
 
+    var isInMemory: Bool { sessionInMemory != nil }
+
     /// The session as it is now, awake or not; nil once it is gone or away.
     var sessionInMemory: (any SessionInMemory)? { content.withLock { $0.value }?.session }
 

@@ -150,7 +150,8 @@ final class SessionTable: Sendable {
         guard slot.replace(before, by: next, keepsReplays: keepsReplays) else { return false }
         var tired: SessionSlot?
         let evicted = registry.withLock { registry -> [Evicted] in
-            guard slot.recency.isListed || registry.takeBack(slot) else { return [] }
+            // It may have been sent away since it was replaced.
+            guard slot.recency.isListed || slot.isInMemory && registry.takeBack(slot) else { return [] }
             tired = registry.awake.wake(slot)
             slot.recency.begin(next.settings.timeToLive)
             registry.ends.update(slot)

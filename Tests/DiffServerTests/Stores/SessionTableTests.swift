@@ -1,3 +1,4 @@
+import Dispatch
 import HTTPCore
 import SnapshotKit
 import Testing
@@ -47,6 +48,29 @@ import Testing
         #expect(names(table, "abcdfgh") == "abcd")
         _ = try table.create("e", session("e")).get()
         #expect(names(table, "abcdefgh") == "bcde")
+    }
+
+    @Test func `a session that is evicted while it is replaced does not stay in the table without its state`() throws {
+        let bounds = SessionTable.Bounds(sessions: 1)
+        let table = SessionTable(
+            bounds: bounds, messages: MessageMemory(memory: bounds.bytes, maxBody: 1024), hash: nil)
+        let (one, other) = (try session("a"), try session("b"))
+        let slot = try #require(table.adopt(one, as: "a", inPlaceOf: nil))
+        let lost = Locked(0)
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+            for _ in 0..<60_000 {
+                if thread == 0 {
+                    // Not as soon as it can be, or it would always come between two commits.
+                    for _ in 0..<Int.random(in: 0..<64) { _ = table.holds("c") }
+                    _ = table.adopt(other, as: "b", inPlaceOf: nil)
+                } else {
+                    _ = table.commit(one, to: slot, after: one)
+                }
+                let isWhole = table.registry.withLock { $0.slots.values.allSatisfy(\.isInMemory) }
+                if !isWhole { lost.withLock { $0 += 1 } }
+            }
+        }
+        #expect(lost.withLock { $0 } == 0)
     }
 
     @Test func `what is read leaves last, though it can be fetched again`() throws {
