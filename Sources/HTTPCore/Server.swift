@@ -38,17 +38,15 @@ public final class Server: Sendable {
     /// Opens all sockets and starts the loops. Call it once. The server then runs until it is drained, even if nobody
     /// holds it.
     ///
-    /// Ignores SIGPIPE for the whole process and, with `keepsFreedMemory`, sets malloc's thresholds.
+    /// Ignores SIGPIPE for the whole process and sets malloc's thresholds.
     ///
     /// - Returns: the addresses, with actual ports in place of 0.
     public func start() throws(ListenError) -> [SocketAddress] {
         signal(SIGPIPE, SIG_IGN)
-        if options.keepsFreedMemory {
-            mallopt(M_MMAP_THRESHOLD, 4 * 1024 * 1024)
-            mallopt(M_TRIM_THRESHOLD, 16 * 1024 * 1024)
-            // An arena keeps its free memory to itself, so more arenas than loops would waste it.
-            mallopt(M_ARENA_MAX, Int32(options.loops))
-        }
+        mallopt(M_TRIM_THRESHOLD, Int32(clamping: options.keptMemory))
+        mallopt(M_MMAP_THRESHOLD, Int32(clamping: options.keptMemory / 8))
+        // An arena keeps its free memory to itself, so more arenas than loops would waste it.
+        mallopt(M_ARENA_MAX, Int32(options.loops))
         try reloadCertificates()
         var loops: [EventLoop] = []
         for index in 0..<max(1, options.loops) { loops.append(try EventLoop(index: index)) }

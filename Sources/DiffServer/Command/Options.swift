@@ -76,6 +76,7 @@ struct Options: Sendable {
         options.maxPeerConnections = peerConnections
         // Each loop may have two connections to the store, an old and a new one; the rest is for files.
         options.reservedDescriptors = 16 + 2 * options.loops
+        options.keptMemory = min(options.keptMemory, max(1 << 20, tableBounds.bytes / 32))
         if let certificate, let certificateKey {
             options.tls = TLSOptions(
                 certificateFile: certificate, keyFile: certificateKey, clientAuthorityFile: clientAuthority)
