@@ -45,8 +45,10 @@ enum Serve {
             fail("\(error)\(error.isAddressTaken ? advice : "")")
         }
         let limit = server.counters.connectionLimit
-        if limit < options.maxConnections {
+        if limit < serverOptions.maxConnections {
             journal.log("connections capped at \(limit): the file descriptor limit (ulimit -n) is \(Descriptors.limit)")
+        } else if limit < options.maxConnections {
+            journal.log("connections capped at \(limit): more could take over a quarter of --memory")
         }
         Housekeeping.start(service, server, log)
         if let limit = options.watchdog { watch(server.loops + service.loops, limit, journal) }

@@ -13,9 +13,9 @@ final class Call: Errand {
     let parameters: Parameters
     let acceptance: Acceptance
     let service: DiffService
-    /// The body's share of the memory for messages, until the call is gone. This and the next are only written by the
-    /// thread that works on the call, before it hands it on.
-    nonisolated(unsafe) var share: MemoryShare?
+    /// The body's share of the memory for messages, and that of the state that is made of it, until the call is gone.
+    /// These and the next are only written by the thread that works on the call, before it hands it on.
+    nonisolated(unsafe) var share, made: MemoryShare?
     /// Whether the work for the request is too long for a loop.
     nonisolated(unsafe) var isLong = false
     /// How often the answer reads through the session's contents.
@@ -31,7 +31,7 @@ final class Call: Errand {
         let call = Call(
             head: head, loop: loop, route: route, place: place, session: session, identity: identity,
             parameters: parameters, acceptance: acceptance, service: service)
-        call.patience = max(.zero, deadline - .now)
+        (call.patience, call.isLong, call.passes) = (max(.zero, deadline - .now), isLong, passes)
         return call
     }
 
@@ -80,6 +80,13 @@ final class Call: Errand {
         if isLong, loop.isCurrent { service.workers.run(work) } else { work() }
     }
 
+    /// Continues on a worker's thread if that takes long. `work` must not hold a state while it waits for its turn: each
+    /// request might hold another one.
+    func offLoop(if isLong: Bool, _ work: @escaping @Sendable () -> Void) {
+        if isLong { self.isLong = true }
+        offLoopIfLong(work)
+    }
+
     /// Reads the session's head, from the store if need be.
     func view() -> Progress<SessionView, Problem> {
         Transaction(ReadSession(), for: self).run().map { [table = service.table] in
@@ -115,6 +122,7 @@ final class Call: Errand {
 
     /// Answers a request that has been waiting.
     func answer(_ pending: Pending, _ work: () throws(Problem) -> Reply) {
+        if pending.isGone { return }
         switch reply({ (_) throws(Problem) in try work() }) {
         case .now(let response): pending.answer(response)
         case .later(let begin): begin(pending)

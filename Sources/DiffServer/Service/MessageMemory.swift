@@ -1,6 +1,6 @@
 // Messages in flight are memory that no session owns. They have budgets of their own, which bound what clients can
-// take, and what they use is not available to sessions: both together stay within `--memory`. States that are being
-// parsed and the buffers of connections are not counted; because of them the process may be a quarter larger.
+// take, and what they use is not available to sessions: both together stay within `--memory`. States that are rebuilt or
+// written and the buffers of connections are not counted; because of them the process may be a quarter larger.
 
 import HTTPCore
 
@@ -8,6 +8,8 @@ import HTTPCore
 struct MessageMemory: Sendable {
     /// Bodies, until they are committed.
     let incoming: MemoryBudget
+    /// What is made of large bodies, beside their bytes, until it is committed. Not limited: few are read at a time.
+    let made = MemoryBudget()
     /// Answers, until the kernel has taken them.
     let outgoing: MemoryBudget
     /// Records on their way to or from a store, see `RecordGate`.
@@ -18,7 +20,7 @@ struct MessageMemory: Sendable {
     let connections = ConnectionCount()
 
     /// What any open connection takes: its objects, and a held request.
-    private static let connection = 4096
+    static let connection = 4096
 
     /// An eighth of the memory for each direction, or two bodies of the largest size but at most a quarter, and at
     /// least 8 MiB. An eighth for views. A sixteenth for records, except that one record may always pass.
@@ -31,11 +33,12 @@ struct MessageMemory: Sendable {
     }
 
     var inUse: Int {
-        incoming.inUse + outgoing.inUse + records.inUse + views.inUse + connections.value * Self.connection
+        incoming.inUse + made.inUse + outgoing.inUse + records.inUse + views.inUse
+            + connections.value * Self.connection
     }
 
     /// Sets what is called when another MiB or more is in use.
     func onGrowth(_ action: @escaping @Sendable () -> Void) {
-        for budget in [incoming, outgoing, records, views] { budget.onGrowth(action) }
+        for budget in [incoming, made, outgoing, records, views] { budget.onGrowth(action) }
     }
 }

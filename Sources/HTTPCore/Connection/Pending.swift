@@ -19,6 +19,9 @@ public final class Pending: Sendable {
         answer(Response(status: 500))
     }
 
+    /// Whether the connection is lost, so that nobody needs the answer.
+    public var isGone: Bool { link.isLost }
+
     /// Answers. The response is dropped if the connection is gone; only the first call counts.
     public func answer(_ response: Response) {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
@@ -37,7 +40,13 @@ public final class Pending: Sendable {
 final class PendingLink: @unchecked Sendable {
     private var connection: Connection?
     private var whenGone: (@Sendable () -> Void)?
-    private var isLost = false
+    private let lost = Atomic<Bool>(false)
+    /// Work for a connection that is lost takes its place until it is done: otherwise a client that never waits could
+    /// have any amount of it queued.
+    private var place: ConnectionCount.Place?
+
+    /// From any thread.
+    var isLost: Bool { lost.load(ordering: .relaxed) }
 
     init(_ connection: Connection) {
         self.connection = connection
@@ -55,8 +64,9 @@ final class PendingLink: @unchecked Sendable {
     }
 
     func connectionClosed() {
+        place = connection.map { ConnectionCount.Place(in: $0.shard.options.openConnections) }
         connection = nil
-        isLost = true
+        lost.store(true, ordering: .relaxed)
         let action = whenGone
         whenGone = nil
         action?()

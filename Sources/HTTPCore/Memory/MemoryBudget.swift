@@ -70,6 +70,12 @@ public final class MemoryShare: Sendable {
     /// An empty share.
     public init(of budget: MemoryBudget) { self.budget = budget }
 
+    /// A share of bytes that exist or are about to, whatever the limit.
+    public convenience init(holding bytes: Int, of budget: MemoryBudget) {
+        self.init(of: budget)
+        hold(bytes)
+    }
+
     deinit { budget.giveBack(size.load(ordering: .relaxed)) }
 
     /// Takes more or gives some back, so that `bytes` are held. Only one thread at a time may call.
