@@ -17,11 +17,8 @@ enum PostFetch {
                         return call.answer(pending) { [problem] () throws(Problem) in throw problem }
                     }
                     call.view().whenDone { result in
-                        if (try? result.get())?.isLong(options.sight) == true { call.isLong = true }
-                        call.goOn {
-                            call.answer(pending) { () throws(Problem) in
-                                .now(try response(try result.get(), since: since, before: before, call, options))
-                            }
+                        call.answer(pending) { () throws(Problem) in
+                            .now(try response(try result.get(), since: since, before: before, call, options))
                         }
                     }
                 }

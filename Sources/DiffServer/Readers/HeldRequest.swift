@@ -86,8 +86,8 @@ final class HeldRequest: SessionReader {
         }
         guard let base else { return state.withLock({ $0.base }) == nil ? finish() : () }
         watch(view)
-        if view.isLong(options.sight, from: base.revision) { call.isLong = true }
-        call.goOn { [self] in
+        call.offLoop(if: view.isLong(options.sight, from: base.revision)) { [self] in
+            guard let view = self.view else { return finish() }
             let news = view.news(since: since, from: base, options)
             if state.withLock({ $0.seen?.isRefused == true }) { return refuse(.crowded) }
             guard case .nothing(let same) = news, !view.isFading(named) else { return finish() }
@@ -101,29 +101,28 @@ final class HeldRequest: SessionReader {
 
     private func finish() {
         guard leave() else { return }
-        if let view { return answer(view) }
-        // The session has left memory.
-        call.view().whenDone { [self] result in
-            switch result {
-            case .success(let view): answer(view)
-            // Not created in time. The next request may wait again at once.
-            case .failure(let problem) where slot.isAwaited && problem.type == .sessionNotFound:
-                var problem = problem
-                problem.fields.append(Field("Retry-After", "0"))
-                answer(problem)
-            case .failure(let problem): answer(problem)
+        call.offLoop(if: view?.isLong(options.sight) == true) { [self] in
+            if let view { return answer(view) }
+            // The session has left memory.
+            call.view().whenDone { [self] result in
+                switch result {
+                case .success(let view): answer(view)
+                // Not created in time. The next request may wait again at once.
+                case .failure(let problem) where slot.isAwaited && problem.type == .sessionNotFound:
+                    var problem = problem
+                    problem.fields.append(Field("Retry-After", "0"))
+                    answer(problem)
+                case .failure(let problem): answer(problem)
+                }
             }
         }
     }
 
     private func answer(_ view: SessionView) {
-        if view.isLong(options.sight) { call.isLong = true }
-        call.goOn { [self] in
-            call.answer(pending) { () throws(Problem) in
-                try view.checkRoom(since: since, options)
-                let base = state.withLock { $0.base }
-                return .now(call.told(view.answer(since: since, from: base, options)).response())
-            }
+        call.answer(pending) { () throws(Problem) in
+            try view.checkRoom(since: since, options)
+            let base = state.withLock { $0.base }
+            return .now(call.told(view.answer(since: since, from: base, options)).response())
         }
     }
 

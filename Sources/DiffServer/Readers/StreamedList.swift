@@ -189,14 +189,16 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         seen = view.seen(of: options.sight)
         guard view.isLong(options.sight, from: base?.revision) else { return write(news(of: view), from: view) }
         isBusy = true
-        service.workers.run { [self, isCompressed = writer.isCompressed] in
+        // By its slot: while it waits for its turn, the worker's job holds no state.
+        service.workers.run { [self, slot = view.slot, isCompressed = writer.isCompressed] in
             // Nothing of this list changes while it is busy.
-            let news = view.hasRoom ? news(of: view) : nil
-            if isCompressed, case .changes(let answer) = news?.news { answer.deflate() }
+            let view = SessionView(slot, of: service.table)
+            let news = view.flatMap { $0.hasRoom ? (self.news(of: $0), $0) : nil }
+            if isCompressed, case .changes(let answer) = news?.0.news { answer.deflate() }
             writer.loop.execute { [self] in
                 isBusy = false
                 guard !writer.isClosed else { return }
-                if let news { _ = write(news, from: view) } else { isDirty = true }
+                if let (news, view) = news { _ = write(news, from: view) } else { isDirty = true }
                 if isDirty { after(news == nil ? Self.retry : stream.form.pace) }
             }
         }

@@ -3,8 +3,9 @@
 // a write was admitted already, and a read may be the first to ask. So records wait in order. Without this, a hundred
 // requests for sessions of 12 MB brought a process with 64 MiB to 240 MiB.
 //
-// Nobody inside waits for anybody outside: a load inside waits for Redis and a worker, a commit only for Redis. So one
-// gate serves both.
+// A session that was read stays inside until who asked for it has used it: it may be evicted before a worker has time
+// for it. Nobody inside waits for anybody outside: a load inside waits for its store and a worker, a commit only for
+// Redis. So one gate serves both.
 
 import HTTPCore
 
@@ -80,4 +81,15 @@ final class RecordGate: Sendable {
     private func fits(_ bytes: Int, _ state: State) -> Bool {
         state.inside == 0 || state.inside + bytes <= budget.limit
     }
+}
+
+/// What is inside a gate until the last reference to this is released.
+final class RecordLease: Sendable {
+    private let gate: RecordGate
+    private let bytes: Int
+
+    /// - Parameter bytes: that have entered.
+    init(of gate: RecordGate, _ bytes: Int) { (self.gate, self.bytes) = (gate, bytes) }
+
+    deinit { gate.leave(bytes) }
 }

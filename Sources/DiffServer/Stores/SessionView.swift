@@ -7,6 +7,8 @@ struct SessionView: Sendable {
     let table: SessionTable
     /// Whether the session is known to be the head, and not just what was the head when this process last heard of it.
     let isHead: Bool
+    /// Keeps others from being read until this one has been used, if it was just read and is large.
+    var lease: RecordLease?
 
     /// Nil if the session in the slot is gone or away.
     init?(_ slot: SessionSlot, of table: SessionTable, isHead: Bool = true) {

@@ -121,7 +121,9 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     private func decide(on view: SessionView?) -> Attempt {
         // The store may have reported a revocation only now.
         do throws(Problem) { try store.table.revocations.check(errand.identity) } catch { return .end(.failure(error)) }
-        if let view, view.isLong(passes: errand.passes), !errand.isLong { return leaveLoop { decide(on: view) } }
+        if let view, view.isLong(passes: errand.passes), !errand.isLong {
+            return leaveLoop(with: view)
+        }
         let isHead = view?.isHead ?? true
         do throws(SessionError) {
             switch try operation.decide(view?.session, by: errand.transition) {
@@ -188,11 +190,16 @@ struct Transaction<Operation: SessionOperation>: Sendable {
         }
     }
 
-    /// Continues on a worker, since the session is so large.
-    private func leaveLoop(_ next: @escaping @Sendable () -> Attempt) -> Attempt {
+    /// Continues on a worker, since the session is so large. It looks for the session again once it has time: of those
+    /// that wait for it, each might hold another state.
+    private func leaveLoop(with view: SessionView) -> Attempt {
         errand.isLong = true
+        let (slot, held) = (view.isHead ? view.slot : nil, view.lease == nil ? nil : view)
         return .waiting { resume in
-            errand.goOn { resume(next()) }
+            errand.goOn {
+                let head = held ?? slot.flatMap { SessionView($0, of: store.table) }
+                resume(head.map { decide(on: $0) } ?? begin())
+            }
         }
     }
 }

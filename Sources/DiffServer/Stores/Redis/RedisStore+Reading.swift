@@ -90,12 +90,19 @@ extension RedisStore {
         guard largeLoads.join(large, search.done) else { return }
         // The reply, and the session that is made of it.
         let bytes = 2 * large.size
-        var next = RedisSearch(large.name, search.known, on: search.loop) { [self] result in
-            for done in largeLoads.taken(large) { done(result) }
-            gate.leave(bytes)
+        gate.enter(bytes) { [self] in
+            let lease = RecordLease(of: gate, bytes)
+            var next = RedisSearch(large.name, search.known, on: search.loop) { [self] result in
+                let result = result.map { view in
+                    var view = view
+                    view?.lease = lease
+                    return view
+                }
+                for done in largeLoads.taken(large) { done(result) }
+            }
+            next.most = .max
+            read(next)
         }
-        next.most = .max
-        gate.enter(bytes) { [self, next] in read(next) }
     }
 
     private func adopt(_ found: FoundRecord, _ search: RedisSearch) {

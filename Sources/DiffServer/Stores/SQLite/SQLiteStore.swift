@@ -25,6 +25,8 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     private let lastEntry: Atomic<UInt64>
     /// Counts records while they are read or written. It needs no gate: the two threads make one record each at a time.
     let records: MemoryBudget
+    /// Sessions are read one after the other, and a large one is used before the next is read.
+    private let turn = RecordGate(MemoryBudget(limit: 1))
     private let loads = SharedLoads<String, SessionView?>()
 
     private let wall: @Sendable () -> WallClock
@@ -106,12 +108,19 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     private func load(_ name: String) {
         guard pendingWrites.enterAlone(name, again: { [self] in load(name) }) else { return }
-        readQueue.async { [self] in
-            let result = found(name)
-            // A write may follow at once, and whoever comes after that must not be told this result.
-            let waiting = loads.taken(name)
-            pendingWrites.leave(name, .success(()))
-            for done in waiting { done(result) }
+        turn.enter(1) { [self] in
+            readQueue.async { [self] in
+                let lease = RecordLease(of: turn, 1)
+                let result = found(name).map { view in
+                    var view = view
+                    if view?.isLong == true { view?.lease = lease }
+                    return view
+                }
+                // A write may follow at once, and whoever comes after that must not be told this result.
+                let waiting = loads.taken(name)
+                pendingWrites.leave(name, .success(()))
+                for done in waiting { done(result) }
+            }
         }
     }
 
