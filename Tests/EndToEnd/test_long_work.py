@@ -1,8 +1,12 @@
 """What takes long because the session is large is no loop's work, however small the request is."""
 
+import unittest
+from urllib.parse import urlencode
+
 from support.case import ServiceCase
 from support.client import session_path
 from support.events import Stream
+from support.store import KIND
 
 # So many that to copy what is known of them, which is all that an edit costs, is more than to answer it.
 ROWS = 90_000
@@ -40,6 +44,26 @@ class LongSession(ServiceCase):
                 answer = self.get_changes(self.session, {"since": base, "dialect": "indexed"})
                 self.assertNotIn("reset", answer.json)
                 base = head
+        self.is_work_of_workers(ask)
+
+    @unittest.skipIf(KIND == "redis", "the loop's round trip for each list takes as long as its changes")
+    def test_many_lists_that_are_short(self):
+        """Each of which alone is no long work."""
+        rows = [{"id": str(number), "content": "x" * 1000} for number in range(400)]
+        names = [self.new_name() for _ in range(64)]
+        bases = []
+        for name in names:
+            bases.append([self.post_changes(name, rows, Prefer="return=minimal").json["to"]])
+            for number in range(20):
+                edit = {"op": "move", "items": [str(number)], "at": "end"}
+                bases[-1].append(self.post_changes(name, {"edits": [edit]}, Prefer="return=minimal").json["to"])
+
+        def ask():
+            for number in range(20):
+                for dialect in ("keyed", "staged", "indexed", "sequential", "diffable"):
+                    pairs = [("session", f"{name}@{base[number]}") for name, base in zip(names, bases)]
+                    answer = self.request("GET", "/v1/changes?" + urlencode([*pairs, ("dialect", dialect)]))
+                    self.assertNotIn("reset", answer.text)
         self.is_work_of_workers(ask)
 
     def test_streams_and_held_requests(self):

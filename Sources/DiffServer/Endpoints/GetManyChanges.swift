@@ -74,12 +74,28 @@ private final class ManyAnswers: @unchecked Sendable {
     private let options: ChangesOptions
     private let pending: Pending
     private let share: MemoryShare
-    private var writer = JSONWriter(capacity: 4096)
-    private var place = 0
+    /// Not written yet: what other requests get as well is not copied before all of it is known.
+    private var parts: [Part] = []
+    /// The length of all parts, and of a byte between each two.
+    private var length = 0
+    /// The size of the states that were read, in bytes.
+    private var read = 0
     /// All sessions together wait for sources as long as one.
     private let deadline = Instant.now + SourcedList.patience
     /// Whether a session did not fit; later ones are not read.
     private var isFull = false
+
+    private enum Part {
+        case answer(ChangesAnswer)
+        case other([UInt8])
+
+        var count: Int {
+            switch self {
+            case .answer(let answer): answer.count
+            case .other(let bytes): bytes.count
+            }
+        }
+    }
 
     init(_ call: Call, _ bases: [FollowedBase], _ options: ChangesOptions, _ pending: Pending) {
         (self.call, self.bases, self.options, self.pending) = (call, bases, options, pending)
@@ -88,69 +104,70 @@ private final class ManyAnswers: @unchecked Sendable {
 
     /// Continues with the next session, or answers after the last one.
     func next() {
-        while place < bases.count {
+        while parts.count < bases.count {
+            // Many sessions take as long as a large one.
+            if read >= SessionView.long, !call.isLong { return call.offLoop(if: true) { self.next() } }
+            let base = bases[parts.count]
             if isFull {
-                put(later(bases[place]))
+                put(later(base))
                 continue
             }
-            switch call.of(bases[place].session, until: deadline).find() {
-            case .pending(let promise): return promise.whenKept { self.goOn(with: $0) }
-            case .done(let result) where !call.isLong && isLong(result): return goOn(with: result)
+            switch call.of(base.session, until: deadline).find() {
             case .done(let result): put(answer(result))
+            case .pending(let promise):
+                return promise.whenKept { [self] result in
+                    put(answer(result))
+                    next()
+                }
             }
         }
         finish()
     }
 
-    private func goOn(with result: Result<SessionView?, Problem>) {
-        if isLong(result) { call.isLong = true }
-        call.goOn { [self] in
-            put(answer(result))
-            next()
-        }
-    }
-
-    private func isLong(_ result: Result<SessionView?, Problem>) -> Bool {
-        (try? result.get())?.isLong(options.sight) == true
-    }
-
     private func finish() {
+        var writer = JSONWriter(capacity: length + 16)
+        for (place, part) in parts.enumerated() {
+            writer.append(place == 0 ? "{\"answers\":[" : ",")
+            switch part {
+            case .answer(let answer): answer.write(into: &writer)
+            case .other(let bytes): writer.append(bytes)
+            }
+        }
         writer.append("]}")
-        let body = SharedBody(exchange(&writer, with: JSONWriter()).bytes(), in: call.service.table.answers.budget)
+        let body = SharedBody(writer.bytes(), in: call.service.table.answers.budget)
         let fields = [Field("Content-Type", options.form.mediaType), Field("Cache-Control", "no-store")]
         pending.answer(call.finish(Response(status: 200, fields: fields, body: .shared(body), isCompressible: true)))
     }
 
-    private func put(_ answer: [UInt8]) {
-        writer.append(place == 0 ? "{\"answers\":[" : ",")
-        writer.append(answer)
-        place += 1
+    private func put(_ part: Part) {
+        parts.append(part)
+        length += part.count + 1
     }
 
-    private func answer(_ result: Result<SessionView?, Problem>) -> [UInt8] {
-        let base = bases[place]
+    private func answer(_ result: Result<SessionView?, Problem>) -> Part {
+        let base = bases[parts.count]
         do throws(Problem) {
             guard let view = try result.get() else { throw .noSession(base.session) }
             try view.checkRoom()
-            let answer = call.service.told(view.answer(since: base.since, options), of: base.session).bytes
-            let length = writer.count + answer.count
-            guard place == 0 || length <= Self.maxBytes else {
+            if !view.hasNothing(since: base.since) { read += view.session.head.footprint * call.passes }
+            let answer = call.service.told(view.answer(since: base.since, options), of: base.session)
+            guard parts.isEmpty || length + answer.count <= Self.maxBytes else {
                 isFull = true
                 return later(base)
             }
-            guard share.resize(to: length) else { throw .crowded }
-            return answer
+            guard share.resize(to: length + answer.count) else { throw .crowded }
+            return .answer(answer)
         } catch {
             return member(of: base, "problem", error.json(instance: call.instance))
         }
     }
 
-    private func later(_ base: FollowedBase) -> [UInt8] { member(of: base, "later", Array("true".utf8)) }
+    private func later(_ base: FollowedBase) -> Part { member(of: base, "later", Array("true".utf8)) }
 
-    private func member(of base: FollowedBase, _ name: StaticString, _ value: [UInt8]) -> [UInt8] {
+    private func member(of base: FollowedBase, _ name: StaticString, _ value: [UInt8]) -> Part {
         var object = JSONObject()
         object.text("session", base.session)
         object.json(name, value)
-        return object.bytes()
+        return .other(object.bytes())
     }
 }

@@ -66,7 +66,7 @@ final class EventStream: @unchecked Sendable {
         writer.onWritable { self.send() }
         if form.isOfMany {
             writer.write(Event.primer(cursor))
-            for list in lists { list.begin() }
+            send()
         } else {
             lists[0].begin(from: view) { self.writer.write(Event.primer($0?.text ?? "")) }
         }
