@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from random import choice
+from urllib.parse import quote
 
 from support.case import ServiceCase
 from support.client import session_path
@@ -197,6 +198,69 @@ class Memory:
                     self.assertTrue(part, "the connection was closed")
                     answers += part.count(b"HTTP/1.1 ")
         self.holding(attack)
+
+    def put_from(self, writers, path):
+        """Each of so many threads puts states of many short items, of ever other sizes, for SECONDS."""
+        bodies = [b'{"state":' + json.dumps([{"id": f"{n}-{k}", "content": {"n": k % 1000 + n}} for k in range(size // 48)]).encode() + b"}"
+                  for size in (300_000, 1_000_000, 4_000_000) for n in range(2)]
+        end = time.monotonic() + SECONDS
+
+        def write(number):
+            one, step = None, 0
+            while time.monotonic() < end:
+                step += 1
+                try:
+                    one = one or self.open()
+                    one.sendall(self.message("PUT", path(number, step), choice(bodies)))
+                    answer = one.recv(1 << 16)
+                except OSError:
+                    answer = b""
+                if not answer or b"onnection: close" in answer:
+                    one = None
+        for number in range(writers):
+            threading.Thread(target=write, args=(number,), daemon=True).start()
+
+    def test_writers_of_large_states_at_the_same_time(self):
+        self.put_from(12, lambda number, step: f"/v1/sessions/large-{number}-{step}")
+        self.holding(lambda step: time.sleep(0.05))
+
+    def test_readers_with_views_of_lists_that_start_over(self):
+        """Streams, answers and compressed ones, through views and of many lists, that are read slowly or not at all."""
+        names = [f"viewed-{n}" for n in range(8)]
+        for name in names:
+            self.put_session(name, self.state_of(100_000, 0))
+        self.put_from(4, lambda number, step: f"/v1/sessions/{choice(names)}")
+        views = [quote(json.dumps(each)) for each in (
+            {"where": [{"at": "/content/n", "below": 500}]}, {"order": [{"at": "/content/n"}]},
+            {"limit": 50, "order": [{"at": "/content/n", "descending": True}]}, {"fields": ["/content/n"]})]
+
+        def attack(step):
+            for view in views:
+                path = f"/v1/sessions/{choice(names)}"
+                self.open(self.message("GET", path), room=2048)
+                self.open(self.message("GET", f"{path}?view={view}", b"", "Accept-Encoding: gzip"), room=2048)
+                self.open(self.message("GET", f"{path}/changes?view={view}"), room=2048)
+                for coding in ("Accept-Encoding: gzip", "X: y"):
+                    stream = self.message("GET", f"{path}/changes?view={view}", b"", "Accept: text/event-stream", coding)
+                    self.open(stream, room=2048)
+                self.open(self.message("GET", "/v1/changes?session=" + "&session=".join(names)), room=2048)
+            for each in self.sockets[-200:-150]:
+                each.close()
+        self.holding(attack)
+
+    def test_a_reader_that_is_far_behind(self):
+        """Of a list with long contents that change a little each time."""
+        def state(n):
+            return [{"id": str(k), "content": {"n": 1000 + n, "text": "x" * 50_000}} for k in range(60)]
+        base = self.post_changes("changing", state(0)).json["to"]
+        for n in range(1, 60):
+            self.post_changes("changing", state(n), Prefer="return=minimal")
+
+        def attack(step):
+            self.post_changes("changing", state(60 + step), Prefer="return=minimal")
+            if step < 3:
+                self.assertNotIn("reset", self.get_changes("changing", {"since": base, "content": "patch"}).json)
+        self.holding(attack, 1)
 
     def test_held_requests_that_one_commit_answers(self):
         self.put_session("held", self.state_of(100_000, 0))

@@ -135,13 +135,20 @@ struct ChangesAnswer: Sendable {
         let own = start.isEmpty ? own : start + own
         if !own.isEmpty { writer.write(own) }
         if let rest { writer.write(rest) }
-        return own.count + (rest?.count ?? 0)
+        return start.count + count
     }
 
     /// Compresses what is shared, ahead of writing it.
     func deflate() { rest?.deflate() }
 
-    var bytes: [UInt8] { rest.map { own + $0.bytes } ?? own }
+    /// Its length in bytes.
+    var count: Int { own.count + (rest?.count ?? 0) }
+
+    /// Writes all of it.
+    func write(into writer: inout JSONWriter) {
+        writer.append(own)
+        rest?.bytes.withUnsafeBytes { writer.append($0.baseAddress!, $0.count) }
+    }
 }
 
 /// What an answer leads to: a session's head as the reader sees it, or a state that is not stored.
@@ -212,8 +219,7 @@ extension ChangesAnswer {
             return
         }
         let form = options.form
-        // Most answers fit, and allocators have blocks of this size at hand.
-        var writer = JSONWriter(capacity: 960)
+        var writer = JSONWriter(capacity: Self.capacity(for: changeset, to: destination, options))
         Self.begin(from, destination, form, &writer)
         let start = writer.count
         if !form.isBarePatch {
@@ -235,6 +241,20 @@ extension ChangesAnswer {
         self.init(
             form.isEvent ? Event.ended(body, jsonFrom: start) : body, from: from, to: destination,
             counts: changeset.counts, anchor: destination.window?.anchor, form: form)
+    }
+
+    /// Enough for most answers: one that is doubled on the way takes up to three times as much memory. O(1).
+    private static func capacity(
+        for changeset: Changeset, to destination: Destination, _ options: ChangesOptions
+    ) -> Int {
+        // Most answers are small, and allocators have blocks of this size at hand.
+        let small = 960
+        let rows = changeset.counts.insertions + changeset.counts.updates
+        guard rows > 64, !destination.isPart, options.content == .full, options.form.dialect != .counts else {
+            return small
+        }
+        let snapshot = destination.snapshot
+        return small + rows * (32 + snapshot.textBytes * 9 / 8 / max(1, snapshot.itemCount))
     }
 
     /// Writes what precedes the JSON of an event.

@@ -60,15 +60,17 @@ final class SeenStates: Sendable {
     func move(to head: Revision, over change: Changeset? = nil) {
         let (left, old) = content.withLock { content -> (Generation?, (Changeset?, StateStep?)) in
             guard content.head != head else { return (nil, (nil, nil)) }
-            let change = content.views.isEmpty ? nil : change
             let left = content.generation
+            let change = left == nil ? nil : change
             let old = (content.arrived, content.step?.2)
             (content.head, content.generation, content.arrived, content.step) = (head, nil, change, nil)
             return (left, old)
         }
         withExtendedLifetime(old) {}
         guard let left, !left.count() else { return }
-        for view in content.withLock({ $0.all }) { view.forget(left) }
+        let (views, change) = content.withLock { ($0.all, $0.head == head ? exchange(&$0.arrived, with: nil) : nil) }
+        withExtendedLifetime(change) {}
+        for view in views { view.forget(left) }
     }
 
     /// The step from a state that views show to the head, computed once for all views.

@@ -218,6 +218,8 @@ final class DiffService: Service {
             guard call.share?.resize(to: body.count) == true else {
                 return .now(call.refusal(Problem(Refusal.memoryExhausted)))
             }
+            // The body becomes the state's text; what is known of its items takes about as much again.
+            call.made = MemoryShare(holding: body.count, of: messages.made)
         }
         guard call.isLong else {
             // Moved out, so that there is one reference and reading needs no copy.

@@ -81,9 +81,9 @@ public final class Changeset: Sendable {
     var rowChanges: [RowChange] { draft.rowChanges }
     var sectionChanges: [RowChange] { draft.sectionChanges }
 
-    /// Memory held besides the new state and the old one's text, in bytes.
+    /// Memory held besides the new state, in bytes.
     public var footprint: Int {
-        old.footprint - old.text.footprint
+        old.footprint - old.text.footprint(sharedWith: new.text)
             + (items.oldOfNew.capacity + items.newOfOld.capacity + oldRowOfNew.capacity + newRowOfOld.capacity) * 4
             + rowChanges.capacity
     }

@@ -24,6 +24,14 @@ struct StateText: Sendable {
     /// Memory held, in bytes.
     var footprint: Int { bytes.capacity + (rest?.footprint ?? 0) }
 
+    /// The part of that which another text holds as well: the first stretch, for a past state made of this one.
+    func footprint(sharedWith other: StateText) -> Int {
+        let isShared = bytes.withUnsafeBufferPointer { bytes in
+            other.bytes.withUnsafeBufferPointer { $0.baseAddress == bytes.baseAddress }
+        }
+        return isShared ? bytes.capacity : 0
+    }
+
     /// Whether the next state should copy what it needs rather than refer to all of this.
     var isMostlyDead: Bool { dead > count / 2 + 4096 }
 
