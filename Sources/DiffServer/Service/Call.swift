@@ -80,8 +80,8 @@ final class Call: Errand {
         if isLong, loop.isCurrent { service.workers.run(work) } else { work() }
     }
 
-    /// Continues on a worker's thread if that takes long. `work` must not hold a state while it waits for its turn: each
-    /// request might hold another one.
+    /// Continues on a worker's thread if that takes long. `work` must not hold a state while it waits for its turn:
+    /// each request might hold another one.
     func offLoop(if isLong: Bool, _ work: @escaping @Sendable () -> Void) {
         if isLong { self.isLong = true }
         offLoopIfLong(work)

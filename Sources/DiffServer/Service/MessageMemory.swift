@@ -1,6 +1,7 @@
 // Messages in flight are memory that no session owns. They have budgets of their own, which bound what clients can
-// take, and what they use is not available to sessions: both together stay within `--memory`. States that are rebuilt or
-// written and the buffers of connections are not counted; because of them the process may be a quarter larger.
+// take, and what they use is not available to sessions: both together stay within `--memory`. States while they are
+// rebuilt or written and the buffers of connections are not counted; because of them the process may be a quarter
+// larger.
 
 import HTTPCore
 

@@ -232,7 +232,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
                 handlers?.received(UnsafeRawBufferPointer(scratch).slice(0, count))
             case .blocked: isReadable = false
             case .ended: lose(.ended)
-            case .failed: lose(.broken(String(cString: strerror(errno))))
+            case .failed: breakDown()
             }
         }
     }
@@ -243,7 +243,7 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
         switch result {
         case nil: watch(forOutput: false)
         case .blocked, .moved: watch(forOutput: true)
-        case .ended, .failed: lose(.broken(String(cString: strerror(errno))))
+        case .ended, .failed: breakDown()
         }
     }
 
@@ -256,6 +256,11 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
     }
 
     // MARK: Ending
+
+    /// The transport has just failed.
+    private func breakDown() {
+        lose(.broken((transport as? TLSTransport)?.failure ?? String(cString: strerror(errno))))
+    }
 
     private func lose(_ loss: Loss) {
         let handlers = handlers

@@ -1,7 +1,7 @@
-// A delta says of a content that has changed which of its start and end are the old one's. Over many deltas the same
-// long content may change a little each time. So what such a content is made of is only noted, and the bytes are written
-// once, for the contents that are left at the end. Copying them for each delta took 2 GB for a list of 12 MB of which 60
-// revisions were undone.
+// A delta says of a content that has changed how much of its start and its end are the old one's. Over many deltas the
+// same long content may change a little each time. So what such a content is made of is only noted, and the bytes are
+// written once, for the contents that are left at the end. Copying them for each delta took 2 GB for a list of 12 MB of
+// which 60 revisions were undone.
 
 /// Contents that are put together from older ones.
 ///

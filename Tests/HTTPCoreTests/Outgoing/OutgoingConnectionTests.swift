@@ -63,6 +63,19 @@ import Testing
         }
     }
 
+    @Test func aServerThatWantsACertificateSaysSo() throws {
+        let files = TestCertificates()
+        defer { files.remove() }
+        let server = try TestServer {
+            $0.tls = TLSOptions(
+                certificateFile: files.certificateFile, keyFile: files.keyFile,
+                clientAuthorityFile: files.authorityFile)
+        }
+        let tls = try OutgoingTLS(authorityFile: files.authorityFile)
+        let loss = try outcome(.tcp(host: "localhost", port: server.address.port!), tls: tls).loss
+        #expect(loss?.description.contains("certificate required") == true, "\(loss.debugDescription)")
+    }
+
     @Test func whereNobodyIsIsSaid() throws {
         #expect(try outcome(.unix(path: "/no/such/socket")).loss == .unreachable("No such file or directory"))
         #expect(try outcome(.tcp(host: "127.0.0.1", port: 1)).loss == .unreachable("Connection refused"))
