@@ -72,8 +72,8 @@ struct Options: Sendable {
         if let loops { options.loops = loops }
         options.messageLimits = messageLimits
         options.connectionLimits = connectionLimits
-        // Fewer than a quarter of the memory takes, see `MessageMemory`.
-        options.maxConnections = min(maxConnections, max(1024, tableBounds.bytes / 4 / MessageMemory.connection))
+        // Sessions keep a quarter of the memory, see `SessionTable.room`.
+        options.maxConnections = min(maxConnections, max(1024, tableBounds.bytes / 4 * 3 / MessageMemory.connection))
         options.maxPeerConnections = peerConnections
         // Each loop may have two connections to the store, an old and a new one; the rest is for files.
         options.reservedDescriptors = 16 + 2 * options.loops

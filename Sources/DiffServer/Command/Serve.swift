@@ -48,7 +48,7 @@ enum Serve {
         if limit < serverOptions.maxConnections {
             journal.log("connections capped at \(limit): the file descriptor limit (ulimit -n) is \(Descriptors.limit)")
         } else if limit < options.maxConnections {
-            journal.log("connections capped at \(limit): more could take over a quarter of --memory")
+            journal.log("connections capped at \(limit): more could take over three quarters of --memory")
         }
         Housekeeping.start(service, server, log)
         if let limit = options.watchdog { watch(server.loops + service.loops, limit, journal) }
