@@ -248,6 +248,17 @@ class Memory:
                 each.close()
         self.holding(attack)
 
+    def test_changes_of_lists_with_few_rows(self):
+        """Sections without items, and rows of which few have nearly all of the text."""
+        sections = [{"id": str(n), "content": "x" * 500, "items": []} for n in range(9_000)]
+        rows = [{"id": str(n), "content": "x" * (150_000 if n < 20 else 3)} for n in range(2_000)]
+        pairs = [({"sections": []}, {"sections": sections}), (rows, rows[:20] + [{"id": str(n), "content": 1} for n in range(20, 2_000)])]
+
+        def attack(step):
+            for old, new in pairs:
+                self.assertStatus(self.diff(old, new), 200)
+        self.holding(attack, 1)
+
     def test_a_reader_that_is_far_behind(self):
         """Of a list with long contents that change a little each time."""
         def state(n):

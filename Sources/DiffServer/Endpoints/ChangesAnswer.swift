@@ -249,12 +249,13 @@ extension ChangesAnswer {
     ) -> Int {
         // Most answers are small, and allocators have blocks of this size at hand.
         let small = 960
-        let rows = changeset.counts.insertions + changeset.counts.updates
-        guard rows > 64, !destination.isPart, options.content == .full, options.form.dialect != .counts else {
+        let (rows, snapshot) = (changeset.counts.insertions + changeset.counts.updates, destination.snapshot)
+        let all = snapshot.itemCount + snapshot.sectionCount
+        guard rows > 64, all > 0, !destination.isPart, options.content == .full, options.form.dialect != .counts else {
             return small
         }
-        let snapshot = destination.snapshot
-        return small + rows * (32 + snapshot.textBytes * 9 / 8 / max(1, snapshot.itemCount))
+        // At most a little more than the whole state.
+        return small + min(rows, all) * (32 + snapshot.textBytes * 9 / 8 / all)
     }
 
     /// Writes what precedes the JSON of an event.

@@ -11,7 +11,8 @@ enum PostDiff {
             let envelope = try states(body, shape, call.service.options.stateLimits)
             let (old, new) = (envelope.states["old"]!.seen(options.sight), envelope.states["new"]!.seen(options.sight))
             let changeset = Changeset(from: old, to: new)
-            let answer = ChangesAnswer(changeset, from: nil, to: Destination(snapshot: new), options)
+            let answer = ChangesAnswer(
+                changeset, from: nil, to: Destination(snapshot: new, isPart: !options.sight.showsAll), options)
             call.service.metrics.count(answer)
             let warnings = Warnings(envelope.warnings).seen(in: [old, new], options.sight).adding(changeset)
             return .now(answer.with(warnings).response())

@@ -12,8 +12,9 @@ public struct JSONWriter: Sendable {
         fill(to: capacity)
     }
 
-    /// The bytes written; consumes the writer.
+    /// The bytes written; consumes the writer. Many bytes come without much room to spare, since they may be kept.
     public consuming func bytes() -> [UInt8] {
+        if storage.count > 1 << 16, count < storage.count / 2 { return Array(written) }
         storage.removeLast(storage.count - count)
         return storage
     }
