@@ -150,7 +150,7 @@ public final class Server: Sendable {
     public struct Counters: Sendable, Hashable {
         /// The most connections at once: `ServerOptions.maxConnections`, or fewer if the process lacks descriptors.
         public var connectionLimit = 0
-        /// Connections that are open now.
+        /// Connections that are open now, or are lost and have left work behind.
         public var openConnections = 0
         /// Connections accepted, including those closed at once.
         public var acceptedConnections = 0

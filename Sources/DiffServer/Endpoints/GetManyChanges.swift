@@ -104,9 +104,12 @@ private final class ManyAnswers: @unchecked Sendable {
 
     /// Continues with the next session, or answers after the last one.
     func next() {
-        while parts.count < bases.count {
+        while parts.count < bases.count, !pending.isGone {
             // Many sessions take as long as a large one.
-            if read >= SessionView.long, !call.isLong { return call.offLoop(if: true) { self.next() } }
+            if read >= SessionView.long, !call.isLong {
+                guard call.service.takesLongWork else { return pending.answer(call.refusal(.crowded)) }
+                return call.offLoop(if: true) { self.next() }
+            }
             let base = bases[parts.count]
             if isFull {
                 put(later(base))

@@ -17,9 +17,12 @@ enum PostFetch {
                         return call.answer(pending) { [problem] () throws(Problem) in throw problem }
                     }
                     call.view().whenDone { result in
-                        call.answer(pending) { () throws(Problem) in
-                            .now(try response(try result.get(), since: since, before: before, call, options))
+                        let answer = { @Sendable in
+                            call.answer(pending) { () throws(Problem) in
+                                .now(try response(try result.get(), since: since, before: before, call, options))
+                            }
                         }
+                        if call.isLong { answer() } else { call.loop.perform(answer) }
                     }
                 }
             }

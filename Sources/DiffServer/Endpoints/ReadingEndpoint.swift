@@ -17,8 +17,9 @@ extension ReadingEndpoint {
 
 extension SessionView {
     /// The session that a transaction has read or written.
-    init(_ slot: SessionSlot?, _ session: Session, of table: SessionTable) {
+    init(_ slot: SessionSlot?, _ session: Session, of table: SessionTable, _ lease: RecordLease? = nil) {
         guard let slot else { preconditionFailure("a session that was read or written has a slot") }
         self.init(slot, session, of: table, isHead: true)
+        self.lease = lease
     }
 }

@@ -31,6 +31,7 @@ extension Call {
             return .later { [self] pending in
                 promise.whenKept { [self] result in
                     offLoopIfLong { [self] in
+                        if pending.isGone { return }
                         answer(pending) { () throws(Problem) in
                             let done = try result.get()
                             return try endpoint.reply(done.outcome, in: done.slot)

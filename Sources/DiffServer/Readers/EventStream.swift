@@ -65,8 +65,8 @@ final class EventStream: @unchecked Sendable {
         guard !writer.isClosed else { return }
         writer.onWritable { self.send() }
         if form.isOfMany {
+            // The lists follow as soon as that has left.
             writer.write(Event.primer(cursor))
-            send()
         } else {
             lists[0].begin(from: view) { self.writer.write(Event.primer($0?.text ?? "")) }
         }

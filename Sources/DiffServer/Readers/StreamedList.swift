@@ -189,17 +189,16 @@ final class StreamedList: SessionReader, @unchecked Sendable {
         seen = view.seen(of: options.sight)
         guard view.isLong(options.sight, from: base?.revision) else { return write(news(of: view), from: view) }
         isBusy = true
-        // By its slot: while it waits for its turn, the worker's job holds no state.
-        service.workers.run { [self, slot = view.slot, isCompressed = writer.isCompressed] in
+        service.workers.run { [self, slot = view.slot, held = view.held, isCompressed = writer.isCompressed] in
             // Nothing of this list changes while it is busy.
-            let view = SessionView(slot, of: service.table)
+            let view = held ?? SessionView(slot, of: service.table)
             let news = view.flatMap { $0.hasRoom ? (self.news(of: $0), $0) : nil }
             if isCompressed, case .changes(let answer) = news?.0.news { answer.deflate() }
-            writer.loop.execute { [self] in
+            writer.loop.execute { [self, hasLeft = view == nil] in
                 isBusy = false
                 guard !writer.isClosed else { return }
                 if let (news, view) = news { _ = write(news, from: view) } else { isDirty = true }
-                if isDirty { after(news == nil ? Self.retry : stream.form.pace) }
+                if hasLeft { stream.send() } else if isDirty { after(news == nil ? Self.retry : stream.form.pace) }
             }
         }
         return 0

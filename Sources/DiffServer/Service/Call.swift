@@ -90,14 +90,14 @@ final class Call: Errand {
     /// Reads the session's head, from the store if need be.
     func view() -> Progress<SessionView, Problem> {
         Transaction(ReadSession(), for: self).run().map { [table = service.table] in
-            SessionView($0.slot, $0.outcome, of: table)
+            SessionView($0.slot, $0.outcome, of: table, $0.lease)
         }
     }
 
     /// The same; nil if there is no session.
     func find() -> Progress<SessionView?, Problem> {
         Transaction(FindSession(), for: self).run().map { [table = service.table] done in
-            done.outcome.map { SessionView(done.slot, $0, of: table) }
+            done.outcome.map { SessionView(done.slot, $0, of: table, done.lease) }
         }
     }
 
@@ -122,7 +122,6 @@ final class Call: Errand {
 
     /// Answers a request that has been waiting.
     func answer(_ pending: Pending, _ work: () throws(Problem) -> Reply) {
-        if pending.isGone { return }
         switch reply({ (_) throws(Problem) in try work() }) {
         case .now(let response): pending.answer(response)
         case .later(let begin): begin(pending)

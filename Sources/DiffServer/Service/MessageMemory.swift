@@ -9,7 +9,7 @@ import HTTPCore
 struct MessageMemory: Sendable {
     /// Bodies, until they are committed.
     let incoming: MemoryBudget
-    /// What is made of large bodies, beside their bytes, until it is committed. Not limited: few are read at a time.
+    /// What is made of large bodies, beside their bytes, until it is committed. The limit of these is enough.
     let made = MemoryBudget()
     /// Answers, until the kernel has taken them.
     let outgoing: MemoryBudget

@@ -51,6 +51,12 @@ final class RecordGate: Sendable {
         goOn()
     }
 
+    /// Adds bytes to those that have entered, whether or not there is room.
+    func add(_ bytes: Int) {
+        state.withLock { $0.inside += bytes }
+        budget.charge(bytes)
+    }
+
     /// Makes room, and admits waiters.
     func leave(_ bytes: Int) {
         budget.giveBack(bytes)
@@ -88,7 +94,7 @@ final class RecordLease: Sendable {
     private let gate: RecordGate
     private let bytes: Int
 
-    /// - Parameter bytes: that have entered.
+    /// - Parameter bytes: all that have entered.
     init(of gate: RecordGate, _ bytes: Int) { (self.gate, self.bytes) = (gate, bytes) }
 
     deinit { gate.leave(bytes) }

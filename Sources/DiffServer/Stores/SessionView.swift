@@ -23,6 +23,12 @@ struct SessionView: Sendable {
     /// The session that is in the slot now.
     var renewed: SessionView? { SessionView(slot, of: table, isHead: isHead) }
 
+    /// What work has to hold that waits for a worker: nothing if the slot has the state, where it can be found again.
+    /// But one that was just read may be evicted again and again before it is used.
+    var held: SessionView? {
+        lease == nil && slot.revision == session.head.revision ? nil : self
+    }
+
     func resumePoint(_ revision: Revision) -> ResumePoint {
         session.resumePoint(revision, at: .now, bounds: table.bounds.history)
     }

@@ -23,6 +23,8 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     struct Done: Sendable {
         let outcome: Operation.Outcome
         let slot: SessionSlot?
+        /// Of the session that was read.
+        var lease: RecordLease?
     }
 
     /// The result of a step.
@@ -122,13 +124,14 @@ struct Transaction<Operation: SessionOperation>: Sendable {
         // The store may have reported a revocation only now.
         do throws(Problem) { try store.table.revocations.check(errand.identity) } catch { return .end(.failure(error)) }
         if let view, view.isLong(passes: errand.passes), !errand.isLong {
-            return leaveLoop(with: view)
+            return errand.service.takesLongWork ? leaveLoop(with: view) : .end(.failure(.crowded))
         }
         let isHead = view?.isHead ?? true
         do throws(SessionError) {
             switch try operation.decide(view?.session, by: errand.transition) {
             case .finish(let outcome):
-                return isHead ? .end(.success(Done(outcome: outcome, slot: view?.slot))) : load(again: true)
+                guard isHead else { return load(again: true) }
+                return .end(.success(Done(outcome: outcome, slot: view?.slot, lease: view?.lease)))
             case .swap(let next, let outcome):
                 switch store.swap(view, named: errand.session, for: next, on: errand.loop) {
                 case .done(let result): return changed(result.map(Optional.some), outcome)
@@ -194,7 +197,7 @@ struct Transaction<Operation: SessionOperation>: Sendable {
     /// that wait for it, each might hold another state.
     private func leaveLoop(with view: SessionView) -> Attempt {
         errand.isLong = true
-        let (slot, held) = (view.isHead ? view.slot : nil, view.lease == nil ? nil : view)
+        let (slot, held) = view.isHead ? (view.slot, view.held) : (nil, nil)
         return .waiting { resume in
             errand.goOn {
                 let head = held ?? slot.flatMap { SessionView($0, of: store.table) }

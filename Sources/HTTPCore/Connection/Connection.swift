@@ -250,10 +250,10 @@ final class Connection: EventReceiver, TurnEndReceiver {
         loop.forget(descriptor)
         transport.close(gracefully: gracefully)
         shard.remove(self)
-        peerSlot = nil
         let (pending, writer) = (pending.take(), writer.take())
+        let peerSlot = peerSlot.take()
         finishExchange()
-        pending?.connectionClosed()
+        pending?.connectionClosed(peerSlot)
         writer?.didClose()
     }
 }

@@ -44,6 +44,7 @@ final class PendingLink: @unchecked Sendable {
     /// Work for a connection that is lost takes its place until it is done: otherwise a client that never waits could
     /// have any amount of it queued.
     private var place: ConnectionCount.Place?
+    private var peerSlot: PeerSlot?
 
     /// From any thread.
     var isLost: Bool { lost.load(ordering: .relaxed) }
@@ -63,7 +64,8 @@ final class PendingLink: @unchecked Sendable {
         if isLost { action() } else if connection != nil { whenGone = action }
     }
 
-    func connectionClosed() {
+    func connectionClosed(_ peerSlot: consuming PeerSlot?) {
+        self.peerSlot = peerSlot
         place = connection.map { ConnectionCount.Place(in: $0.shard.options.openConnections) }
         connection = nil
         lost.store(true, ordering: .relaxed)

@@ -34,6 +34,9 @@ public final class Workers: Sendable {
         for _ in 0..<count { arrivals.signal() }
     }
 
+    /// Jobs that have not begun.
+    public var waiting: Int { jobs.withLock { $0.count } }
+
     /// Runs `job` on a thread, after earlier ones.
     public func run(_ job: @escaping @Sendable () -> Void) {
         jobs.withLock { $0.append(job) }

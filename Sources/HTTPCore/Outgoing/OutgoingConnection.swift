@@ -259,7 +259,8 @@ public final class OutgoingConnection: EventReceiver, TurnEndReceiver, @unchecke
 
     /// The transport has just failed.
     private func breakDown() {
-        lose(.broken((transport as? TLSTransport)?.failure ?? String(cString: strerror(errno))))
+        let reason = (transport as? TLSTransport)?.failure ?? ""
+        lose(.broken(reason.isEmpty ? String(cString: strerror(errno)) : reason))
     }
 
     private func lose(_ loss: Loss) {

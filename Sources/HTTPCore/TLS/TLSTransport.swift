@@ -19,7 +19,7 @@ final class TLSTransport: Transport {
     private let below: any Transport
     private let ssl: OpaquePointer
     private var state = State.handshaking
-    /// Why the handshake failed, for people.
+    /// Why it failed, for people.
     private(set) var failure = ""
     private var hasNotified = false
     private var emptiedBelow = false

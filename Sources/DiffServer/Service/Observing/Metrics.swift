@@ -118,7 +118,7 @@ final class Metrics: Sendable {
 
 extension Server.Counters {
     func write(into text: inout MetricsText) {
-        text.gauge("diffserver_connections", "Open connections.", openConnections)
+        text.gauge("diffserver_connections", "Open connections, and lost ones whose work is not done.", openConnections)
         text.gauge("diffserver_connections_limit", "Open connections at most.", connectionLimit)
         text.counter("diffserver_connections_accepted_total", "Connections accepted.", acceptedConnections)
         text.counter("diffserver_connections_refused_total", "Connections refused at the limit.", refusedConnections)

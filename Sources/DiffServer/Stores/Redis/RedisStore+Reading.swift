@@ -15,8 +15,9 @@ struct RedisSearch: Sendable {
     var version: UInt64?
     /// Added to the time to live.
     var longer = Duration.zero
-    /// The largest record to be sent at once; a larger one is loaded when it is its turn.
-    var most = RedisStore.largeRecord
+    /// The largest record to be sent at once, in bytes. A larger one is loaded once for all who ask, when it is its
+    /// turn: it may have to wait for a worker.
+    var most = 64 * 1024
     /// Whether the log from the known session on is enough.
     var followsLog = true
     /// How often to ask at most.

@@ -23,10 +23,11 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     let pendingWrites = PendingWrites()
     /// The id of the newest log entry.
     private let lastEntry: Atomic<UInt64>
-    /// Counts records while they are read or written. It needs no gate: the two threads make one record each at a time.
+    /// Counts records while they are read or written: the two threads make one each at a time.
     let records: MemoryBudget
-    /// Sessions are read one after the other, and a large one is used before the next is read.
-    private let turn = RecordGate(MemoryBudget(limit: 1))
+    /// Large sessions that were read and not used yet. Their bytes are not charged, or small ones would leave memory
+    /// whenever another is read.
+    private let gate: RecordGate
     private let loads = SharedLoads<String, SessionView?>()
 
     private let wall: @Sendable () -> WallClock
@@ -41,6 +42,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         self.wall = wall
         self.table = table
         records = table.messages.records
+        gate = RecordGate(MemoryBudget(limit: records.limit))
         self.health = health
         self.isDurable = isDurable
         signal(SIGXFSZ, SIG_IGN)  // A file size limit fails the write, instead of ending the process.
@@ -108,14 +110,20 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
 
     private func load(_ name: String) {
         guard pendingWrites.enterAlone(name, again: { [self] in load(name) }) else { return }
-        turn.enter(1) { [self] in
+        // As many bytes as others take at most; how many these are is only known then.
+        let least = SessionView.long
+        gate.enter(least) { [self] in
             readQueue.async { [self] in
-                let lease = RecordLease(of: turn, 1)
-                let result = found(name).map { view in
-                    var view = view
-                    if view?.isLong == true { view?.lease = lease }
+                let result = found(name).map { view -> SessionView? in
+                    guard var view, view.isLong else {
+                        gate.leave(least)
+                        return view
+                    }
+                    gate.add(view.session.head.footprint)
+                    view.lease = RecordLease(of: gate, least + view.session.head.footprint)
                     return view
                 }
+                if case .failure = result { gate.leave(least) }
                 // A write may follow at once, and whoever comes after that must not be told this result.
                 let waiting = loads.taken(name)
                 pendingWrites.leave(name, .success(()))
