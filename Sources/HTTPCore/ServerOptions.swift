@@ -30,10 +30,10 @@ public struct ServerOptions: Sendable {
     /// The smallest body, in octets, that is sent as gzip if the answer allows it and the client wants it. Default 1
     /// KiB.
     public var minCompressedBytes = 1024
-    /// Freed memory that each arena of malloc keeps at its end, in bytes. Blocks of an eighth of that or more are returned as
-    /// soon as they are freed, since the hole of a large block is seldom filled again. Little makes large bodies slow:
-    /// with glibc's 128 KiB the pages of each are fetched anew, and one of 100 KB costs three times as much. Default 16
-    /// MiB.
+    /// Freed memory that each arena of malloc keeps at its end, in bytes. Blocks of an eighth of that or more are
+    /// returned as soon as they are freed, since the hole of a large block is seldom filled again. Little makes large
+    /// bodies slow: with glibc's 128 KiB the pages of each are fetched anew, and one of 100 KB costs three times as
+    /// much. Default 16 MiB.
     public var keptMemory = 16 << 20
     /// The permissions of a Unix socket. Default 0o660.
     public var unixPermissions: UInt32 = 0o660
