@@ -16,9 +16,9 @@ struct Housekeeping {
         SystemThread.start(named: "housekeeping") {
             var housekeeping = Housekeeping(service, server, log)
             while true {
-                for _ in 0..<4 {
+                for quarter in 1...4 {
                     usleep(250_000)
-                    housekeeping.giveBackMemory()
+                    housekeeping.giveBackMemory(isLast: quarter == 4)
                 }
                 housekeeping.turn()
             }
@@ -30,8 +30,15 @@ struct Housekeeping {
         freeMemory = FreeMemory(slack: service.options.tableBounds.bytes / 16)
     }
 
-    /// More often, since what short-lived requests leave free is a large part of a small budget within a second.
-    private mutating func giveBackMemory() { freeMemory.giveBack(used: service.table.size.bytes) }
+    /// Below this budget, in bytes, what short-lived requests leave free within a second is a large part of it, and a
+    /// walk over the heap takes some milliseconds.
+    private static let smallBudget = 128 << 20
+
+    /// - Parameter isLast: in this second.
+    private mutating func giveBackMemory(isLast: Bool) {
+        guard isLast || service.table.bounds.bytes < Self.smallBudget else { return }
+        freeMemory.giveBack(used: service.table.size.bytes)
+    }
 
     private mutating func turn() {
         service.sweep()
