@@ -78,15 +78,9 @@ extension EditedState {
 
     private mutating func clear(_ violations: inout Violations) {
         guard edit.subject == nil else {
-            // What was below another operand is gone with that.
-            for (_, vertex) in operands(&violations) where tree.contains(vertex) { empty(vertex) }
-            return
+            return empty(operands(&violations).map(\.vertex).filter(tree.contains))
         }
-        var section = tree.first(in: EditedTree.root)
-        while section >= 0 {
-            empty(section)
-            section = tree.next(after: section)
-        }
+        emptyAll()
     }
 
     private mutating func update(_ violations: inout Violations) {

@@ -24,6 +24,8 @@ struct EditedState {
     private var overrides: [Int: Override] = [:]
     /// The edit that put a vertex where it is.
     private var placedBy: [Int: Int] = [:]
+    /// Since all sections were emptied, the vertices below which something was put; nil if they were not.
+    private var filledSinceEmptied: [Int]?
     /// The index of the edit that is being applied.
     var index = 0
     var marks: [(subject: Edit.Subject, id: EditID, redraw: Marks.Redraw)] = []
@@ -131,6 +133,7 @@ struct EditedState {
 
     mutating func place(_ vertex: Int, in gap: Gap) {
         tree.insert(vertex, below: gap.parent, before: gap.next)
+        if gap.parent != EditedTree.root { filledSinceEmptied?.append(gap.parent) }
         placedBy[vertex] = index
         isTouched = true
     }
@@ -141,10 +144,24 @@ struct EditedState {
         isTouched = true
     }
 
-    /// Takes all that is below a vertex out.
-    mutating func empty(_ vertex: Int) {
-        tree.clear(vertex)
+    /// Takes all that is below some vertices out.
+    mutating func empty(_ vertices: [Int]) {
+        tree.clear(vertices)
         isTouched = true
+    }
+
+    /// Empties all sections. O(sections) the first time, and O(placed since) then.
+    mutating func emptyAll() {
+        var vertices = filledSinceEmptied ?? []
+        if filledSinceEmptied == nil {
+            var section = tree.first(in: EditedTree.root)
+            while section >= 0 {
+                vertices.append(section)
+                section = tree.next(after: section)
+            }
+        }
+        empty(vertices)
+        filledSinceEmptied = []
     }
 
     /// Changes what a section or an item shows.

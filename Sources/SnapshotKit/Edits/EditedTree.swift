@@ -94,10 +94,14 @@ struct EditedTree {
         change(vertex) { ($0.parent, $0.previous, $0.next) = (-1, -1, -1) }
     }
 
-    /// Takes all that is below a vertex out for good. O(touched).
-    mutating func clear(_ vertex: Int) {
-        for (child, links) in touched where Int(links.parent) == vertex { touched[child]!.parent = -1 }
-        change(vertex) { ($0.first, $0.last, $0.isCleared) = (-1, -1, true) }
+    /// Takes all that is below some vertices out for good. O(vertices), and O(touched) if anything is below them.
+    mutating func clear(_ vertices: [Int]) {
+        let filled = Set(vertices.filter { first(in: $0) >= 0 })
+        // What is below another of them is gone with that.
+        let outermost = filled.filter { filled.isDisjoint(with: lineage(of: parent(of: $0))) }
+        guard !outermost.isEmpty else { return }
+        for (child, links) in touched where outermost.contains(Int(links.parent)) { touched[child]!.parent = -1 }
+        for vertex in outermost { change(vertex) { ($0.first, $0.last, $0.isCleared) = (-1, -1, true) } }
     }
 
     private mutating func change(_ vertex: Int, _ body: (inout Links) -> Void) {

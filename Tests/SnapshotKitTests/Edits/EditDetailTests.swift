@@ -100,6 +100,25 @@ struct EditDetailTests {
         #expect(throws: EditError.self) { try state.applying(try batch("[\(clear),\(move)]")) }
     }
 
+    @Test("Sections that are emptied again lose what came in between, and no others are looked at")
+    func clearedAgain() throws {
+        let sections = (0..<9_000).map { #"{"id":"s\#($0)","items":["i\#($0)"]}"# }
+        let state = try Snapshot(json: #"{"sections":[\#(sections.joined(separator: ","))]}"#)
+        let clear = #"{"op":"clear"}"#
+        let fill = #"{"op":"insert","items":[{"id":"n","items":["m"]}],"into":{"section":"s7"}}"#
+        let more = #"{"op":"insert","items":["o"],"into":{"item":"m"}}"#
+        let clears = [String](repeating: clear, count: 900)
+        let edited = try state.applying(try batch("[\((clears + [fill, more, clear]).joined(separator: ","))]"))
+            .snapshot
+        #expect(edited.itemCount == 0 && edited.sectionCount == 9_000)
+        let filled = try state.applying(try batch("[\(([clear, fill, clear, fill, more]).joined(separator: ","))]"))
+            .snapshot
+        #expect(filled.itemCount == 3)
+        let inserted = #"{"op":"insert","sections":[{"id":"t","items":["a"]}],"at":"start"}"#
+        let gone = try state.applying(try batch("[\(clear),\(inserted),\(clear)]")).snapshot
+        #expect(gone.itemCount == 0 && gone.sectionCount == 9_001)
+    }
+
     @Test("A section's content that is replaced again and again takes no more room")
     func contentsOfSections() throws {
         var state = try Snapshot(json: #"{"sections":[{"id":"s","content":0,"items":["a"]}]}"#)
