@@ -57,7 +57,19 @@ struct PatchedContents {
     /// Hands out the bytes of a content in order. O(bytes + d²) after d changes, at worst.
     ///
     /// - Parameter emit: takes a place in the texts, and a number of bytes from there.
+    @inline(__always)
     func write(_ place: UInt32, count: Int, _ emit: (UInt32, Int) -> Void) {
+        let patch = patches[Int(UInt32.max - place)]
+        guard contains(patch.old) else {
+            // Most have changed once, and need no list.
+            emit(patch.old, Int(patch.start))
+            emit(patch.middle, Int(patch.middleCount))
+            return emit(patch.old + patch.oldCount - patch.end, Int(patch.end))
+        }
+        writeStretches(place, count: count, emit)
+    }
+
+    private func writeStretches(_ place: UInt32, count: Int, _ emit: (UInt32, Int) -> Void) {
         var stretches = [Stretch(place: place, first: 0, count: count)]
         while let stretch = stretches.popLast() {
             guard contains(stretch.place) else {
