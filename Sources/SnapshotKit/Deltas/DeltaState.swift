@@ -2,6 +2,8 @@
 /// copied until the last one is applied.
 struct DeltaState {
     private let source: ColumnsView
+    /// Where the source's text ends, and the tail begins.
+    private let sourceEnd: Int
     private var assembly: ColumnsAssembly
     /// Texts that are not in the source's.
     private var tail: TokenBuffer
@@ -10,8 +12,9 @@ struct DeltaState {
 
     init(_ source: ColumnsView) {
         self.source = source
+        sourceEnd = source.columns.text.count
         assembly = ColumnsAssembly(list: source.columns.list)
-        tail = TokenBuffer(base: source.columns.text.count)
+        tail = TokenBuffer(base: sourceEnd)
         for section in source.sections {
             assembly.beginSection(section)
             assembly.append(Int(section.firstItem)..<Int(section.endItem), isReused: true)
@@ -24,9 +27,9 @@ struct DeltaState {
         guard tail.count > 0 else { return (source.columns.text, assembly) }
         var count = tail.count + JSONScanner.padding
         assembly.forEachContent { if patched.contains($0) { count += $1 + 1 } }
-        guard source.columns.text.count + count < patched.lowest else { return nil }
+        guard sourceEnd + count < patched.lowest else { return nil }
         // Written once, into memory of the right size.
-        var texts = TokenBuffer(base: source.columns.text.count, capacity: count)
+        var texts = TokenBuffer(base: sourceEnd, capacity: count)
         tail.bytes.withUnsafeBytes { tail in
             _ = texts.append(tail)
             assembly.placeContents { place, count in
@@ -44,9 +47,9 @@ struct DeltaState {
 
     /// Bytes of the source's text or of the tail.
     private func bytes(at place: UInt32, _ count: Int, _ tail: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        let start = source.columns.text.count
-        guard Int(place) >= start else { return source.text.bytes(at: place, count) }
-        return UnsafeRawBufferPointer(rebasing: tail[Int(place) - start..<Int(place) - start + count])
+        guard Int(place) >= sourceEnd else { return source.text.bytes(at: place, count) }
+        let start = Int(place) - sourceEnd
+        return UnsafeRawBufferPointer(rebasing: tail[start..<start + count])
     }
 
     /// Applies a delta; false if it does not fit, and then the state must not be used any more.

@@ -204,10 +204,12 @@ struct IncreasingRun {
             if count == 0 || topValues[count - 1] < value { return count }
             let next = last + 1
             if last >= 0, next < count, topValues[last] < value, topValues[next] >= value { return next }
-            var (low, high) = (0, count - 1)
-            while low < high {
-                let middle = (low &+ high) >> 1
-                if topValues[middle] < value { low = middle &+ 1 } else { high = middle }
+            // Without a branch that a processor could guess wrong: the piles before `low` are below.
+            var (low, left) = (0, count)
+            while left > 1 {
+                let half = left >> 1
+                low &+= topValues[low &+ half &- 1] < value ? half : 0
+                left &-= half
             }
             return low
         }

@@ -10,11 +10,14 @@ struct Cost {
     var bytes: Int
     /// Of the session, where the request says little and looks at all of it.
     var items: Int
+    /// Of the texts of two states of the session, where contents that differ are compared.
+    var texts: Int
     /// Of the thread's processor time, in milliseconds of the reference machine.
     var time: Double
 
-    /// The bound: 100 ms a MB, but 5 ms at least, and 0.1 µs for each item of the session that is looked at.
-    var limit: Double { max(5, Double(bytes) / 10_000) + Double(items) / 10_000 }
+    /// The bound: 100 ms a MB, but 5 ms at least, and 0.1 µs for each item of the session that is looked at, and 2 ms
+    /// for each MB of two of its states that are compared.
+    var limit: Double { max(5, Double(bytes) / 10_000) + Double(items) / 10_000 + Double(texts) / 500_000 }
     /// Milliseconds a MB.
     var rate: Double { time / (Double(bytes) / 1_000_000) }
     /// How much of the bound is used.
@@ -45,7 +48,9 @@ struct Meter {
     func cost(of recipe: Recipe) -> Cost {
         let request = Request(recipe)
         var answer = 0
-        var cost = Cost(bytes: request.count, items: request.items, time: Self.time { answer = request.run() })
+        var cost = Cost(
+            bytes: request.count, items: request.items, texts: request.texts,
+            time: Self.time { answer = request.run() })
         cost.bytes += answer
         guard cost.share > 0.3 else { return cost }
         var least = Self.time { _ = reference.run() }

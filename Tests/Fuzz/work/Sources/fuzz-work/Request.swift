@@ -24,6 +24,8 @@ struct Request {
     let count: Int
     /// Items of the session, where the request says little and looks at all of it.
     let items: Int
+    /// Bytes of two states of the session, where the request says little and compares them.
+    let texts: Int
     /// Does it all, and returns how long the answer is.
     let run: () -> Int
 
@@ -35,6 +37,7 @@ struct Request {
         let (style, staging) = (ContentStyle.allCases[recipe[.style]], Staging.allCases[recipe[.staging]])
         let kind = Kind.allCases[recipe[.kind]]
         items = kind == .edits || kind == .recall ? documents.count : 0
+        texts = kind == .recall ? documents.old.utf8.count + documents.new.utf8.count : 0
         let write = { (change: Changeset) in change.json(dialect, staging: staging, content: style).count }
         switch kind {
         case .diff:
