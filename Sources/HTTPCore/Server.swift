@@ -43,10 +43,7 @@ public final class Server: Sendable {
     /// - Returns: the addresses, with actual ports in place of 0.
     public func start() throws(ListenError) -> [SocketAddress] {
         signal(SIGPIPE, SIG_IGN)
-        mallopt(M_TRIM_THRESHOLD, Int32(clamping: options.keptMemory))
-        mallopt(M_MMAP_THRESHOLD, Int32(clamping: options.keptMemory / 8))
-        // An arena keeps its free memory to itself, so more arenas than loops would waste it.
-        mallopt(M_ARENA_MAX, Int32(options.loops))
+        options.limitAllocator()
         try reloadCertificates()
         var loops: [EventLoop] = []
         for index in 0..<max(1, options.loops) { loops.append(try EventLoop(index: index)) }

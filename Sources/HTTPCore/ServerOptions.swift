@@ -1,3 +1,5 @@
+import CDiffSystem
+
 /// How a server is set up.
 public struct ServerOptions: Sendable {
     /// Where to listen. With `tls`, TCP addresses speak TLS; Unix sockets never do.
@@ -37,6 +39,15 @@ public struct ServerOptions: Sendable {
     public var keptMemory = 16 << 20
     /// The permissions of a Unix socket. Default 0o660.
     public var unixPermissions: UInt32 = 0o660
+
+    /// Sets malloc's thresholds. `Server.start` does; a process that starts threads before should do so first, since
+    /// each of them may be given an arena of its own, and keeps it.
+    public func limitAllocator() {
+        mallopt(M_TRIM_THRESHOLD, Int32(clamping: keptMemory))
+        mallopt(M_MMAP_THRESHOLD, Int32(clamping: keptMemory / 8))
+        // An arena keeps its free memory to itself, so more arenas than loops would waste it.
+        mallopt(M_ARENA_MAX, Int32(loops))
+    }
 
     /// Default options for these addresses.
     public init(listen: [ListenAddress]) {

@@ -6,6 +6,8 @@ struct Housekeeping {
     private let service: DiffService
     private let server: Server
     private var freeMemory: FreeMemory
+    private var excess: ExcessMemory
+    private let excessShare: MemoryShare
     private var saturation = Saturation()
     private let log: LogFile?
 
@@ -27,7 +29,10 @@ struct Housekeeping {
 
     private init(_ service: DiffService, _ server: Server, _ log: LogFile?) {
         (self.service, self.server, self.log) = (service, server, log)
-        freeMemory = FreeMemory(slack: service.options.tableBounds.bytes / 16)
+        let table = service.table
+        freeMemory = FreeMemory(slack: table.bounds.bytes / 16)
+        excess = ExcessMemory(budget: table.bounds.bytes)
+        excessShare = MemoryShare(of: table.messages.excess)
     }
 
     /// Below this budget, in bytes, what short-lived requests leave free within a second is a large part of it, and a
@@ -37,7 +42,11 @@ struct Housekeeping {
     /// - Parameter isLast: in this second.
     private mutating func giveBackMemory(isLast: Bool) {
         guard isLast || service.table.bounds.bytes < Self.smallBudget else { return }
+        service.table.messages.connections.age()
         freeMemory.giveBack(used: service.table.size.bytes)
+        guard let resident = ProcessFigures.memory?.resident else { return }
+        excess.update(resident: resident)
+        excessShare.hold(excess.bytes)
     }
 
     private mutating func turn() {

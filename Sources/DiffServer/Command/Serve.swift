@@ -14,6 +14,7 @@ enum Serve {
         // it comes.
         let signals = Signals([SIGTERM, SIGINT, SIGHUP])
         for warning in options.warnings { journal.log(warning, level: "warning") }
+        options.serverOptions.limitAllocator()
         let messages = MessageMemory(memory: options.tableBounds.bytes, maxBody: options.maxBodyBytes)
         let workers = Workers(count: options.serverOptions.loops)
         let store: any SessionStore

@@ -257,9 +257,8 @@ final class DiffService: Service {
         return answer.with(staleness: staleness)
     }
 
-    /// Whether a request may wait for a worker. One takes as much memory as a connection, even after its client has
-    /// given up; so an eighth of the memory is enough for all that wait.
-    var takesLongWork: Bool { workers.waiting < max(256, table.bounds.bytes / 8 / MessageMemory.connection) }
+    /// Whether a request may wait for a worker.
+    var takesLongWork: Bool { workers.waiting < table.bounds.waiting }
 
     func refusal(_ refusal: Refusal, target: String?) -> Response {
         Problem(refusal).response(instance: target.map(RequestHead.instance))

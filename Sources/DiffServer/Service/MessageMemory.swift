@@ -1,7 +1,7 @@
 // Messages in flight are memory that no session owns. They have budgets of their own, which bound what clients can
 // take, and what they use is not available to sessions: both together stay within `--memory`. States while they are
-// rebuilt or written and the buffers of connections are not counted; because of them the process may be a quarter
-// larger.
+// rebuilt or written and the buffers of connections are not counted, nor the holes that the allocator keeps; because of
+// them the process may be a quarter larger.
 
 import HTTPCore
 
@@ -9,7 +9,8 @@ import HTTPCore
 struct MessageMemory: Sendable {
     /// Bodies, until they are committed.
     let incoming: MemoryBudget
-    /// What is made of large bodies, beside their bytes, until it is committed. The limit of these is enough.
+    /// What is made of large bodies, beside their bytes, until it is committed, and what is needed to compare, view or
+    /// sort large states. Those have limits.
     let made = MemoryBudget()
     /// Answers, until the kernel has taken them.
     let outgoing: MemoryBudget
@@ -17,6 +18,8 @@ struct MessageMemory: Sendable {
     let records: MemoryBudget
     /// What readers' views show of the newest states, while there are such readers.
     let views: MemoryBudget
+    /// What the process takes beyond its due, see `ExcessMemory`. Sessions do without as much.
+    let excess = MemoryBudget()
 
     let connections = ConnectionCount()
 
@@ -35,11 +38,11 @@ struct MessageMemory: Sendable {
 
     var inUse: Int {
         incoming.inUse + made.inUse + outgoing.inUse + records.inUse + views.inUse
-            + connections.value * Self.connection
+            + excess.inUse + connections.recent * Self.connection
     }
 
     /// Sets what is called when another MiB or more is in use.
     func onGrowth(_ action: @escaping @Sendable () -> Void) {
-        for budget in [incoming, made, outgoing, records, views] { budget.onGrowth(action) }
+        for budget in [incoming, made, outgoing, records, views, excess] { budget.onGrowth(action) }
     }
 }

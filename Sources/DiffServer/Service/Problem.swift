@@ -137,6 +137,7 @@ extension Problem {
         switch failure {
         case .conflict: self.init(.internalError, "a conflict was not resolved")
         case .capacity: self.init(.capacity, "this state is larger than the server's memory for states")
+        case .crowded: self = .crowded
         case .damaged(let name): self.init(.storeUnavailable, "the record of \"\(name)\" is damaged", retryAfter: 60)
         case .unavailable(let reason):
             self.init(.storeUnavailable, "the store cannot be reached: \(reason)", retryAfter: 1)

@@ -84,6 +84,8 @@ enum StoreFailure: Error, Equatable {
     case conflict
     /// The session alone is larger than the budget.
     case capacity
+    /// Too many wait for sessions to be loaded.
+    case crowded
     /// The session of this name cannot be read.
     case damaged(String)
     /// The store cannot be reached, or is full or damaged. It may have done it nevertheless.

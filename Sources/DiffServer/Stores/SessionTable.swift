@@ -17,6 +17,10 @@ final class SessionTable: Sendable {
         var awake = 4096
         /// Streams and held requests per session.
         var readers = 10_000
+
+        /// Requests that may wait for workers, and as many for loads. One takes as much memory as a connection, even
+        /// after its client has given up; so an eighth of the memory is enough for all that wait.
+        var waiting: Int { max(256, bytes / 8 / MessageMemory.connection) }
     }
 
     let bounds: Bounds
@@ -198,9 +202,14 @@ final class SessionTable: Sendable {
     /// The current bounds of sessions: what messages leave, and at least a quarter of the bytes.
     private var room: Bounds {
         var room = bounds
-        room.bytes -= min(messages.inUse, room.bytes / 4 * 3)
+        room.bytes -= min(messages.inUse, mostForMessages)
         return room
     }
+
+    private var mostForMessages: Int { bounds.bytes / 4 * 3 }
+
+    /// Whether messages take all that sessions can do without.
+    var isCrowded: Bool { messages.inUse > mostForMessages }
 
     /// Evicts what does not fit beside the messages on their way.
     func makeRoom() {

@@ -4,12 +4,19 @@ import Synchronization
 /// request, from any thread.
 public final class ConnectionCount: Sendable {
     private let open = Atomic<Int>(0)
+    private let latest = Atomic<Int>(0)
 
     /// A count of zero.
     public init() {}
 
     /// Connections now.
     public var value: Int { open.load(ordering: .relaxed) }
+
+    /// The most connections of late, whose memory the allocator may still have: each call of `age` forgets an eighth.
+    public var recent: Int { max(value, latest.load(ordering: .relaxed)) }
+
+    /// Lets time pass for `recent`. Only one thread may call.
+    public func age() { latest.store(max(value, recent / 8 * 7), ordering: .relaxed) }
 
     /// Counts one more until it is released.
     final class Place: Sendable {

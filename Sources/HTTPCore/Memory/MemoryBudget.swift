@@ -92,7 +92,7 @@ public final class MemoryShare: Sendable {
     }
 
     /// Resizes to bytes that exist already, whatever the limit.
-    func hold(_ bytes: Int) {
+    public func hold(_ bytes: Int) {
         let more = bytes - size.exchange(bytes, ordering: .relaxed)
         if more > 0 { budget.charge(more) } else if more < 0 { budget.giveBack(-more) }
     }

@@ -48,6 +48,21 @@ import Testing
         #expect(process.tries == 4, "it was accounted for between")
     }
 
+    @Test func `sessions do without what the process takes beyond its due, and get it back`() {
+        let mib = 1 << 20
+        var excess = ExcessMemory(budget: 64 * mib)
+        excess.update(resident: 100 * mib)
+        #expect(excess.bytes == 0)
+        // What is evicted leaves the process.
+        for _ in 0..<20 { excess.update(resident: 130 * mib - excess.bytes) }
+        #expect(abs(excess.bytes - 30 * mib) < mib)
+        for _ in 0..<20 { excess.update(resident: 90 * mib - excess.bytes) }
+        #expect(excess.bytes == 0)
+        // It does not: sessions keep half.
+        for _ in 0..<20 { excess.update(resident: 200 * mib) }
+        #expect(excess.bytes == 32 * mib)
+    }
+
     @Test func `what helps goes on`() {
         var memory = FreeMemory(slack: 100)
         let process = Process(1500)

@@ -16,4 +16,15 @@ import Testing
         #expect(loads.join("a", hear) && loads.taken("none").isEmpty)
         #expect(loads.taken("a").count == 1 && loads.taken("b").count == 1)
     }
+
+    @Test func `when too many wait, a load has no further ones, and a rare one still has some`() {
+        let loads = SharedLoads<String, Int>(most: 100)
+        let refused = Locked(0)
+        let hear: Completion<Int> = { if $0 == .failure(.crowded) { refused.withLock { $0 += 1 } } }
+        for _ in 0..<120 { _ = loads.join("popular", hear) }
+        #expect(refused.withLock { $0 } == 20)
+        #expect(loads.join("rare", hear) && !loads.join("rare", hear) && refused.withLock { $0 } == 20)
+        #expect(loads.taken("popular").count == 100 && loads.taken("rare").count == 2)
+        #expect(loads.join("popular", hear) && refused.withLock { $0 } == 20)
+    }
 }

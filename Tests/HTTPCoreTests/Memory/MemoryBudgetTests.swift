@@ -25,6 +25,19 @@ import Testing
         #expect(share.resize(to: 60, sparing: 4) && budget.inUse == 90)
     }
 
+    @Test func connectionsAreRememberedForAWhile() {
+        let count = ConnectionCount()
+        for _ in 0..<800 { count.add() }
+        #expect(count.recent == 800)
+        count.age()
+        for _ in 0..<700 { count.subtract() }
+        #expect(count.value == 100 && count.recent == 800)
+        count.age()
+        #expect(count.recent == 700)
+        for _ in 0..<30 { count.age() }
+        #expect(count.recent == 100)
+    }
+
     @Test func growthIsToldEachMiB() {
         let budget = MemoryBudget()
         let calls = Locked(0)

@@ -65,7 +65,7 @@ final class Metrics: Sendable {
             switch failure {
             case .conflict: tally.storeConflicts += 1
             case .unavailable, .damaged: tally.storeFailures += 1
-            case .capacity: break
+            case .capacity, .crowded: break
             }
         }
     }

@@ -26,7 +26,7 @@ final class RedisStore: SessionStore {
     let workers: Workers
     /// For commits, and for large records that are read. Small ones are read in the turn in which they arrive.
     let gate: RecordGate
-    let largeLoads = SharedLoads<LargeRecord, SessionView?>()
+    let largeLoads: SharedLoads<LargeRecord, SessionView?>
 
     /// A record above this size takes longer to read than the other requests of a loop should wait.
     static let largeRecord = 256 * 1024
@@ -38,6 +38,7 @@ final class RedisStore: SessionStore {
         _ dialer: RedisDialer, digestKey: String?, table: SessionTable, workers: Workers
     ) throws(StoreError) {
         self.table = table
+        largeLoads = SharedLoads(most: table.bounds.waiting)
         self.workers = workers
         gate = RecordGate(table.messages.records)
         do throws(ListenError) { loop = try EventLoop.standalone(named: "redis") } catch {

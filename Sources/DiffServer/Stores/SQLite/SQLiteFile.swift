@@ -45,9 +45,9 @@ struct SQLiteFile {
     ///
     /// - Parameters:
     ///   - isDurable: whether a commit waits for the disk.
-    ///   - memory: what the process may use, in bytes. The connection caches pages of a thirty-second of it, 16 MiB at
-    ///     most; what a large commit changes beyond that goes to the log before the commit.
-    func connection(isDurable: Bool, memory: Int) throws(StoreError) -> SQLiteDatabase {
+    ///   - cache: bytes of pages that it keeps; what a large commit changes beyond that goes to the log before the
+    ///     commit.
+    func connection(isDurable: Bool, cache: Int) throws(StoreError) -> SQLiteDatabase {
         do throws(SQLiteDatabase.Failure) {
             let database = try SQLiteDatabase(path: path)
             // A page holds about seven entries of a log.
@@ -66,7 +66,7 @@ struct SQLiteFile {
             // 32 MiB, which a start has to read through; a log that grew beyond twice that is truncated.
             try database.run("PRAGMA wal_autocheckpoint = 8192")
             try database.run("PRAGMA journal_size_limit = 67108864")
-            try database.execute("PRAGMA cache_size = -\(min(memory / 32, 16 << 20) >> 10)")
+            try database.execute("PRAGMA cache_size = -\(cache >> 10)")
             return database
         } catch { throw StoreError("\(path): \(error.message)") }
     }

@@ -23,12 +23,13 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
     let pendingWrites = PendingWrites()
     /// The id of the newest log entry.
     private let lastEntry: Atomic<UInt64>
-    /// Counts records while they are read or written: the two threads make one each at a time.
+    /// Counts records while they are read or written, of which the two threads make one each at a time, and the pages
+    /// that SQLite keeps.
     let records: MemoryBudget
     /// Large sessions that were read and not used yet. Their bytes are not charged, or small ones would leave memory
     /// whenever another is read.
     private let gate: RecordGate
-    private let loads = SharedLoads<String, SessionView?>()
+    private let loads: SharedLoads<String, SessionView?>
 
     private let wall: @Sendable () -> WallClock
     /// When the clock was last written down.
@@ -42,12 +43,15 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
         self.wall = wall
         self.table = table
         records = table.messages.records
+        loads = SharedLoads(most: table.bounds.waiting)
         gate = RecordGate(MemoryBudget(limit: records.limit))
         self.health = health
         self.isDurable = isDurable
         signal(SIGXFSZ, SIG_IGN)  // A file size limit fails the write, instead of ending the process.
         file = try SQLiteFile(path: path)
-        let connection = try file.connection(isDurable: isDurable, memory: table.bounds.bytes)
+        let cache = min(table.bounds.bytes / 32, 16 << 20)
+        records.charge(2 * cache)
+        let connection = try file.connection(isDurable: isDurable, cache: cache)
         watch = SQLiteWatch(path: path)
         do throws(SQLiteDatabase.Failure) {
             hash = .digests(try connection.digestKey(digestKey))
@@ -64,7 +68,7 @@ final class SQLiteStore: SessionStore, @unchecked Sendable {  // `database` belo
             table.revocations.addAll(upTo: WallTime.milliseconds)
         }
         writer = SQLiteWriter(connection, watch, health)
-        database = try file.connection(isDurable: isDurable, memory: table.bounds.bytes)
+        database = try file.connection(isDurable: isDurable, cache: cache)
         database.clock = connection.clock
     }
 
