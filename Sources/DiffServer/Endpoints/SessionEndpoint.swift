@@ -30,7 +30,7 @@ extension Call {
         case .pending(let promise):
             return .later { [self] pending in
                 promise.whenKept { [self] result in
-                    offLoopIfLong { [self] in
+                    offLoop { [self] in
                         if pending.isGone { return }
                         answer(pending) { () throws(Problem) in
                             let done = try result.get()

@@ -74,17 +74,12 @@ final class Call: Errand {
         return (slot ?? table.peek(session)?.slot).flatMap { table.session(in: $0) }
     }
 
-    /// Continues after a wait. Long work is on a worker's thread already, unless the worker was done before the loop
-    /// asked for the result.
-    func offLoopIfLong(_ work: @escaping @Sendable () -> Void) {
-        if isLong, loop.isCurrent { service.workers.run(work) } else { work() }
-    }
-
-    /// Continues on a worker's thread if that takes long. `work` must not hold a state while it waits for its turn:
+    /// Continues on a worker's thread if the request's work is long, or becomes so. It is on one already, unless a
+    /// worker was done before the loop asked for the result. `work` must not hold a state while it waits for its turn:
     /// each request might hold another one.
-    func offLoop(if isLong: Bool, _ work: @escaping @Sendable () -> Void) {
-        if isLong { self.isLong = true }
-        offLoopIfLong(work)
+    func offLoop(if becomesLong: Bool = false, _ work: @escaping @Sendable () -> Void) {
+        if becomesLong { isLong = true }
+        if isLong, loop.isCurrent { service.workers.run(work) } else { work() }
     }
 
     /// Reads the session's head, from the store if need be.

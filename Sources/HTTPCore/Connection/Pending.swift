@@ -43,7 +43,7 @@ final class PendingLink: @unchecked Sendable {
     private let lost = Atomic<Bool>(false)
     /// Work for a connection that is lost takes its place until it is done: otherwise a client that never waits could
     /// have any amount of it queued.
-    private var place: ConnectionCount.Place?
+    private var slot: ConnectionCount.Slot?
     private var peerSlot: PeerSlot?
 
     /// From any thread.
@@ -66,7 +66,7 @@ final class PendingLink: @unchecked Sendable {
 
     func connectionClosed(_ peerSlot: consuming PeerSlot?) {
         self.peerSlot = peerSlot
-        place = connection.map { ConnectionCount.Place(in: $0.shard.options.openConnections) }
+        slot = connection.map { ConnectionCount.Slot(in: $0.shard.options.openConnections) }
         connection = nil
         lost.store(true, ordering: .relaxed)
         let action = whenGone

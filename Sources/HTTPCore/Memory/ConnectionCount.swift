@@ -19,7 +19,7 @@ public final class ConnectionCount: Sendable {
     public func age() { latest.store(max(value, recent / 8 * 7), ordering: .relaxed) }
 
     /// Counts one more until it is released.
-    final class Place: Sendable {
+    final class Slot: Sendable {
         private let count: ConnectionCount
 
         init(in count: ConnectionCount) {

@@ -69,7 +69,7 @@ struct TokenBuffer {
             writer.truncate(to: start)
             return nil
         }
-        defer { writer.append(byte: UInt8(ascii: ",")) }
+        defer { endValue() }
         return base + start..<base + writer.count
     }
 

@@ -54,7 +54,7 @@ final class PostedBody: Sendable {
     }
 
     /// What the body came to when it was last read.
-    private final class Reading: Sendable {
+    private final class ReadContent: Sendable {
         /// Nil: it means the same for every session.
         let basis: Basis?
         let outcome: Outcome
@@ -79,7 +79,7 @@ final class PostedBody: Sendable {
     private let rules: Rules!
     // Only one thread at a time carries a request on, and only it uses these.
     private nonisolated(unsafe) var document: StateDocument
-    private nonisolated(unsafe) var last: Reading?
+    private nonisolated(unsafe) var last: ReadContent?
 
     /// A body that is read when its content is asked for.
     init(_ document: consuming StateDocument, _ rules: Rules) {
@@ -89,7 +89,7 @@ final class PostedBody: Sendable {
 
     /// A body whose content is known.
     init(_ value: Content.Value) {
-        (rules, document, last) = (nil, StateDocument([]), Reading(nil, .content(Content(value))))
+        (rules, document, last) = (nil, StateDocument([]), ReadContent(nil, .content(Content(value))))
     }
 
     /// What the body means for a session; nil: for one that does not exist.
@@ -97,10 +97,10 @@ final class PostedBody: Sendable {
         if let last, last.basis.map({ $0 == Basis(session) }) ?? true { return try last.outcome.get() }
         do throws(SessionError) {
             let content = Content(try read(rules, session))
-            last = Reading(Basis(session), .content(content))
+            last = ReadContent(Basis(session), .content(content))
             return content
         } catch {
-            last = Reading(Basis(session), .failure(error))
+            last = ReadContent(Basis(session), .failure(error))
             throw error
         }
     }
