@@ -29,20 +29,25 @@ struct FreeMemory {
     }
 }
 
-/// What the process takes beyond its due: the budget, a sixteenth more, and 32 MiB. Holes between blocks belong to
+/// What the process takes beyond what it should: the budget, a sixteenth more, and 32 MiB. Holes between blocks are in
 /// nobody's account. Thousands of requests that end at once leave them, too small to be returned, and sessions would
-/// grow at once by what was accounted for; 64 MiB over SQLite came to 140 MiB so.
+/// grow at once by what was accounted for; that way, 64 MiB over SQLite reached 140 MiB.
 struct ExcessMemory {
     private let limit: Int
     private let most: Int
     /// What sessions have to do without, in bytes: at most half of the budget.
     private(set) var bytes = 0
+    private var last = 0
 
     /// - Parameter budget: in bytes.
     init(budget: Int) { (limit, most) = (budget / 16 * 17 + (32 << 20), budget / 2) }
 
-    /// Goes half of the way to what would have met the limit: what is evicted comes back later, if at all.
-    mutating func update(resident: Int) { bytes = min(max(0, bytes + (resident - limit) / 2), most) }
+    /// Goes half of the way to what would have met the limit: what is evicted comes back later, if at all. A peak that
+    /// is over by the next time does not count.
+    mutating func update(resident: Int) {
+        bytes = min(max(0, bytes + (min(resident, last) - limit) / 2), most)
+        last = resident
+    }
 }
 
 /// Returns the memory of evicted sessions as soon as that is much. Otherwise the process holds it beside the memory of

@@ -10,7 +10,12 @@ enum PostFetch {
         }
         return .later { pending in
             call.service.store.load(call.session, again: false, on: call.loop).whenDone { found in
-                let before = (try? found.get())?.session.head.revision
+                let before: Revision?
+                switch found {
+                case .success(let view): before = view?.session.head.revision
+                case .failure(let failure):
+                    return call.answer(pending) { () throws(Problem) in throw Problem(failure) }
+                }
                 upstream.fetch(call.session).whenDone { fetched in
                     if case .failure(var problem) = fetched {
                         if problem.type == .sourceUnavailable { problem.detail = upstream.obstacle(of: call.session) }

@@ -57,8 +57,7 @@ extension SessionView {
         let key = AnswerCache.Key.changes(from: revision, options)
         let answers = slot.answers(in: table.answers)
         if let known = answers.answer(key, at: session.head.revision) { return known }
-        let changeset = answers.changes(from: revision, at: session.head.revision) { charging(changes) }
-        guard let changeset else { return nil }
+        guard let changeset = answers.changes(from: revision, at: session.head.revision, changes) else { return nil }
         let answer = ChangesAnswer(changeset, from: revision, to: destination, options)
         return answers.remember(answer, key, at: session.head.revision)
     }
@@ -96,18 +95,11 @@ extension SessionView {
 
     // MARK: Large answers
 
-    /// Does work on the session that takes about as much memory as its newest state meanwhile, such as to sort or to
-    /// compare it. It counts if the session is large.
-    func charging<Result>(_ work: () -> Result) -> Result {
-        isLong ? table.messages.made.charging(session.head.footprint, work) : work()
-    }
-
     /// From this size on, in bytes, a state is written once for all readers.
     private static let worthSharing = 32 * 1024
 
-    /// Whether there is memory for another answer. Large ones have to wait until slow readers are gone, or what else
-    /// leaves sessions no more than their share.
-    var hasRoom: Bool { !isLong || !table.answers.budget.isExceeded && !table.isCrowded }
+    /// Whether there is memory for another answer. Large ones have to wait until slow readers are gone.
+    var hasRoom: Bool { !isLong || !table.answers.budget.isExceeded }
 
     /// - Throws: 503 if there is no memory.
     func checkRoom() throws(Problem) { if !hasRoom { throw .crowded } }
@@ -119,7 +111,7 @@ extension SessionView {
 
     /// The state as GET answers it. A large one is written once for all readers.
     func document(_ sight: Sight) -> Body {
-        let destination = sight.showsAll ? destination : charging { self.destination(sight) }
+        let destination = sight.showsAll ? destination : destination(sight)
         guard destination.size >= Self.worthSharing else { return .bytes(written(destination)) }
         return .shared(
             shared(.document(sight.views), destination) { SharedBody(written(destination), in: table.answers.budget) })

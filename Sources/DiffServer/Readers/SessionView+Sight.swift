@@ -74,7 +74,7 @@ extension SessionView {
     ///   - base: shows the same as that, if it is known.
     ///   - always: whether the answer is changes even if there are none.
     func sightedNews(since: Since, from base: ReaderBase?, _ options: ChangesOptions, always: Bool) -> News {
-        charging { SightedReader(view: self, options: options, since: since, base: base).news(always: always) }
+        SightedReader(view: self, options: options, since: since, base: base).news(always: always)
     }
 
     /// What a reader without a usable base is to show of the head.

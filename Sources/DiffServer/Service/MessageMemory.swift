@@ -9,8 +9,7 @@ import HTTPCore
 struct MessageMemory: Sendable {
     /// Bodies, until they are committed.
     let incoming: MemoryBudget
-    /// What is made of large bodies, beside their bytes, until it is committed, and what is needed to compare, view or
-    /// sort large states. Those have limits.
+    /// What is made of large bodies, beside their bytes, until it is committed. The limit of these is enough.
     let made = MemoryBudget()
     /// Answers, until the kernel has taken them.
     let outgoing: MemoryBudget
@@ -18,7 +17,7 @@ struct MessageMemory: Sendable {
     let records: MemoryBudget
     /// What readers' views show of the newest states, while there are such readers.
     let views: MemoryBudget
-    /// What the process takes beyond its due, see `ExcessMemory`. Sessions do without as much.
+    /// What the process takes beyond what it should, see `ExcessMemory`. Sessions do without as much.
     let excess = MemoryBudget()
 
     let connections = ConnectionCount()

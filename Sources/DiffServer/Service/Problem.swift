@@ -95,7 +95,7 @@ extension Problem {
         Problem(.sessionNotFound, "the session \"\(name)\" was evicted to make room")
     }
 
-    static var crowded: Problem { Problem(.capacity, "too many answers are in flight; try again") }
+    static var crowded: Problem { Problem(.capacity, "too many answers or loads are in flight; try again") }
 
     static func hasSource(_ name: String) -> Problem {
         Problem(.hasSource, "\"\(name)\" is fetched from its source; only edits are accepted")

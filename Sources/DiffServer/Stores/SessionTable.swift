@@ -202,14 +202,9 @@ final class SessionTable: Sendable {
     /// The current bounds of sessions: what messages leave, and at least a quarter of the bytes.
     private var room: Bounds {
         var room = bounds
-        room.bytes -= min(messages.inUse, mostForMessages)
+        room.bytes -= min(messages.inUse, room.bytes / 4 * 3)
         return room
     }
-
-    private var mostForMessages: Int { bounds.bytes / 4 * 3 }
-
-    /// Whether messages take all that sessions can do without.
-    var isCrowded: Bool { messages.inUse > mostForMessages }
 
     /// Evicts what does not fit beside the messages on their way.
     func makeRoom() {

@@ -11,8 +11,8 @@ final class SharedLoads<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private static var fewest: Int { 16 }
     private let waiting = Locked(Waiting())
 
-    /// - Parameter most: how many may wait, for all loads together. Beyond that, one more is told that there is no
-    ///   room if as many as `fewest` wait for the same.
+    /// - Parameter most: how many may wait, for all loads together. Beyond that, one more is refused if `fewest` wait
+    ///   for the same load.
     init(most: Int = .max) { self.most = most }
 
     /// Waits with the others. True for the first, which has to load, and then to tell all that are `taken`.

@@ -12,7 +12,8 @@ public final class ConnectionCount: Sendable {
     /// Connections now.
     public var value: Int { open.load(ordering: .relaxed) }
 
-    /// The most connections of late, whose memory the allocator may still have: each call of `age` forgets an eighth.
+    /// The most connections that `age` found of late, whose memory the allocator may still have. Each call forgets an
+    /// eighth.
     public var recent: Int { max(value, latest.load(ordering: .relaxed)) }
 
     /// Lets time pass for `recent`. Only one thread may call.
